@@ -1,0 +1,56 @@
+/* Placing bytes: shared memory, tensor memory, mbarriers. Pure functions (spec/layout.md); the plan and the hand allocators of
+ * weir.h both call them. Also the operand geometry of TMA boxes and MMA descriptors, so that each formula stands once. */
+#ifndef WEIRI_LAYOUT_H
+#define WEIRI_LAYOUT_H
+
+#include "weir.h"
+
+typedef struct weiri_item {      /* a record to place */
+    const char *name;
+    int64_t size, align;         /* bytes (or columns, align 1) */
+    int group, phase;            /* alias group and phase in it; -1: plain */
+    int64_t offset;              /* out */
+} weiri_item;
+
+/* Places items: blocks sorted by alignment, largest first, stable; plain ones in order, then groups. Returns the total, or -1 with
+ * a text in `why` (bad alignment, negative size, group with fewer than two phases or an empty one). */
+int64_t weiri_layout_place(weiri_item *item, int n, int ngroups, char *why, size_t why_size);
+/* Total of the same items with all groups dissolved, minus the total: what aliasing saves. */
+int64_t weiri_layout_saved(const weiri_item *item, int n, int ngroups);
+
+typedef struct weiri_bar_item { const char *name; int count /* barriers */, arrivals; int first; /* out: index in the array */ } weiri_bar_item;
+typedef struct weiri_bar_run { int begin, end, arrivals; } weiri_bar_run;
+/* One array, bucketed by arrivals ascending, registration order within; returns barriers used (without padding). runs: maximal
+ * stretches of equal arrivals, at most n of them; *nruns out. */
+int weiri_layout_barriers(weiri_bar_item *item, int n, weiri_bar_run *runs, int *nruns);
+
+typedef struct weiri_capacity { int64_t smem; int tmem_columns; int registers; int max_warps; } weiri_capacity;
+weiri_capacity weiri_layout_capacity(weir_arch arch);
+
+/* ---- tiles in shared memory ----
+ * A tile { rows, cols } (leading axes folded into rows; 1-D: one row) with swizzle span w bytes lies as panels: each panel holds
+ * `panel_cols` = w / elem columns of all rows, rows of w bytes each, panels one behind the other. swizzle 0: one panel, rows of cols*elem bytes. */
+typedef struct weiri_tile_geom {
+    int rows, cols, elem;        /* elem: bytes */
+    int swizzle;                 /* span in bytes, 0 none */
+    int panels, panel_cols;
+    int64_t row_bytes, panel_bytes, bytes, align;   /* align: what TMA and the swizzle ask of the base (128; 256, 512, 1024 when swizzled; 16 for plain threads' tiles) */
+} weiri_tile_geom;
+/* false, with the rule and a text, when the swizzle does not fit (inner box not a multiple of 16 bytes, cols not a multiple of the span, ...) */
+bool weiri_layout_tile(weir_dtype t, const int *tile, int rank, int swizzle, bool tma, weiri_tile_geom *g, char *why, size_t why_size);
+/* Byte offset of element (r, c) of a tile, swizzle applied (base aligned as asked). */
+int64_t weiri_layout_element(const weiri_tile_geom *g, int r, int c);
+
+/* wgmma operand in shared memory: descriptor fields and how to step it (spec/ptx.md 7.3). All in bytes. */
+typedef struct weiri_operand {
+    bool mn_major;               /* trans = 1: the tile's inner axis is M or N */
+    int lbo, sbo, layout;        /* layout: 0 none, 1 128B, 2 64B, 3 32B */
+    int k_step_bytes;            /* start address step per instruction K (32 bytes of operand) inside a panel */
+    int k_per_panel;             /* instruction steps per panel (K-major), or all (MN-major) */
+    int64_t k_panel_bytes;       /* step to the next panel along K (K-major) */
+    int64_t m64_bytes;           /* step to the next 64 rows of M (A operands) */
+} weiri_operand;
+/* transposed: the view is s:read():t(). rows = M or N extent, k = K extent of the operand as the MMA sees it. */
+bool weiri_layout_operand(const weiri_tile_geom *g, weir_dtype t, bool transposed, int instr_n, weiri_operand *o, char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,251 @@
+/* The plan: the one table of truth. SMEM offsets, mbarriers with counts and bytes, named barriers, registers, launch shape, and
+ * every op lowered to actions. prove.c, emit.c, launch.c and sim/ read it; none of them computes an offset, a count or a byte
+ * number of its own. Storage is in the plan's arena. */
+#ifndef WEIRI_PLAN_H
+#define WEIRI_PLAN_H
+
+#include "model.h"
+
+/* ---- actions ------------------------------------------------------------------------------------------------------------ */
+
+/* ORDER ACT: src/plan.c keeps the names in this order */
+typedef enum weiri_act {
+    ACT_NONE = 0,
+    ACT_WAIT,           /* wait for the phase of `bar` at the stage of `cur` (STAGE_NEXT) */
+    ACT_ARRIVE,         /* arrive on `bar` at `stage`: `arrivals` by one execution of one actor, at each target CTA */
+    ACT_EXPECT,         /* arrive.expect_tx: one arrival (`arrivals` = 1) and `bytes` expected, own CTA */
+    ACT_CP_ARRIVE,      /* cp.async.mbarrier.arrive.noinc: `arrivals` once the actor's cp.asyncs have landed */
+    ACT_UMMA_COMMIT,    /* tcgen05.commit: one arrival once the thread's earlier MMAs are done */
+    ACT_ADVANCE,        /* local state only. stage NEXT: the use `cur` was about to open is open now (held + 1, NEXT moves on);
+                           stage CLOSE: the oldest held use is given back (held - 1, CLOSE moves on) */
+    ACT_LOAD_BULK,      /* TMA load into the stage: writes, `bytes` complete on `bar` at each target CTA */
+    ACT_STORE_BULK,     /* TMA store or reduce from the stage: asynchronous read, completed by BULK_WAIT of the same thread */
+    ACT_PUSH_BULK,      /* own smem -> smem of CTA push_k, bytes on its barrier */
+    ACT_BULK_COMMIT,    /* closes a bulk group of the issuing thread */
+    ACT_BULK_WAIT,      /* until at most `n` groups are open; read: only their reads */
+    ACT_CP_ASYNC, ACT_CP_COMMIT, ACT_CP_WAIT,
+    ACT_MMA_FENCE,      /* wgmma.fence */
+    ACT_MMA,            /* one batch of MMAs into register tile `reg`: asynchronous reads of the stages in `eff` */
+    ACT_MMA_COMMIT,     /* wgmma.commit_group: the batch becomes a group */
+    ACT_MMA_WAIT,       /* wgmma.wait_group n */
+    ACT_FENCE_ASYNC,    /* fence.proxy.async.shared::cta: own generic writes before later async reads */
+    ACT_WARP_SYNC,      /* __syncwarp */
+    ACT_NAMED_SYNC,     /* bar.sync named, `threads` */
+    ACT_NAMED_ARRIVE,
+    ACT_CTA_SYNC, ACT_CLUSTER_ARRIVE, ACT_CLUSTER_WAIT,
+    ACT_GRID_WAIT, ACT_GRID_LAUNCH,
+    ACT_REGS,           /* setmaxnreg: `n` registers */
+    ACT_TMEM_ALLOC, ACT_TMEM_FREE,
+    ACT_INIT,           /* all mbarriers, then the init fence */
+    ACT_BODY,           /* work of threads: custom bodies, stores, register arithmetic */
+    ACT_ZERO,           /* register tile: the next MMA overwrites */
+    ACT_COUNT
+} weiri_act;
+const char *weiri_act_name(weiri_act a);
+
+typedef enum weiri_who {
+    WHO_THREADS = 0,    /* every thread of the actor */
+    WHO_LANE,           /* one elected lane of each warp */
+    WHO_WG,             /* one thread of each warpgroup */
+    WHO_WG_CTAS,        /* thread i of each warpgroup (warp-grain: lane i of each warp) for the i-th target CTA */
+    WHO_LANE_CTAS,
+    WHO_ONE             /* one thread of the task */
+} weiri_who;
+
+typedef enum weiri_stage_ref {
+    STAGE_NONE = 0,
+    STAGE_NEXT,         /* what `cur` will open next (before its ADVANCE) */
+    STAGE_HELD,         /* the use opened `back` opens ago, 0 the newest */
+    STAGE_CLOSE         /* what `cur` will close next: the oldest held */
+} weiri_stage_ref;
+
+typedef struct weiri_effect {
+    bool write;
+    bool async;          /* through the async proxy; finished by the completion of its action, not by program order */
+    int region;          /* index in smem[], or -1 */
+    int reg;             /* index of a register tile (weir_res index) the access touches, or -1 */
+    int cur; weiri_stage_ref stage; int back;   /* the stage, as in the action; STAGE_NONE: stage 0 of an unpiped region */
+    int64_t lo, hi;      /* bytes inside the stage; hi = 0: all */
+} weiri_effect;
+
+typedef struct weiri_action {
+    int id;              /* from 1, source order over all tasks; W_AT(id) in the source */
+    weiri_act kind;
+    weiri_who who;
+    int bar;             /* index in bars[], or -1 */
+    int cur;             /* index in cursors[], or -1 */
+    weiri_stage_ref stage; int back;
+    int arrivals;        /* ARRIVE, EXPECT, CP_ARRIVE: added to each target by one execution of one actor */
+    int64_t bytes;       /* EXPECT: armed here. LOAD_BULK: issued by this CTA for each of its targets */
+    int targets;         /* bits 1 m, 2 n, 4 k, 8 v: CTAs that differ from the own one only along these axes (own one included);
+                            for LOAD_BULK with both m and n ("mn"): all m*n. 0: own CTA */
+    int cross;           /* ARRIVE with two separate axes (one load along m, one along n): 1 = union of row and column */
+    int n; bool read;    /* MMA_WAIT, BULK_WAIT, CP_WAIT, REGS */
+    int named, threads;  /* named barrier id, count */
+    int copy;            /* index in copies[], or -1 */
+    int pipe;            /* index in pipes[] the action belongs to, or -1 */
+    int reg;             /* ZERO, MMA, MMA_WAIT: register tile (weir_res index), or -1 */
+    bool accumulate;     /* MMA: unconditionally adds (a zero() cannot be pending); else `reg`'s fresh flag decides */
+    weiri_effect *eff; int neff;
+    const weiri_op *op;  /* the captured op, or NULL for the plan's own (prologue, drains, exits) */
+    const char *note;    /* why it is there, shown as comment: "acquire ab.a", "tail of ab" */
+} weiri_action;
+
+/* The lowered schedule of a task: the captured tree with actions as leaves. */
+typedef enum weiri_pnode_kind { PN_ACTION, PN_LOOP, PN_GUARD, PN_TILES, PN_SKIPPABLE,
+    PN_HELD,            /* body runs while (if `once`: at most once) more than `keep` stages are held on cursor `cur` */
+    PN_STAGES           /* body runs `count` times: the producer tail */
+} weiri_pnode_kind;
+typedef struct weiri_pnode weiri_pnode;
+struct weiri_pnode {
+    weiri_pnode_kind kind;
+    weiri_pnode *parent, *next, *first, *last;
+    weiri_action *act;           /* ACTION */
+    const weiri_node *src;       /* LOOP, GUARD, TILES, SKIPPABLE: the captured block */
+    int cur, keep; bool once;    /* HELD */
+    int count;                   /* STAGES */
+};
+
+/* ---- tables ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct weiri_region {    /* shared memory of one resource: `stages` slices */
+    const weir_res *res;         /* NULL: barriers, temporary */
+    const char *name;
+    int64_t offset, size, align; /* bytes, from the CTA's shared base */
+    int stages; int64_t stage_bytes;   /* distance between stages, padding included */
+    int phase;                   /* of its alias group, -1 none */
+    int same_as;                 /* region whose bytes these are (storage = other), or -1 */
+} weiri_region;
+
+typedef struct weiri_bar {       /* a run of mbarriers, one per stage */
+    const char *name;            /* "ab_full" */
+    int first, stages;           /* index in the kernel's one array */
+    int64_t offset;              /* of stage 0, bytes from the shared base */
+    int count;                   /* arrivals per phase it is initialised with */
+    int64_t tx;                  /* bytes expected per phase, 0 none */
+    const char *sum;             /* the sum `count` comes from: "2 warpgroups x 2 CTAs" */
+    bool full;                   /* else empty */
+    bool remote;                 /* other CTAs arrive on it */
+} weiri_bar;
+
+typedef struct weiri_ppipe {     /* a resource's pipeline, derived */
+    const weir_res *res;
+    weir_pipe_type type;         /* as declared */
+    int stages;
+    int full, empty;             /* index in bars[]; -1: needs none (async_tma inside one warpgroup) */
+    int region;                  /* index in smem[] or -1 */
+    int64_t tx;                  /* bytes armed per phase for this member */
+    int serve;                   /* axes (bits as in action.targets) along which its loads are multicast */
+} weiri_ppipe;
+
+typedef struct weiri_cursor {    /* position of one task on one side of one pipeline (or group's shared side) */
+    const char *name;            /* "ab", "ab_a": prefix of emitted variables */
+    int task;
+    int pipe;                    /* index in pipes[] (group consumer side: the first member's) */
+    const weir_res *res;         /* resource or group it walks */
+    bool producer;               /* starts with phase 1 */
+    int stages;
+    int held_min, held_max;      /* stages open at once, over all program points */
+    bool needs_held;             /* the number held must be counted at run time */
+    bool split_close;            /* opens and closes move separately: needs a second index */
+    int tile_lane, tile_lanes;   /* skips the other lanes' stages at tile borders; 0, 1: none */
+} weiri_cursor;
+
+typedef struct weiri_tmap_use {  /* a tensor map the kernel takes as parameter */
+    const char *name;            /* "A_map" */
+    int tensor;                  /* index in k->tensors */
+    int rank; uint32_t box[5];   /* innermost first, elements */
+    int swizzle, l2_promotion;
+    bool store;
+} weiri_tmap_use;
+
+typedef struct weiri_box { int32_t c[5]; int64_t offset; } weiri_box;   /* element offsets from the tile's origin, innermost first; bytes into the stage */
+typedef struct weiri_copy {      /* the boxes of one bulk copy of a tile */
+    int tmap;
+    weiri_box *box; int nbox;    /* issued by one CTA */
+    int slice_axis;              /* tensor dimension (innermost first) along which a multicast is cut, -1 none */
+    int slice_elems; int64_t slice_bytes;   /* step per rank along the multicast axes */
+    int wg_axis, wg_elems; int64_t wg_bytes;    /* stores: share of one warpgroup: element step (dimension, innermost first; -1 none) and byte step */
+    int64_t bytes;               /* sum over the boxes */
+} weiri_copy;
+
+typedef struct weiri_preg {      /* a register tile in one task */
+    const weir_res *res;
+    int task;
+    int rows, cols;              /* of one warpgroup */
+    int frags;                   /* m64 blocks */
+    int per_thread;              /* 32-bit registers */
+    char split;
+} weiri_preg;
+
+typedef struct weiri_ptask {
+    const weiri_task *task;
+    weiri_pnode *root;           /* body incl. tails and drains */
+    bool solo;                   /* the body is run by one thread: every action is its own */
+    bool wg_actor;               /* actor of prover and simulator is the warpgroup, else the warp */
+    int actors;                  /* of one CTA */
+    int warpgroups;              /* that it covers, if wg_actor */
+    int registers;               /* after the split, 0: no setmaxnreg */
+    int named_task;              /* named barrier of the task's threads, 0 none */
+    int named_wg;                /* of its first warpgroup (the next ones follow), 0 none */
+} weiri_ptask;
+
+typedef enum weiri_kparam_kind { KP_TMAP, KP_PTR, KP_SHAPE, KP_STRIDE, KP_DIM, KP_SCALAR, KP_COUNTER } weiri_kparam_kind;
+typedef struct weiri_kparam { weiri_kparam_kind kind; int index, axis; const char *name, *type; int size; } weiri_kparam;  /* type: C type in the source */
+
+typedef struct weiri_named { int id, threads; const char *owner; } weiri_named;
+
+typedef struct weiri_plan {
+    const weir_kernel *k;
+    weiri_arena a;
+    weiri_findings findings;
+    bool ok;                     /* complete: may be proved and emitted */
+    WEIRI_LIST(weiri_region) smem;
+    WEIRI_LIST(weiri_bar) bars;
+    WEIRI_LIST(weiri_ppipe) pipes;
+    WEIRI_LIST(weiri_cursor) cursors;
+    WEIRI_LIST(weiri_tmap_use) tmaps;
+    WEIRI_LIST(weiri_copy) copies;
+    WEIRI_LIST(weiri_preg) regs;
+    WEIRI_LIST(weiri_named) named;
+    WEIRI_LIST(weiri_kparam) params;
+    weiri_ptask *tasks; int ntasks;
+    weiri_pnode *prologue, *epilogue;   /* of all threads: init, sync; cluster exit. Lists of actions */
+    weiri_action **action; int nactions; /* [id] */
+    int nbarriers;               /* mbarriers in the array */
+    int64_t barrier_offset;      /* of the array from the shared base */
+    int64_t smem_data, smem_barrier, smem_total, smem_capacity;   /* bytes */
+    int threads, warps;          /* launch block, whole warpgroups */
+    int entry_registers;         /* per thread at launch */
+    int reg_split[8];            /* per warpgroup: registers after the split, 0 none */
+    int cluster;                 /* CTAs */
+    const weir_res *queue;       /* work queue, or NULL */
+    bool persistent;
+    const char *trusted;         /* bodies taken on trust, NULL none */
+} weiri_plan;
+
+/* A view taken apart: what it finally names. */
+typedef struct weiri_view {
+    const weir_res *res;         /* gmem, smem or custom tile; NULL: a work tile as a place */
+    uint32_t base;               /* the VIEW_READ / AT / FROM / TILE / SUB value */
+    weir_op op;                  /* of base */
+    int back;                    /* VIEW_READ */
+    bool t;                      /* transposed */
+    uint32_t sub; int row0, nrows, col0, ncols;   /* sub 0: none; nrows, ncols 0: all */
+    uint32_t limit;              /* 0: none */
+} weiri_view;
+bool weiri_view_of(const weir_kernel *k, uint32_t value, weiri_view *v);
+
+/* Never NULL but for lack of memory; findings tell what is wrong, ok whether the rest may go on. */
+weiri_plan *weiri_plan_new(weir_kernel *k);
+void weiri_plan_free(weiri_plan *p);
+void weiri_plan_print(const weiri_plan *p, weiri_buf *b);
+
+/* prove.c: verdict, text, trace (in the report's arena `a`), findings of class deadlock or race */
+void weiri_prove(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f);
+/* emit.c: the source after the preamble */
+bool weiri_emit(const weiri_plan *p, weiri_buf *out);
+/* ptx.c: the CUDA preamble for this plan (weir_cuda.h plus the wgmma instances it needs) */
+bool weiri_preamble(const weiri_plan *p, weiri_buf *out);
+
+#endif

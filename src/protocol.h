@@ -1,0 +1,89 @@
+/* The pipeline protocol as data: which barrier actions an op of a pipeline type becomes, and what its two mbarriers count.
+ * Pure functions of plain numbers, left of validate: no kernel, no plan. spec/pipelines.md 1, 3; plan.c instantiates the rows. */
+#ifndef WEIRI_PROTOCOL_H
+#define WEIRI_PROTOCOL_H
+
+#include "weir.h"
+
+/* ORDER ACT is plan.h's; this header only needs the few kinds below and uses the same numbers (checked in plan.c). */
+typedef enum weiri_row_kind {
+    ROW_END = 0,
+    ROW_WAIT,           /* on `bar` */
+    ROW_TRY,
+    ROW_ARRIVE, ROW_EXPECT, ROW_CP_ARRIVE, ROW_UMMA_COMMIT,
+    ROW_FENCE_ASYNC,    /* own generic writes before async reads */
+    ROW_WARP_SYNC,      /* before an elected arrive at warp grain */
+    ROW_WG_SYNC,        /* before an elected arrive at warpgroup grain */
+    ROW_BULK_WAIT,      /* async_tma: until the read of the stage is done */
+    ROW_MMA_DRAIN       /* sm_90a lowering of an umma side: the tensor core has read (or written) the stage */
+} weiri_row_kind;
+
+typedef enum weiri_row_bar { ROW_NO_BAR = 0, ROW_FULL, ROW_EMPTY } weiri_row_bar;
+
+/* one barrier action of an op; `who` and `targets` as in plan.h */
+typedef struct weiri_row {
+    weiri_row_kind kind;
+    weiri_row_bar bar;
+    int who;            /* weiri_who */
+    int targets;        /* axes bits 1 m, 2 n, 4 k, 8 v; -1: the leader CTA (v = 0) of the own V group; -2: CTA 0 */
+    bool leader_only;   /* runs only in CTAs with v = 0 */
+    bool twl_only;      /* only in the first warp of its task */
+} weiri_row;
+#define WEIRI_MAX_ROWS 6
+
+/* One side of a pipeline: the tasks that do its closing op (producer: commit, consumer: release). */
+typedef struct weiri_pside {
+    int tasks, warps;           /* sums; 0 when nobody does it */
+    int warpgroups;             /* of tasks whose actor is the warpgroup */
+    bool only_mma_reads;        /* consumer: the stage is read by wgmma alone */
+    int max_warps_of_a_task;
+} weiri_pside;
+
+typedef struct weiri_proto_in {
+    weir_pipe_desc given;
+    weir_arch arch;
+    weir_cluster cluster;       /* no zeros; given.cta_layout when set */
+    weiri_pside producer, consumer;
+    int serve;                  /* axes (bits 1 m, 2 n) along which loads of the resource are multicast */
+    bool serve_cross;           /* m and n are separate loads (union of row and column), not one "mn" */
+    int64_t tx;                 /* bytes that the copies bring to one CTA per phase, 0 none */
+    bool same_warpgroup;        /* async_tma: filled and stored by the same warpgroups of one task */
+} weiri_proto_in;
+
+typedef struct weiri_proto {
+    int full_count, empty_count;        /* arrivals per phase that really happen = what the barriers are initialised with */
+    char full_sum[96], empty_sum[96];   /* "1 warp", "2 warpgroups x 2 CTAs" */
+    bool has_full, has_empty;           /* false: async_tma inside one warpgroup needs no mbarrier */
+    weir_grain grain, producer_grain;   /* derived or given */
+    weiri_row acquire[WEIRI_MAX_ROWS], commit[WEIRI_MAX_ROWS], wait[WEIRI_MAX_ROWS], release[WEIRI_MAX_ROWS]; /* ROW_END ends */
+    int full_per_commit, empty_per_release; /* arrivals by one actor's op at each target: for the prover's and explain's sums */
+    /* what is wrong with the given fields; rule id of spec (CF.., MF.., V-CNT-.., V-BYT-..), text with both numbers */
+    struct { const char *rule; char text[240]; char expected[48], got[48]; } fault[8];
+    int nfaults;
+} weiri_proto;
+
+/* Derives rows and counts; checks the given numbers against them. Always fills `out`. */
+void weiri_protocol(const weiri_proto_in *in, weiri_proto *out);
+
+/* number of CTAs of the cluster that a stage of this CTA is shared with: |row|, |column| or |row u column| */
+int weiri_served(weir_cluster c, int serve, bool cross);
+/* 16-bit multicast mask of CTA `rank` (V fastest) for axes bits `serve` */
+uint32_t weiri_cta_mask(weir_cluster c, int rank, int serve, bool cross);
+const char *weiri_pipe_type_name(weir_pipe_type t);   /* "tma_async" */
+
+/* ---- group compatibility (spec/pipelines.md 3.2, 3.3) ---- */
+typedef struct weiri_group_in { weir_group_mode mode; const weir_pipe_desc *member; const char *const *name; int n; const weir_pipe_desc *given; } weiri_group_in;
+typedef struct weiri_group_out {
+    weir_group_mode mode;        /* derived when DEFAULT was given */
+    weir_pipe_type type;         /* merged */
+    bool heterogeneous;
+    int barriers_per_stage;      /* n + 1, or 2 */
+    weir_pipe_desc merged;
+    struct { const char *rule; char text[240]; char expected[64], got[64]; } fault;   /* first one; rule NULL: fits */
+} weiri_group_out;
+bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out);
+/* Index of a member's full and empty barrier of a stage in the group's own run of barriers (3.4). */
+int weiri_group_full(weir_group_mode mode, int n, int stages, int member, int stage);
+int weiri_group_empty(weir_group_mode mode, int n, int stages, int member, int stage);
+
+#endif

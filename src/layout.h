@@ -24,6 +24,9 @@ typedef struct weiri_bar_run { int begin, end, arrivals; } weiri_bar_run;
  * stretches of equal arrivals, at most n of them; *nruns out. */
 int weiri_layout_barriers(weiri_bar_item *item, int n, weiri_bar_run *runs, int *nruns);
 
+/* Columns to ask tcgen05.alloc for: a power of two, at least 32. */
+int weiri_layout_tmem_columns(int columns);
+
 typedef struct weiri_capacity { int64_t smem; int tmem_columns; int registers; int max_warps; } weiri_capacity;
 weiri_capacity weiri_layout_capacity(weir_arch arch);
 
@@ -49,8 +52,9 @@ typedef struct weiri_operand {
     int k_per_panel;             /* instruction steps per panel (K-major), or all (MN-major) */
     int64_t k_panel_bytes;       /* step to the next panel along K (K-major) */
     int64_t m64_bytes;           /* step to the next 64 rows of M (A operands) */
+    int64_t mn_step_bytes;       /* step to the next instr_n rows (B wider than one instruction); 0: one instruction takes all */
 } weiri_operand;
-/* transposed: the view is s:read():t(). rows = M or N extent, k = K extent of the operand as the MMA sees it. */
+/* transposed: the view is s:read():t(), the tile's rows are K. instr_n: M or N of one instruction (64 for A). false: `why` tells. */
 bool weiri_layout_operand(const weiri_tile_geom *g, weir_dtype t, bool transposed, int instr_n, weiri_operand *o, char *why, size_t why_size);
 
 #endif

@@ -1,0 +1,179 @@
+/* Findings and the report they end up in. */
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rules.h"
+
+/* ---- rules -------------------------------------------------------------------------------------------------------------- */
+
+static const struct { const char *id; weir_severity severity; const char *title; } rules[] = {
+#define ROW(id, severity, title) { id, severity, title },
+    WEIRI_RULES(ROW)
+#undef ROW
+};
+enum { NRULES = (int)(sizeof rules / sizeof *rules) };
+
+static int find_rule(const char *id) {
+    for (int i = 0; i < NRULES; i++)
+        if (strcmp(rules[i].id, id) == 0) return i;
+    return -1;
+}
+
+const char *weiri_rule_title(const char *id) {
+    int i = find_rule(id);
+    return i < 0 ? NULL : rules[i].title;
+}
+
+/* ---- findings ----------------------------------------------------------------------------------------------------------- */
+
+weir_finding *weiri_find(weiri_findings *f, const char *rule, const weir_place *at, const char *fmt, ...) {
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    char *text = weiri_arena_alloc(f->a, (size_t)(n < 0 ? 0 : n) + 1);
+    if (n >= 0) vsnprintf(text, (size_t)n + 1, fmt, again);
+    va_end(again);
+    int i = find_rule(rule);
+    weir_finding out = { .rule = i < 0 ? weiri_arena_str(f->a, rule) : rules[i].id,
+                         .severity = i < 0 ? WEIR_ERROR : rules[i].severity,
+                         .message = text,
+                         .file = at ? at->file : NULL,
+                         .line = at ? at->line : 0 };
+    WEIRI_PUSH(f->a, f->list, out);
+    return &f->list.v[f->list.n - 1];
+}
+
+int weiri_findings_errors(const weiri_findings *f) {
+    int n = 0;
+    for (int i = 0; i < f->list.n; i++) n += f->list.v[i].severity == WEIR_ERROR;
+    return n;
+}
+
+/* ---- report ------------------------------------------------------------------------------------------------------------- */
+
+weir_report *weiri_report_new(weir_ctx *c) {
+    weir_report *r = weiri_alloc(c, sizeof *r);
+    if (!r) return NULL;
+    r->ctx = c;
+    weiri_arena_init(&r->a, c);
+    r->text = "";
+    return r;
+}
+
+void weir_report_free(weir_report *r) {
+    if (!r) return;
+    weiri_arena_free(&r->a);
+    weiri_free(r->ctx, r, sizeof *r);
+}
+
+void weiri_report_add(weir_report *r, const weiri_findings *f) {
+    if (!f->list.n) return;
+    weir_finding *all = WEIRI_NEW_N(&r->a, weir_finding, r->n + f->list.n);
+    if (r->n) memcpy(all, r->f, sizeof *all * (size_t)r->n);
+    for (int i = 0; i < f->list.n; i++) {
+        weir_finding x = f->list.v[i];
+        x.rule = weiri_arena_str(&r->a, x.rule);
+        x.message = weiri_arena_str(&r->a, x.message);
+        x.hint = weiri_arena_str(&r->a, x.hint);
+        x.file = weiri_arena_str(&r->a, x.file);
+        x.other_file = weiri_arena_str(&r->a, x.other_file);
+        x.other_what = weiri_arena_str(&r->a, x.other_what);
+        for (int j = 0; j < 4; j++) x.objects[j] = weiri_arena_str(&r->a, x.objects[j]);
+        x.expected = weiri_arena_str(&r->a, x.expected);
+        x.got = weiri_arena_str(&r->a, x.got);
+        all[r->n + i] = x;
+    }
+    r->f = all;
+    r->n += f->list.n;
+}
+
+/* Findings without a place come first; nothing else is moved than file and line ask for. */
+static int by_place(const weir_finding *x, const weir_finding *y) {
+    int c = strcmp(x->file ? x->file : "", y->file ? y->file : "");
+    return c ? c : (x->line > y->line) - (x->line < y->line);
+}
+
+static void sort(weir_finding *f, int n) { /* insertion: stable, and reports are short */
+    for (int i = 1; i < n; i++) {
+        weir_finding x = f[i];
+        int j = i;
+        for (; j > 0 && by_place(&f[j - 1], &x) > 0; j--) f[j] = f[j - 1];
+        f[j] = x;
+    }
+}
+
+static bool same(const weir_finding *x, const weir_finding *y) {
+    return by_place(x, y) == 0 && strcmp(x->rule, y->rule) == 0 && strcmp(x->message, y->message) == 0;
+}
+
+static int drop_repeats(weir_finding *f, int n) {
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        bool seen = false;
+        for (int j = kept - 1; j >= 0 && !seen && by_place(&f[j], &f[i]) == 0; j--) seen = same(&f[j], &f[i]);
+        if (!seen) f[kept++] = f[i];
+    }
+    return kept;
+}
+
+static int count(const weir_report *r, weir_severity s) {
+    int n = 0;
+    for (int i = 0; i < r->n; i++) n += r->f[i].severity == s;
+    return n;
+}
+
+static void put_finding(weiri_buf *b, const weir_finding *f) {
+    static const char *const words[] = { "", "note", "warning", "error" };
+    if (f->file) weiri_put(b, "%s:%d: ", f->file, f->line);
+    weiri_put(b, "%s: %s [%s]\n", words[f->severity], f->message, f->rule);
+    if (f->other_file)
+        weiri_put(b, "    %s:%d: %s\n", f->other_file, f->other_line, f->other_what ? f->other_what : "see also");
+    if (f->expected && f->got) weiri_put(b, "    expected %s, got %s\n", f->expected, f->got);
+    else if (f->expected) weiri_put(b, "    expected %s\n", f->expected);
+    else if (f->got) weiri_put(b, "    got %s\n", f->got);
+    if (f->hint) weiri_put(b, "    hint: %s\n", f->hint);
+}
+
+static void put_count(weiri_buf *b, int n, const char *what, const char **sep) {
+    if (!n) return;
+    weiri_put(b, "%s%d %s%s", *sep, n, what, n == 1 ? "" : "s");
+    *sep = ", ";
+}
+
+static void put_proof(weiri_buf *b, const weir_proof *p) {
+    static const char *const words[] = { "not proved", "SAFE", "SAFE_BOUNDED", "UNSAFE", "INCOMPLETE" };
+    if (p->verdict == WEIR_NOT_PROVED && !p->text) return;
+    weiri_put(b, "proof: %s", words[p->verdict]);
+    if (p->text && *p->text) weiri_put(b, ": %s", p->text);
+    weiri_put(b, "\n");
+    if (p->trace && *p->trace) weiri_put(b, "%s%s", p->trace, p->trace[strlen(p->trace) - 1] == '\n' ? "" : "\n");
+}
+
+void weiri_report_finish(weir_report *r) {
+    sort(r->f, r->n);
+    r->n = drop_repeats(r->f, r->n);
+    weiri_buf b;
+    weiri_buf_init(&b, r->ctx);
+    for (int i = 0; i < r->n; i++) put_finding(&b, &r->f[i]);
+    const char *sep = "";
+    put_count(&b, count(r, WEIR_ERROR), "error", &sep);
+    put_count(&b, count(r, WEIR_WARNING), "warning", &sep);
+    put_count(&b, count(r, WEIR_NOTE), "note", &sep);
+    if (r->n) weiri_put(&b, "\n");
+    put_proof(&b, &r->proof);
+    if (r->trusted) weiri_put(&b, "taken on trust: %s\n", r->trusted);
+    if (r->lowered) weiri_put(&b, "%s", r->lowered);
+    r->text = b.s ? weiri_arena_str(&r->a, b.s) : "";
+    weiri_buf_free(&b);
+}
+
+bool weir_report_ok(const weir_report *r) { return count(r, WEIR_ERROR) == 0 && r->proof.verdict != WEIR_UNSAFE; }
+int weir_report_count(const weir_report *r) { return r->n; }
+const weir_finding *weir_report_get(const weir_report *r, int i) { return i >= 0 && i < r->n ? &r->f[i] : NULL; }
+const weir_proof *weir_report_proof(const weir_report *r) { return &r->proof; }
+const char *weir_report_text(const weir_report *r) { return r->text; }

@@ -10,7 +10,7 @@
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
 
-/* ---- the host's allocator and log ---------------------------------------------------------------------------------------- */
+/* ---- the host's allocator and log ------------------------------------------------------------------------------------- */
 
 struct heap {
     size_t live, peak; /* bytes */
@@ -35,7 +35,7 @@ static void on_log(void *ud, weir_log_level level, const char *text) {
     fprintf(stderr, "[weir %d] %s\n", (int)level, text);
 }
 
-/* ---- the kernel: one warp fills a ring of stages in shared memory, four warps empty it ------------------------------------ */
+/* ---- the kernel: one warp fills a ring of stages in shared memory, four warps empty it --------------------------------- */
 
 enum { TILE = 256, STAGES = 4 };
 
@@ -124,7 +124,7 @@ static weir_kernel *copy_kernel(weir_ctx *ctx) {
     return k;
 }
 
-/* ---- one run --------------------------------------------------------------------------------------------------------------- */
+/* ---- one run ------------------------------------------------------------------------------------------------------------ */
 
 /* Copies n floats through the kernel; true if every one of them arrived. */
 static bool run(weir_ctx *ctx, weir_device *dev, weir_program *program, int n) {

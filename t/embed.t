@@ -1,0 +1,17 @@
+#!/usr/bin/env lua5.4
+-- The embedding examples build and run kernels inside hosts of their own.
+local tap = require "tap"
+
+local build = os.getenv "WEIR_BUILD" or "build"
+
+for _, name in ipairs { "minimal", "host" } do
+  local pipe <close> = assert(io.popen(("%s/examples/%s 2>&1"):format(build, name)))
+  local text = pipe:read "a"
+  local ok = pipe:close()
+  tap.ok(ok, name .. " succeeds")
+  tap.is(text:match "([^\n]*)\n$", "PASS", name .. " ends with PASS")
+  tap.ok(text:find(" 0 still held", 1, true), name .. " gets all its memory back")
+  if not ok then tap.diag(text) end
+end
+
+tap.done()

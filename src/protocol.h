@@ -15,17 +15,23 @@ typedef enum weiri_row_kind {
     ROW_WARP_SYNC,      /* before an elected arrive at warp grain */
     ROW_WG_SYNC,        /* before an elected arrive at warpgroup grain */
     ROW_BULK_WAIT,      /* async_tma: until the read of the stage is done */
-    ROW_MMA_DRAIN       /* sm_90a lowering of an umma side: the tensor core has read (or written) the stage */
+    ROW_MMA_DRAIN,      /* sm_90a lowering of an umma side: the tensor core has read the stage, or finished the accumulators */
+    ROW_SPILL           /* sm_90a commit of an umma producer: the accumulators go to the stage (f32; umma_umma: its dtype) */
 } weiri_row_kind;
 
 typedef enum weiri_row_bar { ROW_NO_BAR = 0, ROW_FULL, ROW_EMPTY } weiri_row_bar;
+
+/* ORDER WHO: the numbers of plan.h's weiri_who */
+typedef enum weiri_row_who { ROW_THREADS = 0, ROW_LANE, ROW_WG, ROW_WG_CTAS, ROW_LANE_CTAS, ROW_ONE } weiri_row_who;
 
 /* one barrier action of an op; `who` and `targets` as in plan.h */
 typedef struct weiri_row {
     weiri_row_kind kind;
     weiri_row_bar bar;
-    int who;            /* weiri_who */
+    int who;            /* weiri_who, the same as weiri_row_who */
     int targets;        /* axes bits 1 m, 2 n, 4 k, 8 v; -1: the leader CTA (v = 0) of the own V group; -2: CTA 0 */
+    bool cross;         /* targets m and n: the union of row and column, not their product */
+    bool cta0_only;     /* runs only in CTA 0 of the cluster */
     bool leader_only;   /* runs only in CTAs with v = 0 */
     bool twl_only;      /* only in the first warp of its task */
 } weiri_row;
@@ -36,7 +42,10 @@ typedef struct weiri_pside {
     int tasks, warps;           /* sums; 0 when nobody does it */
     int warpgroups;             /* of tasks whose actor is the warpgroup */
     bool only_mma_reads;        /* consumer: the stage is read by wgmma alone */
+    bool async_reads;           /* consumer: the stage is also read through the async proxy (wgmma, bulk store, a body that says so) */
     int max_warps_of_a_task;
+    int domain_lanes;           /* interleaved by the loops' starts: lanes, each with an equal share of the warps; 0: by warps */
+    int one_cta_tasks, one_cta_warps;   /* of these: tasks that a single CTA of the cluster runs, their warps */
 } weiri_pside;
 
 typedef struct weiri_proto_in {
@@ -46,7 +55,7 @@ typedef struct weiri_proto_in {
     weiri_pside producer, consumer;
     int serve;                  /* axes (bits 1 m, 2 n) along which loads of the resource are multicast */
     bool serve_cross;           /* m and n are separate loads (union of row and column), not one "mn" */
-    int64_t tx;                 /* bytes that the copies bring to one CTA per phase, 0 none */
+    int64_t tx;                 /* bytes that the copies bring to one CTA per phase, 0 none or not known */
     bool same_warpgroup;        /* async_tma: filled and stored by the same warpgroups of one task */
 } weiri_proto_in;
 
@@ -57,6 +66,8 @@ typedef struct weiri_proto {
     weir_grain grain, producer_grain;   /* derived or given */
     weiri_row acquire[WEIRI_MAX_ROWS], commit[WEIRI_MAX_ROWS], wait[WEIRI_MAX_ROWS], release[WEIRI_MAX_ROWS]; /* ROW_END ends */
     int full_per_commit, empty_per_release; /* arrivals by one actor's op at each target: for the prover's and explain's sums */
+    int64_t expect_bytes;               /* one EXPECT of `acquire` arms this; 0: no copies, or bytes not known */
+    int64_t full_tx;                    /* bytes armed per phase on a full barrier that is armed */
     /* what is wrong with the given fields; rule id of spec (CF.., MF.., V-CNT-.., V-BYT-..), text with both numbers */
     struct { const char *rule; char text[240]; char expected[48], got[48]; } fault[8];
     int nfaults;
@@ -64,6 +75,14 @@ typedef struct weiri_proto {
 
 /* Derives rows and counts; checks the given numbers against them. Always fills `out`. */
 void weiri_protocol(const weiri_proto_in *in, weiri_proto *out);
+/* Arrivals that one execution of the row by one actor (a warp, or a warpgroup) adds at each target. */
+int weiri_row_arrivals(const weiri_row *row, bool wg_actor);
+
+/* Position of the n-th use (from 0) of a cursor: stage and phase parity (spec 1.4). */
+void weiri_cursor_at(int stages, int stride, int lane, bool producer, int64_t n, int *stage, int *phase);
+/* The producer tail: the cursor skips `skip` uses, then waits on `count` empty barriers, each `stride` stages further. */
+typedef struct weiri_tail { int skip, count, stride; bool leader_only; } weiri_tail;
+weiri_tail weiri_protocol_tail(weir_pipe_type type, int stages, int stride, int v);
 
 /* number of CTAs of the cluster that a stage of this CTA is shared with: |row|, |column| or |row u column| */
 int weiri_served(weir_cluster c, int serve, bool cross);

@@ -119,7 +119,7 @@ static void check_fields(const weir_pipe_desc *d, int stride[4], weiri_proto *ou
               signaling[i].bits);
     }
     if (d->producer_op == WEIR_PRODUCER_LOAD && types[d->type].producer != BY_THREADS)
-        fault(out, d->type == WEIR_UMMA_UMMA ? "CF7" : "CF5", "thread", "load",
+        fault(out, "CF5", "thread", "load",
               "producer_op = \"load\" on %s: only the threads of async_async and async_umma copy by cp.async", types[d->type].name);
     if (d->stages < 1) {
         snprintf(got, sizeof got, "%d", d->stages);

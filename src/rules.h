@@ -98,6 +98,8 @@ const char *weiri_rule_title(const char *id);
     X("G-CFG-14", WEIR_ERROR, "fork members have equal bytes") \
     X("G-CFG-15", WEIR_ERROR, "members signal alike") \
     X("G-CFG-16", WEIR_ERROR, "a fused merge is not interleaved") \
+    X("G-CFG-17", WEIR_ERROR, "a fork does not advance on acquire") \
+    X("G-CFG-18", WEIR_ERROR, "a fork's commit reaches the threads of both CTAs") \
     X("V-GRP-01", WEIR_ERROR, "a member keeps its pipeline") \
     X("V-GRP-02", WEIR_ERROR, "group and members have equal stages") \
     X("V-GRP-03", WEIR_ERROR, "group and members have one type") \
@@ -150,6 +152,21 @@ const char *weiri_rule_title(const char *id);
     X("V-MMA-01", WEIR_ERROR, "operand shapes of an mma agree") \
     X("V-MMA-02", WEIR_ERROR, "operand dtypes of an mma agree and exist") \
     X("V-MMA-03", WEIR_ERROR, "the tile is divisible by the instruction's shape") \
+    /* pipelines: fields by themselves (protocol) */ \
+    X("CF2", WEIR_ERROR, "the producer signaling exists") \
+    X("CF3", WEIR_ERROR, "the consumer signaling exists") \
+    X("CF5", WEIR_ERROR, "cp.async producers are threads") \
+    X("CF10", WEIR_ERROR, "strides are at least 1") \
+    X("CF12", WEIR_ERROR, "acquire and commit of unlike strides advance separately") \
+    X("CF13", WEIR_ERROR, "wait and release of unlike strides advance separately") \
+    X("CN1", WEIR_ERROR, "a pipeline has a stage") \
+    X("CN2", WEIR_ERROR, "bytes are not negative") \
+    X("CN3", WEIR_ERROR, "only copy engines bring bytes to a barrier") \
+    X("CN5", WEIR_ERROR, "a wait-signaling override differs from the release") \
+    X("P-ILV-01", WEIR_ERROR, "strides divide the stages") \
+    X("X-SIG-01", WEIR_ERROR, "every CTA that waits for its full barrier arms it") \
+    X("X-V2-01", WEIR_ERROR, "CTAs share an mma on sm_100a only") \
+    X("X-V2-02", WEIR_ERROR, "the leader's mma sees the peer's copies") \
     /* pipelines: counts and bytes (plan) */ \
     X("V-CNT-01", WEIR_ERROR, "task-warp-leader signaling is for TMA producers") \
     X("V-CNT-02", WEIR_ERROR, "task-warp-leader signaling is not for consumers") \
@@ -163,10 +180,15 @@ const char *weiri_rule_title(const char *id);
     X("V-CNT-10", WEIR_ERROR, "arrive count of a CLC consumer") \
     X("V-CNT-11", WEIR_ERROR, "arrive count of a TMA pipeline's consumer") \
     X("V-CNT-12", WEIR_ERROR, "the multicast mode exists") \
+    X("V-CNT-13", WEIR_ERROR, "the grain fits who arrives") \
     X("V-BYT-01", WEIR_ERROR, "bytes per warp and CTA are declared") \
     X("V-BYT-02", WEIR_ERROR, "armed bytes are the bytes that come") \
     X("V-BYT-03", WEIR_ERROR, "the layout is known") \
+    X("V-BYT-04", WEIR_ERROR, "an mbarrier can count the bytes") \
     X("V-ILV-01", WEIR_ERROR, "the pipeline type can be interleaved") \
+    X("V-ILV-02", WEIR_ERROR, "an interleaved tma_async is in one CTA") \
+    X("V-ILV-03", WEIR_ERROR, "an umma producer is not interleaved") \
+    X("V-ILV-04", WEIR_ERROR, "an umma consumer of threads' stages is not interleaved") \
     X("V-ILV-05", WEIR_ERROR, "stages are divisible by the stride") \
     X("V-ILV-06", WEIR_ERROR, "an interleaved role has its lanes") \
     X("V-CTA-01", WEIR_ERROR, "pipelines have one CTA layout") \

@@ -1,0 +1,269 @@
+// The CUDA preamble of every weir kernel: the primitives of primitives.def for NVRTC, each one PTX instruction or a fixed few.
+// Sections named in comments are those of the PTX ISA. Shared addresses are 32-bit, in the CTA's shared window.
+//
+// Inline-asm rules kept here: side effects are volatile with a "memory" clobber; predicates and labels live inside { } of one
+// asm, so that the text may be repeated; pure arithmetic is neither volatile nor a clobber.
+#ifndef WEIR_CUDA_H
+#define WEIR_CUDA_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+
+#define W_FN static __device__ __forceinline__
+#define W_ASM(...) asm volatile(__VA_ARGS__ : "memory")
+
+// An action of the plan begins: an event in the simulator, nothing here.
+#define W_AT(id)
+
+// ---- numbers in memory ------------------------------------------------------------------------------------------------------
+// Storage types. Reading gives a float; assigning rounds to nearest even (fp8 saturates). Constructors from float are explicit:
+// otherwise `c ? x : 0.f` would have two readings.
+
+struct bf16 {
+    u16 bits;
+    bf16() = default;
+    __device__ __forceinline__ explicit bf16(float x) { asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x)); }
+    __device__ __forceinline__ bf16 &operator=(float x) { return *this = bf16(x); }
+    __device__ __forceinline__ operator float() const { return __uint_as_float((u32)bits << 16); }
+};
+
+struct f16 {
+    u16 bits;
+    f16() = default;
+    __device__ __forceinline__ explicit f16(float x) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x)); }
+    __device__ __forceinline__ f16 &operator=(float x) { return *this = f16(x); }
+    __device__ __forceinline__ operator float() const { float x; asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits)); return x; }
+};
+
+// cvt to fp8 exists for pairs only; the first source goes to the high half.
+#define W_FP8(T, NAME)                                                                                                           \
+    struct T {                                                                                                                   \
+        u8 bits;                                                                                                                 \
+        T() = default;                                                                                                           \
+        __device__ __forceinline__ explicit T(float x) {                                                                         \
+            u16 h; asm("cvt.rn.satfinite." NAME "x2.f32 %0, %1, %2;" : "=h"(h) : "f"(0.f), "f"(x)); bits = (u8)h;                \
+        }                                                                                                                        \
+        __device__ __forceinline__ T &operator=(float x) { return *this = T(x); }                                                \
+        __device__ __forceinline__ operator float() const {                                                                      \
+            u32 h; float x;                                                                                                      \
+            asm("cvt.rn.f16x2." NAME "x2 %0, %1;" : "=r"(h) : "h"((u16)bits));                                                   \
+            asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((u16)h));                                                                  \
+            return x;                                                                                                            \
+        }                                                                                                                        \
+    };
+W_FP8(e4m3, "e4m3")
+W_FP8(e5m2, "e5m2")
+#undef W_FP8
+
+// tf32 lies in memory as a float whose low 13 mantissa bits the tensor core ignores.
+struct tf32 {
+    u32 bits;
+    tf32() = default;
+    __device__ __forceinline__ explicit tf32(float x) {
+        u32 b = __float_as_uint(x); // to nearest even: the hardware's cvt.rna rounds ties away
+        bits = (b & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : (b + 0xfffu + ((b >> 13) & 1u)) & ~0x1fffu;
+    }
+    __device__ __forceinline__ tf32 &operator=(float x) { return *this = tf32(x); }
+    __device__ __forceinline__ operator float() const { return __uint_as_float(bits); }
+};
+
+// A tensor map (CUtensorMap): a __grid_constant__ parameter, read through the tensormap proxy.
+struct alignas(64) w_tmap { u64 q[16]; };
+
+// ---- who am I -----------------------------------------------------------------------------------------------------------------
+
+extern __shared__ __align__(1024) u8 w_smem_raw[];
+
+W_FN u32 w_tid(void) { return threadIdx.x; }
+W_FN u32 w_warp(void) { return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); } // the broadcast tells the compiler it is uniform
+W_FN u32 w_lane(void) { return threadIdx.x % 32; }
+W_FN u32 w_block(void) { return blockIdx.x; }
+W_FN u32 w_blocks(void) { return gridDim.x; }
+W_FN u32 w_cluster_rank(void) { u32 r; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r)); return r; }
+W_FN u32 w_smem_base(void) { return (u32)__cvta_generic_to_shared(w_smem_raw); }
+W_FN u8 *w_ptr(u32 addr) { return (u8 *)__cvta_shared_to_generic(addr); }
+W_FN u32 w_elect(void) { // "elect.sync": the warp must be converged; always the same lane
+    u32 r;
+    asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(r) :: "memory");
+    return r;
+}
+
+// ---- mbarriers ("Parallel Synchronization and Communication Instructions: mbarrier") ------------------------------------------
+// Arrives and waits keep the default semantics, .release.cta and .acquire.cta, on remote barriers too: spelling out the cluster
+// scope puts a fence into the main loop (20 % of a GEMM on an H200).
+
+W_FN void w_mbar_init(u32 bar, u32 count) { W_ASM("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(bar), "r"(count)); }
+W_FN void w_fence_mbar_init(void) { W_ASM("fence.mbarrier_init.release.cluster;" ::); }
+W_FN void w_mbar_wait(u32 bar, u32 parity) { // on a fresh barrier parity 1 is complete at once: a producer's first wait
+    W_ASM("{ .reg .pred p;\nW_AGAIN:\n"
+          "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@p bra W_DONE;\nbra W_AGAIN;\nW_DONE:\n}"
+          :: "r"(bar), "r"(parity));
+}
+W_FN u32 w_mbar_try(u32 bar, u32 parity) {
+    u32 r;
+    W_ASM("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+          : "=r"(r) : "r"(bar), "r"(parity));
+    return r;
+}
+W_FN void w_mbar_arrive(u32 bar) { W_ASM("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(bar)); }
+W_FN void w_mbar_arrive_remote(u32 bar, u32 cta) {
+    W_ASM("{ .reg .b32 r; mapa.shared::cluster.u32 r, %0, %1; mbarrier.arrive.shared::cluster.b64 _, [r]; }" :: "r"(bar), "r"(cta));
+}
+W_FN void w_mbar_expect(u32 bar, u32 bytes) { W_ASM("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(bar), "r"(bytes)); }
+W_FN void w_mbar_expect_remote(u32 bar, u32 cta, u32 bytes) {
+    W_ASM("{ .reg .b32 r; mapa.shared::cluster.u32 r, %0, %1; mbarrier.arrive.expect_tx.shared::cluster.b64 _, [r], %2; }"
+          :: "r"(bar), "r"(cta), "r"(bytes));
+}
+W_FN void w_mbar_cp_async_arrive(u32 bar) { W_ASM("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" :: "r"(bar)); }
+
+// ---- joining threads ----------------------------------------------------------------------------------------------------------
+
+W_FN void w_sync_warp(void) { __syncwarp(); }
+W_FN void w_sync_cta(void) { __syncthreads(); }
+W_FN void w_bar_sync(u32 id, u32 threads) { W_ASM("bar.sync %0, %1;" :: "r"(id), "r"(threads)); }
+W_FN void w_bar_arrive(u32 id, u32 threads) { W_ASM("bar.arrive %0, %1;" :: "r"(id), "r"(threads)); }
+W_FN void w_cluster_arrive(void) { W_ASM("barrier.cluster.arrive.release.aligned;" ::); }
+W_FN void w_cluster_arrive_relaxed(void) { W_ASM("barrier.cluster.arrive.relaxed.aligned;" ::); }
+W_FN void w_cluster_wait(void) { W_ASM("barrier.cluster.wait.acquire.aligned;" ::); }
+W_FN void w_grid_wait(void) { W_ASM("griddepcontrol.wait;" ::); }
+W_FN void w_grid_launch(void) { W_ASM("griddepcontrol.launch_dependents;" ::); }
+// "setmaxnreg": needs __launch_bounds__(T, 1), else ptxas drops it (C7508); inc blocks until the pool has enough.
+template <int N> W_FN void w_reg_inc(void) { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(N)); }
+template <int N> W_FN void w_reg_dec(void) { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(N)); }
+
+// ---- proxies ("Memory Consistency Model: Proxies") ------------------------------------------------------------------------------
+
+// By every thread that wrote, before the barrier that tells the issuing thread.
+W_FN void w_fence_async(void) { W_ASM("fence.proxy.async.shared::cta;" ::); }
+W_FN void w_fence_async_global(void) { W_ASM("fence.proxy.async.global;" ::); }
+
+// ---- tensor maps and bulk copies ("cp.async.bulk.tensor") ---------------------------------------------------------------------
+
+W_FN void w_tma_prefetch(const w_tmap *map) { W_ASM("prefetch.tensormap [%0];" :: "l"(map)); }
+
+// One overload per rank: COORD the parameters, TEXT(n) the coordinate list starting at operand n, ARGS its operands.
+#define W_TMA(D, COORD, AT2, AT3, AT4, AT5, ...)                                                                                  \
+    W_FN void w_tma_load(u32 dst, const w_tmap *map, u32 bar, COORD) {                                                            \
+        W_ASM("cp.async.bulk.tensor." D ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {" AT3 "}], [%2];"       \
+              :: "r"(dst), "l"(map), "r"(bar), __VA_ARGS__);                                                                      \
+    }                                                                                                                             \
+    W_FN void w_tma_load_multicast(u32 dst, const w_tmap *map, u32 bar, u16 mask, COORD) {                                        \
+        W_ASM("cp.async.bulk.tensor." D ".shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"                 \
+              " [%0], [%1, {" AT4 "}], [%2], %3;" :: "r"(dst), "l"(map), "r"(bar), "h"(mask), __VA_ARGS__);                       \
+    }                                                                                                                             \
+    W_FN void w_tma_load_hint(u32 dst, const w_tmap *map, u32 bar, u64 policy, COORD) {                                           \
+        W_ASM("cp.async.bulk.tensor." D ".shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"                     \
+              " [%0], [%1, {" AT4 "}], [%2], %3;" :: "r"(dst), "l"(map), "r"(bar), "l"(policy), __VA_ARGS__);                     \
+    }                                                                                                                             \
+    W_FN void w_tma_load_multicast_hint(u32 dst, const w_tmap *map, u32 bar, u16 mask, u64 policy, COORD) {                       \
+        W_ASM("cp.async.bulk.tensor." D ".shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint"  \
+              " [%0], [%1, {" AT5 "}], [%2], %3, %4;"                                                                             \
+              :: "r"(dst), "l"(map), "r"(bar), "h"(mask), "l"(policy), __VA_ARGS__);                                              \
+    }                                                                                                                             \
+    W_FN void w_tma_store(const w_tmap *map, u32 src, COORD) {                                                                    \
+        W_ASM("cp.async.bulk.tensor." D ".global.shared::cta.bulk_group [%0, {" AT2 "}], [%1];"                                   \
+              :: "l"(map), "r"(src), __VA_ARGS__);                                                                                \
+    }                                                                                                                             \
+    W_FN void w_tma_reduce_add(const w_tmap *map, u32 src, COORD) {                                                               \
+        W_ASM("cp.reduce.async.bulk.tensor." D ".global.shared::cta.add.tile.bulk_group [%0, {" AT2 "}], [%1];"                   \
+              :: "l"(map), "r"(src), __VA_ARGS__);                                                                                \
+    }
+#define W_C1 i32 c0
+#define W_C2 W_C1, i32 c1
+#define W_C3 W_C2, i32 c2
+#define W_C4 W_C3, i32 c3
+#define W_C5 W_C4, i32 c4
+W_TMA("1d", W_C1, "%2", "%3", "%4", "%5", "r"(c0))
+W_TMA("2d", W_C2, "%2,%3", "%3,%4", "%4,%5", "%5,%6", "r"(c0), "r"(c1))
+W_TMA("3d", W_C3, "%2,%3,%4", "%3,%4,%5", "%4,%5,%6", "%5,%6,%7", "r"(c0), "r"(c1), "r"(c2))
+W_TMA("4d", W_C4, "%2,%3,%4,%5", "%3,%4,%5,%6", "%4,%5,%6,%7", "%5,%6,%7,%8", "r"(c0), "r"(c1), "r"(c2), "r"(c3))
+W_TMA("5d", W_C5, "%2,%3,%4,%5,%6", "%3,%4,%5,%6,%7", "%4,%5,%6,%7,%8", "%5,%6,%7,%8,%9",
+      "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4))
+#undef W_C1
+#undef W_C2
+#undef W_C3
+#undef W_C4
+#undef W_C5
+#undef W_TMA
+
+W_FN void w_bulk_commit(void) { W_ASM("cp.async.bulk.commit_group;" ::); }
+template <int N> W_FN void w_bulk_wait(void) { W_ASM("cp.async.bulk.wait_group %0;" :: "n"(N)); }
+template <int N> W_FN void w_bulk_wait_read(void) { W_ASM("cp.async.bulk.wait_group.read %0;" :: "n"(N)); }
+W_FN void w_bulk_push(u32 dst, u32 src, u32 bytes, u32 bar, u32 cta) { // must name another CTA of the cluster
+    W_ASM("{ .reg .b32 d, b; mapa.shared::cluster.u32 d, %0, %4; mapa.shared::cluster.u32 b, %3, %4;\n"
+          "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [d], [%1], %2, [b]; }"
+          :: "r"(dst), "r"(src), "r"(bytes), "r"(bar), "r"(cta));
+}
+W_FN u64 w_policy_evict_first(void) { u64 p; asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(p)); return p; }
+W_FN u64 w_policy_evict_last(void) { u64 p; asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(p)); return p; }
+
+// ---- cp.async -------------------------------------------------------------------------------------------------------------------
+
+template <int SIZE> W_FN void w_cp_async(u32 dst, const void *src, u32 bytes) { // 4, 8: through L1; 16: L2 only
+    static_assert(SIZE == 4 || SIZE == 8 || SIZE == 16, "cp.async copies 4, 8 or 16 bytes");
+    u64 g = (u64)__cvta_generic_to_global(src);
+    if constexpr (SIZE == 16) W_ASM("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(dst), "l"(g), "r"(bytes));
+    else W_ASM("cp.async.ca.shared.global [%0], [%1], %2, %3;" :: "r"(dst), "l"(g), "n"(SIZE), "r"(bytes));
+}
+W_FN void w_cp_commit(void) { W_ASM("cp.async.commit_group;" ::); }
+template <int N> W_FN void w_cp_wait(void) { W_ASM("cp.async.wait_group %0;" :: "n"(N)); }
+
+// ---- wgmma ("Asynchronous Warpgroup Level Matrix Instructions"; sm_90a) -------------------------------------------------------
+// The instances that a source names follow this file; all four warps of a warpgroup run them converged, with equal descriptors.
+
+enum { W_BF16 = 0, W_F16 = 1, W_TF32 = 2, W_E4M3 = 3, W_E5M2 = 4 };
+
+// "Matrix Descriptor Format": start address, leading and stride byte offsets in units of 16 bytes.
+W_FN u64 w_desc(u32 addr, u32 lbo, u32 sbo, u32 layout) {
+    return (u64)((addr & 0x3ffffu) >> 4) | (u64)(lbo >> 4) << 16 | (u64)(sbo >> 4) << 32 | (u64)layout << 62;
+}
+W_FN void w_wgmma_fence(void) { W_ASM("wgmma.fence.sync.aligned;" ::); }
+W_FN void w_wgmma_commit(void) { W_ASM("wgmma.commit_group.sync.aligned;" ::); }
+template <int N> W_FN void w_wgmma_wait(void) { W_ASM("wgmma.wait_group.sync.aligned %0;" :: "n"(N)); }
+template <int N, int TYPE, int TA, int TB> __device__ __forceinline__ void w_wgmma_ss(float *d, u64 a, u64 b, u32 acc);
+template <int N, int TYPE, int TB> __device__ __forceinline__ void w_wgmma_rs(float *d, const u32 *a, u64 b, u32 acc);
+
+// ---- warp matrix moves ("Warp-level Matrix Load/Store") -----------------------------------------------------------------------
+
+W_FN void w_stmatrix4(u32 addr, u32 r0, u32 r1, u32 r2, u32 r3) {
+    W_ASM("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" :: "r"(addr), "r"(r0), "r"(r1), "r"(r2), "r"(r3));
+}
+W_FN void w_stmatrix4t(u32 addr, u32 r0, u32 r1, u32 r2, u32 r3) {
+    W_ASM("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1,%2,%3,%4};" :: "r"(addr), "r"(r0), "r"(r1), "r"(r2), "r"(r3));
+}
+W_FN void w_stmatrix2(u32 addr, u32 r0, u32 r1) {
+    W_ASM("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1,%2};" :: "r"(addr), "r"(r0), "r"(r1));
+}
+W_FN void w_ldmatrix4(u32 addr, u32 *r) {
+    W_ASM("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+          : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(addr));
+}
+W_FN void w_ldmatrix4t(u32 addr, u32 *r) {
+    W_ASM("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+          : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(addr));
+}
+
+// ---- numbers --------------------------------------------------------------------------------------------------------------------
+
+// The first source of a packed cvt goes to the high half.
+W_FN u32 w_pack_bf16(float lo, float hi) { u32 r; asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo)); return r; }
+W_FN u32 w_pack_f16(float lo, float hi) { u32 r; asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo)); return r; }
+W_FN float w_exp2(float x) { float r; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
+W_FN float w_log2(float x) { float r; asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
+W_FN float w_rcp(float x) { float r; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
+W_FN float w_rsqrt(float x) { float r; asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
+W_FN float w_tanh(float x) { float r; asm("tanh.approx.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
+W_FN float w_shfl_xor(float x, u32 mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+W_FN i32 w_ceil_div(i32 a, i32 b) { return (i32)(a / b + (a % b > 0)); } // b > 0; a + b - 1 could overflow
+W_FN i32 w_min(i32 a, i32 b) { return a < b ? a : b; }
+W_FN i32 w_max(i32 a, i32 b) { return a > b ? a : b; }
+
+#endif

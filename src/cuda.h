@@ -83,6 +83,7 @@ typedef struct weiri_cuda {
     int gpus;
     char why[320];           /* why there is no driver; "" when there is */
     struct weir_device *devices; /* every open device, the simulator's too */
+    struct weir_device *standard; /* of programs that name none, NULL until needed */
 #define WEIRI_CUDA_FIELD(field, exported, base, version, args) weiri_cures(*field) args;
     WEIRI_CUDA_FUNCTIONS(WEIRI_CUDA_FIELD)
 #undef WEIRI_CUDA_FIELD

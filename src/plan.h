@@ -85,7 +85,7 @@ typedef struct weiri_action {
     int copy;            /* index in copies[], or -1 */
     int pipe;            /* index in pipes[] the action belongs to, or -1 */
     int reg;             /* ZERO, MMA, MMA_WAIT: register tile (weir_res index), or -1 */
-    bool accumulate;     /* MMA: unconditionally adds (a zero() cannot be pending); else `reg`'s fresh flag decides */
+    int fresh;           /* MMA, BODY that reads `reg`: bit 0: a zero() may be pending, so the tile counts as 0; bit 1: it may hold sums */
     weiri_effect *eff; int neff;
     const weiri_op *op;  /* the captured op, or NULL for the plan's own (prologue, drains, exits) */
     const char *note;    /* why it is there, shown as comment: "acquire ab.a", "tail of ab" */
@@ -136,6 +136,7 @@ typedef struct weiri_ppipe {     /* a resource's pipeline, derived */
     int region;                  /* index in smem[] or -1 */
     int64_t tx;                  /* bytes armed per phase for this member */
     int serve;                   /* axes (bits as in action.targets) along which its loads are multicast */
+    bool cross;                  /* the release answers a load along m and another along n, not one along both */
 } weiri_ppipe;
 
 typedef struct weiri_cursor {    /* position of one task on one side of one pipeline (or group's shared side) */
@@ -211,7 +212,7 @@ typedef struct weiri_plan {
     WEIRI_LIST(weiri_kparam) params;
     weiri_ptask *tasks; int ntasks;
     weiri_pnode *prologue, *epilogue;   /* of all threads: init, sync; cluster exit. Lists of actions */
-    weiri_action **action; int nactions; /* [id] */
+    weiri_action **action; int nactions; /* action[1..nactions] */
     int nbarriers;               /* mbarriers in the array */
     int64_t barrier_offset;      /* of the array from the shared base */
     int64_t smem_data, smem_barrier, smem_total, smem_capacity;   /* bytes */
@@ -221,6 +222,7 @@ typedef struct weiri_plan {
     int cluster;                 /* CTAs */
     const weir_res *queue;       /* work queue, or NULL */
     bool persistent;
+    bool *touches;               /* by tensor: accessed by plain loads or stores */
     const char *trusted;         /* bodies taken on trust, NULL none */
 } weiri_plan;
 

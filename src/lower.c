@@ -1,0 +1,1058 @@
+/* Schedules to actions. One pass over each captured tree finds how many stages are held where; the next writes the tree of
+ * actions; two more walk that tree to find the numbers of wgmma.wait_group and cp.async.bulk.wait_group. */
+#include "lower.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct cursor_key { const weir_res *res; bool producer; int index; } cursor_key;
+
+/* Members of a group that a task opens in turn, the same order in every block: one cursor serves them all. */
+typedef struct round_info { const weir_res *group; weiri_stage stage; const weir_res *order[32]; int n; bool shared; int at; } round_info;
+
+typedef struct lowering {
+    weiri_plan *p;
+    const weir_kernel *k;
+    const weiri_proto *protos;
+    int task;
+    weiri_ptask *pt;
+    WEIRI_LIST(cursor_key) cursors;
+    WEIRI_LIST(round_info) rounds;
+    uint64_t *held_in;       /* by op id: the set of numbers of held stages before the op */
+    bool stores;             /* the task issues bulk stores */
+} lowering;
+
+static const weir_place *place_of(const weiri_chain *c) { return c->n > 0 ? c->at : NULL; }
+
+static weir_finding *complain(lowering *l, const char *rule, const weiri_op *op, const char *hint, const char *text) {
+    weir_finding *f = weiri_find(&l->p->findings, rule, op ? place_of(&op->at) : NULL, "%s", text);
+    if (hint) f->hint = hint;
+    if (op) f->objects[0] = op->res->name;
+    return f;
+}
+
+/* ---- rounds and cursors --------------------------------------------------------------------------------------------------- */
+
+static bool opens(const weiri_op *op) { return op->stage == STAGE_PROD_ACQUIRE || op->stage == STAGE_CONS_WAIT; }
+
+/* Checks one block's own ops (not nested blocks): opens of g's members must repeat one order. */
+static bool round_block(round_info *r, const weiri_node *first) {
+    int at = 0;
+    for (const weiri_node *n = first; n; n = n->next) {
+        if (n->kind != NODE_OP) {
+            if (!round_block(r, n->first)) return false;
+            continue;
+        }
+        if (n->op->stage != r->stage || n->op->group != r->group || n->op->res == r->group) continue;
+        if (at < r->n) {
+            if (r->order[at] != n->op->res) return false;
+        } else {
+            for (int i = 0; i < r->n; i++)
+                if (r->order[i] == n->op->res) return false; /* a new round before the order was complete elsewhere */
+            if (r->n == 32) return false;
+            r->order[r->n++] = n->op->res;
+        }
+        at++;
+        if (at == r->n) {
+            /* does another member follow that we have not seen yet? */
+            const weiri_node *m = n->next;
+            while (m && !(m->kind == NODE_OP && m->op->stage == r->stage && m->op->group == r->group && m->op->res != r->group)) m = m->next;
+            bool known = false;
+            for (int i = 0; m && i < r->n; i++)
+                if (r->order[i] == m->op->res) known = true;
+            if (!m || known) at = 0;
+        }
+    }
+    return at == 0;
+}
+
+static round_info *round_for(lowering *l, const weir_res *group, weiri_stage stage) {
+    for (int i = 0; i < l->rounds.n; i++)
+        if (l->rounds.v[i].group == group && l->rounds.v[i].stage == stage) return &l->rounds.v[i];
+    round_info r = { .group = group, .stage = stage };
+    bool regular = round_block(&r, l->pt->task->root->first);
+    bool tma = true;
+    for (int i = 0; i < r.n; i++)
+        if (r.order[i]->pipe.given.type != WEIR_TMA_ASYNC && r.order[i]->pipe.given.type != WEIR_TMA_UMMA) tma = false;
+    if (stage == STAGE_PROD_ACQUIRE) r.shared = regular && r.n > 0 && (tma || group->mode == WEIR_GROUP_FORK);
+    else r.shared = group->mode != WEIR_GROUP_FORK;
+    if (r.n && !regular && (stage == STAGE_CONS_WAIT ? group->mode != WEIR_GROUP_FORK : group->mode == WEIR_GROUP_FORK)) {
+        weir_finding *f = weiri_find(&l->p->findings, "PLAN-ROUND", place_of(&l->pt->task->at),
+                                     "task '%s' %s the members of group '%s' in different orders", l->pt->task->name,
+                                     stage == STAGE_CONS_WAIT ? "waits for" : "acquires", group->name);
+        f->hint = "take every member once, in one order, before the next round";
+    }
+    WEIRI_PUSH(&l->p->a, l->rounds, r);
+    return &l->rounds.v[l->rounds.n - 1];
+}
+
+/* What the cursor of an op on r (seen through group g, may be NULL) walks. */
+static const weir_res *cursor_res(lowering *l, const weir_res *r, bool producer) {
+    if (r->kind == WEIR_RES_GROUP) return r;
+    const weir_res *g = r->group;
+    if (!g) return r;
+    if (producer) return round_for(l, g, STAGE_PROD_ACQUIRE)->shared ? g : r;
+    return g->mode == WEIR_GROUP_FORK ? r : g;
+}
+
+static int cursor_for(lowering *l, const weir_res *r, bool producer) {
+    const weir_res *c = cursor_res(l, r, producer);
+    for (int i = 0; i < l->cursors.n; i++)
+        if (l->cursors.v[i].res == c && l->cursors.v[i].producer == producer) return l->cursors.v[i].index;
+    const weir_res *bare = c->kind == WEIR_RES_GROUP ? c->members[0] : c;
+    weiri_plan *p = l->p;
+    const char *name = c == r && c->group ? weiri_arena_fmt(&p->a, "%s_%s", c->group->name, c->name) : c->name;
+    weiri_cursor cur = { .name = name, .task = l->task, .pipe = weiri_pipe_of(p, bare), .res = c, .producer = producer,
+                         .stages = bare->pipe.given.stages, .tile_lanes = 1 };
+    WEIRI_PUSH(&p->a, p->cursors, cur);
+    cursor_key key = { c, producer, p->cursors.n - 1 };
+    WEIRI_PUSH(&p->a, l->cursors, key);
+    return key.index;
+}
+
+static bool piped_op(const weiri_plan *p, const weiri_op *op) {
+    if (op->atom != ATOM_NONE || op->res->kind == WEIR_RES_QUEUE) return false;
+    const weir_res *b = op->res->kind == WEIR_RES_GROUP ? op->res->members[0] : op->res;
+    return weiri_pipe_of(p, b) >= 0;
+}
+
+static bool is_producer(weiri_stage s) { return s >= STAGE_PROD_AUX; }
+
+/* Place of a member in its round: sets first and last. Ops that are no part of a shared round are both. */
+static void round_place(lowering *l, const weiri_op *op, bool *first, bool *last) {
+    *first = *last = true;
+    if (!op->res->group || op->res->kind == WEIR_RES_GROUP) return;
+    round_info *r = round_for(l, op->res->group, op->stage);
+    if (!r->shared) return;
+    *first = r->order[0] == op->res;
+    *last = r->n > 0 && r->order[r->n - 1] == op->res;
+}
+
+/* Does a commit or release move the cursor? In a shared round only the last member's does. */
+static bool closes_cursor(lowering *l, const weiri_op *op) {
+    if (!op->res->group || op->res->kind == WEIR_RES_GROUP || op->stage != STAGE_PROD_COMMIT) return true;
+    round_info *r = round_for(l, op->res->group, STAGE_PROD_ACQUIRE);
+    return !r->shared || (r->n > 0 && r->order[r->n - 1] == op->res);
+}
+
+/* ---- how many stages are held --------------------------------------------------------------------------------------------- */
+
+bool weiri_loop_runs(const weir_kernel *k, const weiri_node *n) {
+    int64_t a, b, s;
+    if (!weiri_value_const(k, n->start, &a) || !weiri_value_const(k, n->stop, &b) || !weiri_value_const(k, n->step, &s)) return false;
+    return s > 0 ? a < b : a > b;
+}
+
+#define MAX_CURSORS 64
+typedef struct held { uint64_t v[MAX_CURSORS]; } held; /* by cursor of the task: bit h: h stages may be held */
+
+static void held_walk(lowering *l, const weiri_node *n, held *s) {
+    for (; n; n = n->next) {
+        if (n->kind == NODE_OP) {
+            const weiri_op *op = n->op;
+            if (!piped_op(l->p, op) || op->stage == STAGE_CONS_TRY || op->stage == STAGE_PROD_TRY) continue;
+            int c = cursor_for(l, op->res, is_producer(op->stage));
+            int ci = 0;
+            while (l->cursors.v[ci].index != c) ci++;
+            if (ci >= MAX_CURSORS) continue;
+            bool first, last;
+            if (opens(op)) {
+                round_place(l, op, &first, &last);
+                l->held_in[op->id] |= s->v[ci];
+                if (last) s->v[ci] <<= 1;
+            } else if (closes_cursor(l, op)) {
+                l->held_in[op->id] |= s->v[ci];
+                uint64_t in = s->v[ci], out = 0;
+                if (op->keep < 0) out = (in >> 1) | (in & 1);
+                else
+                    for (int h = 0; h < 64; h++)
+                        if (in >> h & 1) out |= 1ull << (h < op->keep ? h : op->keep);
+                s->v[ci] = out;
+            }
+            continue;
+        }
+        held before = *s;
+        bool must = n->kind == NODE_LOOP && weiri_loop_runs(l->k, n);
+        bool again = n->kind == NODE_LOOP || n->kind == NODE_TILES;
+        held in = *s;
+        for (;;) {
+            held out = in;
+            held_walk(l, n->first, &out);
+            bool grew = false;
+            for (int i = 0; i < MAX_CURSORS; i++) {
+                uint64_t u = in.v[i] | out.v[i];
+                /* more than any pipeline has: the walk stops growing there, the finding comes from the maximum */
+                u &= (1ull << 40) - 1;
+                if (again && u != in.v[i]) grew = true, in.v[i] = u;
+                s->v[i] = must ? out.v[i] : before.v[i] | out.v[i];
+            }
+            if (!grew) break;
+        }
+    }
+}
+
+static void find_held(lowering *l) {
+    held s;
+    for (int i = 0; i < MAX_CURSORS; i++) s.v[i] = 1;
+    held_walk(l, l->pt->task->root->first, &s);
+    /* what each cursor's ops saw */
+    for (int i = 0; i < l->cursors.n; i++) {
+        weiri_cursor *c = &l->p->cursors.v[l->cursors.v[i].index];
+        bool has_open = false, has_close = false, vague = false;
+        int most = 0;
+        const weiri_op *worst = NULL;
+        for (const weiri_node *n = weiri_node_next(l->pt->task->root, NULL); n; n = weiri_node_next(l->pt->task->root, n)) {
+            if (n->kind != NODE_OP || !piped_op(l->p, n->op)) continue;
+            const weiri_op *op = n->op;
+            if (op->stage == STAGE_CONS_TRY || op->stage == STAGE_PROD_TRY) continue;
+            if (cursor_for(l, op->res, is_producer(op->stage)) != l->cursors.v[i].index) continue;
+            uint64_t in = l->held_in[op->id];
+            int top = 0;
+            for (int h = 0; h < 63; h++)
+                if (in >> h & 1) top = h;
+            if (opens(op)) {
+                has_open = true;
+                if (top + 1 > most) most = top + 1, worst = op;
+            } else if (closes_cursor(l, op)) {
+                has_close = true;
+                if (in & (in - 1)) vague = true; /* more than one number is possible */
+            }
+        }
+        c->held_max = most;
+        if (!has_open || !has_close) { /* split: opens and closes are in different tasks */
+            c->held_max = 0;
+            c->split_close = !has_open;
+            continue;
+        }
+        c->split_close = most > 1;
+        c->needs_held = vague;
+        if (most > c->stages) {
+            weir_finding *f = weiri_find(&l->p->findings, "PLAN-HELD", worst ? place_of(&worst->at) : NULL,
+                                         "task '%s' may hold %s%d stages of '%s' at once, which has %d", l->pt->task->name,
+                                         most >= 40 ? "more than " : "", most >= 40 ? 39 : most, c->name, c->stages);
+            f->expected = weiri_arena_fmt(&l->p->a, "at least %d stages", most);
+            f->got = weiri_arena_fmt(&l->p->a, "%d", c->stages);
+            f->hint = c->producer ? "commit earlier, or give the pipeline more stages" : "release earlier, or give the pipeline more stages";
+            f->objects[0] = c->name;
+        }
+    }
+}
+
+/* ---- building the tree ---------------------------------------------------------------------------------------------------- */
+
+static weiri_pnode *append(weiri_plan *p, weiri_pnode *parent, weiri_pnode_kind kind) {
+    weiri_pnode *n = WEIRI_NEW(&p->a, weiri_pnode);
+    n->kind = kind;
+    n->parent = parent;
+    if (parent->last) parent->last->next = n;
+    else parent->first = n;
+    parent->last = n;
+    return n;
+}
+
+static weiri_action *act(weiri_plan *p, weiri_pnode *parent, weiri_act kind, weiri_who who, const weiri_op *op, const char *note) {
+    weiri_pnode *n = append(p, parent, PN_ACTION);
+    weiri_action *a = WEIRI_NEW(&p->a, weiri_action);
+    n->act = a;
+    a->kind = kind;
+    a->who = who;
+    a->bar = a->cur = a->copy = a->reg = a->pipe = -1;
+    a->op = op;
+    a->note = note;
+    return a;
+}
+
+static weiri_effect *effect(lowering *l, weiri_action *a, bool write, bool async, int region, int cur, weiri_stage_ref stage, int back) {
+    weiri_effect *e = WEIRI_NEW_N(&l->p->a, weiri_effect, a->neff + 1);
+    if (a->neff) memcpy(e, a->eff, sizeof *e * (size_t)a->neff);
+    a->eff = e;
+    e = &a->eff[a->neff++];
+    *e = (weiri_effect){ .write = write, .async = async, .region = region, .reg = -1, .cur = cur, .stage = stage, .back = back };
+    return e;
+}
+
+static void reg_effect(lowering *l, weiri_action *a, bool write, const weir_res *r) {
+    weiri_effect *e = effect(l, a, write, false, -1, -1, STAGE_NONE, 0);
+    e->reg = r->index;
+}
+
+static weiri_who who_here(const lowering *l, weiri_who who) { return l->pt->solo ? WHO_ONE : who; }
+
+static int arrivals_of(const lowering *l, weiri_who who) {
+    if (l->pt->solo) return 1;
+    bool wg = l->pt->wg_actor;
+    switch (who) {
+    case WHO_THREADS: return wg ? 128 : 32;
+    case WHO_LANE:
+    case WHO_LANE_CTAS: return wg ? 4 : 1;
+    default: return 1;
+    }
+}
+
+/* The stage an op on r works on now: the one just opened, or, inside a shared round that is not yet complete, the next. */
+static weiri_stage_ref working_stage(lowering *l, const weir_res *r, bool producer) {
+    if (r->group) {
+        round_info *ri = round_for(l, r->group, producer ? STAGE_PROD_ACQUIRE : STAGE_CONS_WAIT);
+        if (ri->shared && ri->at > 0)
+            for (int i = 0; i < ri->at; i++)
+                if (ri->order[i] == r) return STAGE_NEXT;
+    }
+    int c = cursor_for(l, r, producer);
+    return l->p->cursors.v[c].held_max == 0 && l->p->cursors.v[c].split_close ? STAGE_CLOSE : STAGE_HELD;
+}
+
+/* ---- moves ----------------------------------------------------------------------------------------------------------------- */
+
+static int named_wg(const lowering *l) { return l->pt->named_wg; }
+
+static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_res *bare, const weiri_row *row, int cur,
+                 weiri_stage_ref stage, bool elide_wait, int64_t arm, const char *note) {
+    weiri_plan *p = l->p;
+    int pi = weiri_pipe_of(p, bare);
+    const weiri_ppipe *pipe = &p->pipes.v[pi];
+    for (; row->kind != ROW_END; row++) {
+        weiri_action *a = NULL;
+        int bar = row->bar == ROW_FULL ? pipe->full : row->bar == ROW_EMPTY ? pipe->empty : -1;
+        switch (row->kind) {
+        case ROW_WAIT:
+            if (elide_wait) continue;
+            a = act(p, at, ACT_WAIT, who_here(l, WHO_THREADS), op, note);
+            break;
+        case ROW_TRY: continue; /* the wait that follows asks again at once: a probe buys nothing here */
+        case ROW_ARRIVE:
+        case ROW_CP_ARRIVE:
+        case ROW_UMMA_COMMIT:
+            a = act(p, at, row->kind == ROW_ARRIVE ? ACT_ARRIVE : row->kind == ROW_CP_ARRIVE ? ACT_CP_ARRIVE : ACT_UMMA_COMMIT,
+                    who_here(l, (weiri_who)row->who), op, note);
+            a->arrivals = arrivals_of(l, (weiri_who)row->who);
+            a->targets = row->targets > 0 ? row->targets : 0;
+            a->cross = row->targets == 3 && pipe->cross;
+            break;
+        case ROW_EXPECT:
+            if (arm == 0) continue;
+            a = act(p, at, ACT_EXPECT, who_here(l, WHO_ONE), op, note);
+            a->arrivals = 1;
+            a->bytes = arm;
+            break;
+        case ROW_FENCE_ASYNC: a = act(p, at, ACT_FENCE_ASYNC, who_here(l, WHO_THREADS), op, note); break;
+        case ROW_WARP_SYNC:
+            if (l->pt->solo) continue;
+            a = act(p, at, ACT_WARP_SYNC, WHO_THREADS, op, note);
+            break;
+        case ROW_WG_SYNC:
+            a = act(p, at, ACT_NAMED_SYNC, WHO_THREADS, op, note);
+            a->named = named_wg(l);
+            a->threads = 128;
+            break;
+        case ROW_BULK_WAIT:
+            a = act(p, at, ACT_BULK_WAIT, WHO_WG, op, note);
+            a->n = 99; /* bulk_flow finds the number */
+            a->read = true;
+            break;
+        case ROW_MMA_DRAIN: a = act(p, at, ACT_MMA_WAIT, WHO_THREADS, op, note); break;
+        default: continue;
+        }
+        a->bar = bar;
+        a->pipe = pi;
+        if (bar >= 0 || row->kind == ROW_BULK_WAIT) {
+            a->cur = cur;
+            a->stage = stage;
+        }
+    }
+}
+
+static void advance(lowering *l, weiri_pnode *at, const weiri_op *op, int cur, weiri_stage_ref which) {
+    weiri_action *a = act(l->p, at, ACT_ADVANCE, who_here(l, WHO_THREADS), op, NULL);
+    a->cur = cur;
+    a->stage = which;
+}
+
+/* Bytes this acquire arms: the member's own, the group's sum once when folded, nothing for later members of a fork. */
+static int64_t armed(lowering *l, const weiri_op *op, bool first) {
+    const weir_res *r = op->res, *g = r->group;
+    const weiri_ppipe *pipe = &l->p->pipes.v[weiri_pipe_of(l->p, r)];
+    if (!g) return pipe->tx;
+    if (g->mode == WEIR_GROUP_FORK) {
+        if (!first) return 0;
+        return l->p->bars.v[pipe->full].tx;
+    }
+    if (g->mode == WEIR_GROUP_FUSED_MERGE && g->fold) return first ? l->p->bars.v[pipe->full].tx : 0;
+    return pipe->tx;
+}
+
+static void lower_open(lowering *l, weiri_pnode *at, const weiri_op *op) {
+    bool producer = op->stage == STAGE_PROD_ACQUIRE, first, last;
+    bool group = op->res->kind == WEIR_RES_GROUP; /* fused merge: wait on the group */
+    const weir_res *bare = group ? op->res->members[0] : op->res;
+    const weiri_proto *pr = &l->protos[bare->index];
+    int cur = cursor_for(l, op->res, producer);
+    round_place(l, op, &first, &last);
+    bool shared_empty = bare->group && bare->group->mode != WEIR_GROUP_FORK;
+    bool elide = producer && !first && shared_empty;
+    if (producer && pr->has_full && (bare->pipe.given.type == WEIR_TMA_ASYNC) && l->p->pipes.v[weiri_pipe_of(l->p, bare)].tx == 0 &&
+        !(bare->group && bare->group->mode == WEIR_GROUP_FORK)) {
+        weir_finding *f = complain(l, "PLAN-TX", op, "load the stage between acquire and commit (tma_load), or use async_async",
+                                   "acquires a tma_async stage that no copy fills");
+        f->objects[0] = op->res->name;
+    }
+    rows(l, at, op, bare, producer ? pr->acquire : pr->wait, cur, STAGE_NEXT, elide, producer ? armed(l, op, first) : 0,
+         producer ? "acquire" : "wait");
+    if (op->res->group && !group) {
+        round_info *r = round_for(l, op->res->group, op->stage);
+        if (r->shared) r->at = last ? 0 : r->at + 1;
+    }
+    if (last) advance(l, at, op, cur, STAGE_NEXT);
+}
+
+static void lower_close(lowering *l, weiri_pnode *at, const weiri_op *op) {
+    bool producer = op->stage == STAGE_PROD_COMMIT;
+    const weir_res *bare = op->res->kind == WEIR_RES_GROUP ? op->res->members[0] : op->res;
+    const weiri_proto *pr = &l->protos[bare->index];
+    const weiri_row *row = producer ? pr->commit : pr->release;
+    int cur = cursor_for(l, op->res, producer);
+    const weiri_cursor *c = &l->p->cursors.v[cur];
+    bool moves = closes_cursor(l, op);
+    const char *note = producer ? "commit" : "release";
+    weiri_stage_ref stage = STAGE_CLOSE;
+    if (!moves) { /* a member of a shared round before its last: nothing but its own rows, on the stage in work */
+        rows(l, at, op, bare, row, cur, working_stage(l, op->res, producer), false, 0, note);
+        return;
+    }
+    uint64_t in = l->held_in[op->id];
+    int times = 1;
+    weiri_pnode *to = at;
+    if (c->held_max > 0) {
+        int lo = 63, hi = 0;
+        for (int h = 0; h < 63; h++)
+            if (in >> h & 1) {
+                if (h < lo) lo = h;
+                hi = h;
+            }
+        int keep = op->keep < 0 ? (hi > 0 ? hi - 1 : 0) : op->keep;
+        if (op->keep < 0) keep = 0; /* the oldest of any number: only "none held" needs asking */
+        if (hi <= keep) return;
+        if (op->keep < 0) {
+            if (lo == 0) {
+                to = append(l->p, at, PN_HELD);
+                to->cur = cur;
+                to->keep = 0;
+                to->once = true;
+            }
+        } else if (lo == hi) {
+            times = hi - keep;
+        } else {
+            to = append(l->p, at, PN_HELD);
+            to->cur = cur;
+            to->keep = keep;
+            to->once = hi == keep + 1;
+        }
+    } else if (op->keep > 0) {
+        complain(l, "PLAN-UNSUPPORTED", op, "let the task that waits release, or release without a number",
+                 "keeps stages of a pipeline that this task does not open");
+    }
+    for (int i = 0; i < times; i++) {
+        rows(l, to, op, bare, row, cur, stage, false, 0, note);
+        advance(l, to, op, cur, STAGE_CLOSE);
+    }
+}
+
+/* ---- copies ---------------------------------------------------------------------------------------------------------------- */
+
+static int tmap_for(lowering *l, const weir_tensor *t, const uint32_t *box, int swizzle, bool store) {
+    weiri_plan *p = l->p;
+    int same = 0;
+    for (int i = 0; i < p->tmaps.n; i++) {
+        weiri_tmap_use *u = &p->tmaps.v[i];
+        if (u->tensor != t->index) continue;
+        same++;
+        bool eq = u->swizzle == swizzle;
+        for (int d = 0; d < t->rank; d++) eq = eq && u->box[d] == box[d];
+        if (eq) {
+            u->store = u->store || store;
+            return i;
+        }
+    }
+    weiri_tmap_use u = { .tensor = t->index, .rank = t->rank, .swizzle = swizzle, .l2_promotion = 256, .store = store };
+    for (int d = 0; d < t->rank; d++) u.box[d] = box[d];
+    u.name = same ? weiri_arena_fmt(&p->a, "%s_map%d", t->name, same + 1) : weiri_arena_fmt(&p->a, "%s_map", t->name);
+    WEIRI_PUSH(&p->a, p->tmaps, u);
+    return p->tmaps.n - 1;
+}
+
+static const char *tile_text(weiri_plan *p, const int *tile, int rank) {
+    weiri_buf b;
+    weiri_buf_init(&b, p->k->ctx);
+    weiri_put(&b, "{");
+    for (int i = 0; i < rank; i++) weiri_put(&b, "%s %d", i ? "," : "", tile[i]);
+    weiri_put(&b, " }");
+    const char *s = weiri_arena_str(&p->a, b.s ? b.s : "");
+    weiri_buf_free(&b);
+    return s;
+}
+
+/* The boxes that move tile `g` (of a tensor) to or from a stage of `s`; -1 with a finding when they cannot. */
+static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const weir_res *s, bool store, int served) {
+    weiri_plan *p = l->p;
+    char why[256];
+    weiri_tile_geom geo;
+    if (!weiri_geom(s, &geo, why, sizeof why)) return -1; /* place_smem has said so */
+    int64_t elems = 1;
+    for (int i = 0; i < g->rank; i++) elems *= g->tile[i];
+    int cols = g->tile[g->rank - 1];
+    if (elems != (int64_t)geo.rows * geo.cols || (cols != geo.cols)) {
+        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&op->at), "copies tiles %s of '%s' %s stages %s of '%s'",
+                                     tile_text(p, g->tile, g->rank), g->name, store ? "from" : "into", tile_text(p, s->tile, s->rank), s->name);
+        f->hint = "give both the same tile; leading 1s may be left out in shared memory";
+        return -1;
+    }
+    if (g->tensor->dtype != s->dtype) {
+        weir_finding *f = weiri_find(&p->findings, "PLAN-DTYPE", place_of(&op->at), "copies '%s' of %s %s '%s' of %s", g->name,
+                                     weir_dtype_name(g->tensor->dtype), store ? "from" : "into", s->name, weir_dtype_name(s->dtype));
+        f->hint = "a bulk copy converts nothing: give both one dtype";
+        return -1;
+    }
+    weiri_copy c = { .slice_axis = -1, .wg_axis = -1 };
+    uint32_t box[5] = { 1, 1, 1, 1, 1 };
+    box[0] = (uint32_t)geo.panel_cols;
+    for (int d = 1; d < g->rank; d++) box[d] = (uint32_t)g->tile[g->rank - 1 - d];
+    int rows_axis = -1; /* the innermost dimension above the columns that is longer than 1 */
+    int outer = -1;     /* the outermost such: what slices cut */
+    for (int d = 1; d < g->rank; d++)
+        if (box[d] > 1) {
+            if (rows_axis < 0) rows_axis = d;
+            outer = d;
+        }
+    int rows = geo.rows;
+    if (store && l->pt->wg_actor && l->pt->warpgroups > 1) {
+        if (outer < 0 || outer != rows_axis || rows % (64 * l->pt->warpgroups)) {
+            complain(l, "PLAN-TILE", op, "the rows of the stage must be 64 times the number of warpgroups", "stores a stage that does not divide among the task's warpgroups");
+            return -1;
+        }
+        rows /= l->pt->warpgroups;
+        box[outer] = (uint32_t)rows;
+        c.wg_axis = outer;
+        c.wg_elems = rows;
+        c.wg_bytes = rows * geo.row_bytes;
+    }
+    if (served > 1) {
+        int step = geo.swizzle ? 8 : 1;
+        if (outer < 0 || box[outer] % (uint32_t)(served * (outer == rows_axis ? step : 1))) {
+            weir_finding *f = weiri_find(&p->findings, "PLAN-MULTICAST", place_of(&op->at),
+                                         "cuts tiles %s of '%s' into %d slices, one a CTA", tile_text(p, g->tile, g->rank), g->name, served);
+            f->hint = weiri_arena_fmt(&p->a, "the outermost axis must be a multiple of %d", served * step);
+            return -1;
+        }
+        box[outer] /= (uint32_t)served;
+        rows /= served;
+        c.slice_axis = outer;
+        c.slice_elems = (int)box[outer];
+        c.slice_bytes = rows * geo.row_bytes;
+    }
+    /* chunks of at most 256 elements along the rows, and along the columns when there is but one row */
+    int chunks = 1, colchunks = 1;
+    if (rows_axis > 0 && box[rows_axis] > 256) {
+        while (box[rows_axis] % (uint32_t)chunks || box[rows_axis] / (uint32_t)chunks > 256) chunks++;
+        if (outer != rows_axis) {
+            complain(l, "PLAN-BOX", op, "make the tile smaller along that axis", "has a tile whose box would be longer than 256 elements");
+            return -1;
+        }
+    }
+    if (box[0] > 256) {
+        if (rows > 1) {
+            weir_finding *f = weiri_find(&p->findings, "PLAN-BOX", place_of(&op->at), "box of '%s' would be %u elements wide", g->name, box[0]);
+            f->expected = "at most 256 elements";
+            f->got = weiri_arena_fmt(&p->a, "%u", box[0]);
+            f->hint = "take a swizzle, which keeps the tile as panels, or a narrower tile";
+            return -1;
+        }
+        while (box[0] % (uint32_t)colchunks || box[0] / (uint32_t)colchunks > 256) colchunks++;
+    }
+    int chunk_rows = rows_axis > 0 ? (int)box[rows_axis] / chunks : 1;
+    if (rows_axis > 0) box[rows_axis] = (uint32_t)chunk_rows;
+    box[0] /= (uint32_t)colchunks;
+    if ((int64_t)box[0] * geo.elem % 16) {
+        weir_finding *f = weiri_find(&p->findings, "PLAN-BOX", place_of(&op->at), "inner box of '%s' is %u elements of %d bytes", g->name, box[0], geo.elem);
+        f->expected = "a multiple of 16 bytes";
+        f->got = weiri_arena_fmt(&p->a, "%u bytes", box[0] * (unsigned)geo.elem);
+        f->hint = weiri_arena_fmt(&p->a, "make the last tile axis a multiple of %d", 16 / geo.elem);
+        return -1;
+    }
+    c.nbox = geo.panels * chunks * colchunks;
+    c.box = WEIRI_NEW_N(&p->a, weiri_box, c.nbox);
+    int n = 0;
+    for (int pa = 0; pa < geo.panels; pa++)
+        for (int ch = 0; ch < chunks; ch++)
+            for (int cc = 0; cc < colchunks; cc++) {
+                weiri_box *b = &c.box[n++];
+                b->c[0] = pa * geo.panel_cols + cc * (int)box[0];
+                if (rows_axis > 0) b->c[rows_axis] = ch * chunk_rows;
+                b->offset = pa * geo.panel_bytes + ch * chunk_rows * geo.row_bytes + (int64_t)cc * box[0] * geo.elem;
+            }
+    c.bytes = (int64_t)rows * geo.cols * geo.elem;
+    c.tmap = tmap_for(l, g->tensor, box, s->swizzle, store);
+    WEIRI_PUSH(&p->a, p->copies, c);
+    return p->copies.n - 1;
+}
+
+/* ---- work ------------------------------------------------------------------------------------------------------------------ */
+
+static void touch(lowering *l, const weir_tensor *t) {
+    if (t) l->p->touches[t->index] = true;
+}
+
+/* Plain reads that an argument asks for: stages in shared memory, tensors. */
+static void reads(lowering *l, weiri_action *a, uint32_t id, int depth) {
+    weiri_view v;
+    if (!id || depth > 64) return;
+    const weiri_value *x = weiri_val(l->k, id);
+    if (x->kind == WEIR_VALUE_VIEW) {
+        if (!weiri_view_of(l->k, id, &v) || !v.res) return;
+        if (v.res->kind == WEIR_RES_GMEM) touch(l, v.res->tensor);
+        else if (weiri_in_smem(v.res) && v.op == WEIR_OP_VIEW_READ) {
+            int cur = weiri_pipe_of(l->p, v.res) >= 0 ? cursor_for(l, v.res, false) : -1;
+            effect(l, a, false, false, weiri_region_of(l->p, v.res), cur, cur >= 0 ? working_stage(l, v.res, false) : STAGE_NONE, v.back);
+        }
+        return;
+    }
+    if (x->op == WEIR_OP_READ_REG && x->res) return; /* its own READ op */
+    for (int i = 0; i < x->nargs; i++)
+        if (x->op != WEIR_OP_RETURN && x->op != WEIR_OP_LOAD) reads(l, a, x->arg[i], depth + 1);
+}
+
+static void stage_access(lowering *l, weiri_action *a, const weir_res *r, bool producer, bool write, bool async) {
+    int region = weiri_region_of(l->p, r);
+    if (region < 0) return;
+    if (weiri_pipe_of(l->p, r) < 0) {
+        effect(l, a, write, async, region, -1, STAGE_NONE, 0);
+        return;
+    }
+    effect(l, a, write, async, region, cursor_for(l, r, producer), working_stage(l, r, producer), 0);
+}
+
+static int popcount_axes(const weir_kernel *k, int axes) {
+    return (axes & 1 ? k->cluster.m : 1) * (axes & 2 ? k->cluster.n : 1);
+}
+
+static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
+    weiri_plan *p = l->p;
+    const weir_kernel *k = l->k;
+    const weir_res *r = op->res;
+    weiri_action *a;
+    weiri_view v = { 0 };
+    switch (op->atom) {
+    case ATOM_TMA_LOAD: {
+        if (!op->nargs || !weiri_view_of(k, op->arg[0], &v) || !v.res || v.res->kind != WEIR_RES_GMEM) {
+            complain(l, "PLAN-VIEW", op, "write s:tma_load(g:at(i, j))", "loads something that is not a tile of a tensor");
+            return;
+        }
+        if (weiri_pipe_of(p, r) < 0) {
+            complain(l, "PLAN-UNSUPPORTED", op, "give the tile a tma_async pipeline", "is loaded by TMA but has no pipeline to count the bytes");
+            return;
+        }
+        if (op->issue_first) {
+            complain(l, "PLAN-UNSUPPORTED", op, "leave `issue` out: each CTA loads its slice", "issue = \"first\" cannot be built yet");
+            return;
+        }
+        int axes = op->multicast;
+        if (k->cluster.m == 1) axes &= ~1;
+        if (k->cluster.n == 1) axes &= ~2;
+        int served = popcount_axes(k, axes);
+        a = act(p, at, ACT_LOAD_BULK, who_here(l, WHO_ONE), op, NULL);
+        a->pipe = weiri_pipe_of(p, r);
+        a->bar = p->pipes.v[a->pipe].full;
+        a->cur = cursor_for(l, r, true);
+        a->stage = working_stage(l, r, true);
+        a->targets = served > 1 ? axes : 0;
+        a->copy = make_copy(l, op, v.res, r, false, served);
+        a->bytes = weiri_tile_bytes(r) / served;
+        stage_access(l, a, r, true, true, true);
+        return;
+    }
+    case ATOM_STORE:
+        a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
+        for (int i = 0; i < op->nargs && i < 1; i++) reads(l, a, op->arg[i], 0);
+        if (r->kind == WEIR_RES_GMEM) touch(l, r->tensor);
+        else stage_access(l, a, r, true, true, false);
+        return;
+    case ATOM_TMA_STORE:
+    case ATOM_TMA_REDUCE_ADD:
+        if (!op->nargs || !weiri_view_of(k, op->arg[0], &v) || !v.res || !weiri_in_smem(v.res)) {
+            complain(l, "PLAN-VIEW", op, "write g:tma_store(s:read(), g:at(i, j))", "stores something that is not a stage in shared memory");
+            return;
+        }
+        a = act(p, at, ACT_STORE_BULK, who_here(l, l->pt->wg_actor ? WHO_WG : WHO_ONE), op, NULL);
+        a->copy = make_copy(l, op, r, v.res, true, 1);
+        a->bytes = a->copy >= 0 ? p->copies.v[a->copy].bytes : 0;
+        a->pipe = weiri_pipe_of(p, v.res);
+        if (a->pipe >= 0) {
+            a->cur = cursor_for(l, v.res, false);
+            a->stage = working_stage(l, v.res, false);
+            a->back = v.back;
+            effect(l, a, false, true, weiri_region_of(p, v.res), a->cur, a->stage, v.back);
+        }
+        weiri_action *c = act(p, at, ACT_BULK_COMMIT, a->who, op, NULL);
+        c->pipe = a->pipe;
+        l->stores = true;
+        return;
+    case ATOM_ZERO:
+        a = act(p, at, ACT_ZERO, who_here(l, WHO_THREADS), op, NULL);
+        a->reg = r->index;
+        reg_effect(l, a, true, r);
+        return;
+    case ATOM_SET:
+    case ATOM_READ:
+        a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
+        a->reg = r->index;
+        reg_effect(l, a, op->atom == ATOM_SET, r);
+        for (int i = 0; i < op->nargs; i++) reads(l, a, op->arg[i], 0);
+        return;
+    case ATOM_MMA:
+        act(p, at, ACT_MMA_FENCE, WHO_THREADS, op, NULL);
+        a = act(p, at, ACT_MMA, WHO_THREADS, op, NULL);
+        a->reg = r->index;
+        reg_effect(l, a, true, r);
+        for (int i = 0; i < op->nargs; i++) {
+            if (weiri_view_of(k, op->arg[i], &v) && v.res && weiri_in_smem(v.res)) {
+                int cur = weiri_pipe_of(p, v.res) >= 0 ? cursor_for(l, v.res, false) : -1;
+                effect(l, a, false, true, weiri_region_of(p, v.res), cur, cur >= 0 ? working_stage(l, v.res, false) : STAGE_NONE, v.back);
+            } else {
+                const weiri_value *x = weiri_val(k, op->arg[i]);
+                if (x->op == WEIR_OP_READ_REG) reg_effect(l, a, false, x->res);
+            }
+        }
+        a = act(p, at, ACT_MMA_COMMIT, WHO_THREADS, op, NULL);
+        a->reg = r->index;
+        return;
+    case ATOM_DRAIN:
+        if (r->kind == WEIR_RES_GMEM) {
+            a = act(p, at, ACT_BULK_WAIT, who_here(l, l->pt->wg_actor ? WHO_WG : WHO_ONE), op, "drain");
+            a->n = op->keep;
+        } else {
+            a = act(p, at, ACT_MMA_WAIT, WHO_THREADS, op, "drain");
+            a->n = 99; /* mma_flow finds the number */
+            a->reg = r->index;
+        }
+        return;
+    case ATOM_LOAD:
+        a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
+        for (int i = 0; i < op->nargs; i++) reads(l, a, op->arg[i], 0);
+        for (int i = 0; i < op->nret; i++) {
+            const weiri_value *x = weiri_val(k, op->ret[i]);
+            for (int j = 0; j < x->nargs; j++) reads(l, a, x->arg[j], 0);
+        }
+        return;
+    case ATOM_CUSTOM:
+        a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
+        for (int i = 0; i < r->nbind; i++) touch(l, r->bind[i].tensor);
+        for (int i = 0; i < op->nargs; i++) reads(l, a, op->arg[i], 0);
+        if (!op->work->aux && weiri_in_smem(r))
+            stage_access(l, a, r, op->work->side == WEIR_SIDE_PRODUCER, op->work->side == WEIR_SIDE_PRODUCER, op->work->async_read);
+        if (op->work->tx_bytes && weiri_pipe_of(p, r) >= 0) {
+            a->pipe = weiri_pipe_of(p, r);
+            a->bar = p->pipes.v[a->pipe].full;
+            a->bytes = op->work->tx_bytes;
+        }
+        return;
+    case ATOM_GRID_WAIT: act(p, at, ACT_GRID_WAIT, who_here(l, WHO_THREADS), op, NULL); return;
+    case ATOM_GRID_LAUNCH: act(p, at, ACT_GRID_LAUNCH, who_here(l, WHO_THREADS), op, NULL); return;
+    case ATOM_QUEUE_ADVANCE:
+    case ATOM_QUEUE_FETCH:
+    case ATOM_QUEUE_INIT: return; /* static and grid queues: the loop's own arithmetic */
+    case ATOM_CP_ASYNC:
+    case ATOM_PUSH:
+        complain(l, "PLAN-UNSUPPORTED", op, "use tma_load, or custom work", "cp_async and push cannot be built yet");
+        return;
+    default: return;
+    }
+}
+
+static void lower_nodes(lowering *l, const weiri_node *n, weiri_pnode *at) {
+    for (; n; n = n->next) {
+        if (n->kind == NODE_OP) {
+            const weiri_op *op = n->op;
+            if (op->atom != ATOM_NONE) lower_work(l, at, op);
+            else if (!piped_op(l->p, op)) continue; /* queue moves; resources whose own rules failed */
+            else if (opens(op)) lower_open(l, at, op);
+            else if (op->stage == STAGE_PROD_COMMIT || op->stage == STAGE_CONS_RELEASE) lower_close(l, at, op);
+            continue;
+        }
+        static const weiri_pnode_kind kinds[] = { PN_ACTION, PN_LOOP, PN_GUARD, PN_TILES, PN_SKIPPABLE };
+        weiri_pnode *b = append(l->p, at, kinds[n->kind]);
+        b->src = n;
+        lower_nodes(l, n->first, b);
+    }
+}
+
+/* ---- numbers of wait_group -------------------------------------------------------------------------------------------------- */
+
+/* The groups that may be open, newest first, for one way through the program. */
+#define QMAX 12
+typedef struct queue { int n; bool cut; struct { int16_t tag, use, age; } e[QMAX]; } queue;
+#define QSET 48
+typedef struct qset { queue v[QSET]; int n; bool full; } qset;
+
+static bool same_queue(const queue *a, const queue *b) {
+    if (a->n != b->n || a->cut != b->cut) return false;
+    for (int i = 0; i < a->n; i++)
+        if (a->e[i].tag != b->e[i].tag || a->e[i].use != b->e[i].use || a->e[i].age != b->e[i].age) return false;
+    return true;
+}
+
+static bool join_queue(qset *s, const queue *q) {
+    for (int i = 0; i < s->n; i++)
+        if (same_queue(&s->v[i], q)) return false;
+    if (s->n == QSET) {
+        s->full = true; /* waits then fall back to 0, which is always right */
+        return false;
+    }
+    s->v[s->n++] = *q;
+    return true;
+}
+
+static void tidy(qset *s) {
+    qset out = { .n = 0, .full = s->full };
+    for (int i = 0; i < s->n; i++) join_queue(&out, &s->v[i]);
+    *s = out;
+}
+
+static void push_group(queue *q, int tag, int use) {
+    if (q->n == QMAX) q->n--, q->cut = true;
+    memmove(&q->e[1], &q->e[0], sizeof q->e[0] * (size_t)q->n);
+    q->e[0].tag = (int16_t)tag;
+    q->e[0].use = (int16_t)use;
+    q->e[0].age = 0;
+    q->n++;
+}
+
+static void in_flight_fault(lowering *l, const weiri_action *a, const qset *s) {
+    for (int i = 0; i < s->n; i++)
+        for (int j = 0; j < s->v[i].n; j++) {
+            bool sums = s->v[i].e[j].tag == a->reg, operand = s->v[i].e[j].use == a->reg && a->op->atom != ATOM_READ;
+            if (!sums && !operand) continue;
+            const weir_res *r = l->k->res.v[a->reg];
+            for (int f = 0; f < l->p->findings.list.n; f++) /* once a line */
+                if (!strcmp(l->p->findings.list.v[f].rule, "PLAN-DRAIN") && l->p->findings.list.v[f].objects[0] == r->name &&
+                    a->op->at.n && l->p->findings.list.v[f].line == a->op->at.at[0].line)
+                    return;
+            weir_finding *f = weiri_find(&l->p->findings, "PLAN-DRAIN", place_of(&a->op->at), "%s '%s' while an mma %s it may be in flight",
+                                         a->op->atom == ATOM_READ ? "reads" : a->op->atom == ATOM_ZERO ? "zeroes" : "sets", r->name,
+                                         sums ? "into" : "that reads");
+            f->objects[0] = r->name;
+            f->hint = sums ? weiri_arena_fmt(&l->p->a, "call %s:drain() before", r->name) : "drain the tile that the mma adds to before";
+            return;
+        }
+}
+
+static void mma_flow(lowering *l, weiri_pnode *n, qset *s) {
+    for (; n; n = n->next) {
+        if (n->kind == PN_ACTION) {
+            weiri_action *a = n->act;
+            if (a->kind == ACT_MMA_COMMIT) {
+                int use = -1;
+                for (int i = 0; i < a->op->nargs; i++) {
+                    const weiri_value *x = weiri_val(l->k, a->op->arg[i]);
+                    if (x->op == WEIR_OP_READ_REG) use = x->res->index;
+                }
+                for (int i = 0; i < s->n; i++) push_group(&s->v[i], a->reg, use);
+                tidy(s);
+            } else if (a->kind == ACT_MMA_WAIT && a->op && a->op->atom == ATOM_DRAIN) {
+                int best = a->n;
+                for (int i = 0; i < s->n; i++) {
+                    const queue *q = &s->v[i];
+                    int left = a->op->keep, at = -1;
+                    for (int j = 0; j < q->n && at < 0; j++)
+                        if (q->e[j].tag == a->reg && left-- == 0) at = j;
+                    if (at < 0 && q->cut) at = q->n;
+                    if (at >= 0 && at < best) best = at;
+                }
+                if (s->full) best = 0;
+                a->n = best;
+                for (int i = 0; i < s->n; i++)
+                    if (s->v[i].n > best) s->v[i].n = best, s->v[i].cut = false;
+                tidy(s);
+            } else if (a->reg >= 0 && a->op && (a->op->atom == ATOM_READ || a->op->atom == ATOM_SET || a->op->atom == ATOM_ZERO)) {
+                in_flight_fault(l, a, s);
+            }
+            continue;
+        }
+        if (n->kind == PN_HELD || n->kind == PN_STAGES) continue;
+        bool again = n->kind == PN_LOOP || n->kind == PN_TILES;
+        bool must = n->kind == PN_LOOP && weiri_loop_runs(l->k, n->src);
+        qset in = *s, out;
+        for (;;) {
+            out = in;
+            mma_flow(l, n->first, &out);
+            bool grew = false;
+            if (again)
+                for (int i = 0; i < out.n; i++) grew = join_queue(&in, &out.v[i]) || grew;
+            if (!grew) break;
+        }
+        if (must) *s = out;
+        else
+            for (int i = 0; i < out.n; i++) join_queue(s, &out.v[i]);
+        s->full = s->full || out.full || in.full;
+    }
+}
+
+static void bulk_flow(lowering *l, weiri_pnode *n, qset *s) {
+    for (; n; n = n->next) {
+        if (n->kind == PN_ACTION) {
+            weiri_action *a = n->act;
+            if (a->kind == ACT_BULK_COMMIT) {
+                for (int i = 0; i < s->n; i++) push_group(&s->v[i], a->pipe, -1);
+                tidy(s);
+            } else if (a->kind == ACT_ADVANCE && a->stage == STAGE_NEXT && l->p->cursors.v[a->cur].producer) {
+                int pipe = l->p->cursors.v[a->cur].pipe;
+                for (int i = 0; i < s->n; i++)
+                    for (int j = 0; j < s->v[i].n; j++)
+                        if (s->v[i].e[j].tag == pipe && s->v[i].e[j].age < 100) s->v[i].e[j].age++;
+                tidy(s);
+            } else if (a->kind == ACT_BULK_WAIT) {
+                int best = a->n;
+                if (a->pipe >= 0 && a->read) { /* an acquire: the store of the use `stages` ago has read its stage */
+                    int old = l->p->pipes.v[a->pipe].stages - 1;
+                    for (int i = 0; i < s->n; i++) {
+                        const queue *q = &s->v[i];
+                        int at = -1;
+                        for (int j = 0; j < q->n && at < 0; j++)
+                            if (q->e[j].tag == a->pipe && q->e[j].age >= old) at = j;
+                        if (at < 0 && q->cut) at = q->n;
+                        if (at >= 0 && at < best) best = at;
+                    }
+                    if (s->full) best = 0;
+                    a->n = best;
+                }
+                for (int i = 0; i < s->n; i++)
+                    if (s->v[i].n > best) s->v[i].n = best, s->v[i].cut = false;
+                tidy(s);
+            }
+            continue;
+        }
+        bool again = n->kind == PN_LOOP || n->kind == PN_TILES || (n->kind == PN_HELD && !n->once);
+        qset in = *s, out;
+        for (;;) {
+            out = in;
+            bulk_flow(l, n->first, &out);
+            bool grew = false;
+            if (again)
+                for (int i = 0; i < out.n; i++) grew = join_queue(&in, &out.v[i]) || grew;
+            if (!grew) break;
+        }
+        for (int i = 0; i < out.n; i++) join_queue(s, &out.v[i]);
+        s->full = s->full || out.full || in.full;
+    }
+}
+
+/* Waits for which nothing can be open keep a number that never blocks. */
+static void settle_waits(weiri_pnode *n) {
+    for (; n; n = n->next) {
+        if (n->kind == PN_ACTION) {
+            if ((n->act->kind == ACT_MMA_WAIT || n->act->kind == ACT_BULK_WAIT) && n->act->n > 7) n->act->n = 7;
+        } else {
+            settle_waits(n->first);
+        }
+    }
+}
+
+/* ---- fresh and live register tiles ------------------------------------------------------------------------------------------ */
+
+/* state by tile: bit 0 never written, bit 1 zero() pending, bit 2 holds sums */
+static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
+    for (; n; n = n->next) {
+        if (n->kind == PN_ACTION) {
+            weiri_action *a = n->act;
+            if (a->reg < 0 || !a->op) continue;
+            bool reads_it = a->op->atom == ATOM_READ;
+            if (a->kind == ACT_ZERO) s[a->reg] = 2;
+            else if (a->op->atom == ATOM_SET) s[a->reg] = 4;
+            else if (a->kind == ACT_MMA || reads_it) {
+                a->fresh |= s[a->reg] >> 1;
+                if (s[a->reg] & 1) {
+                    const weir_res *r = l->k->res.v[a->reg];
+                    bool said = false;
+                    for (int f = 0; f < l->p->findings.list.n; f++)
+                        if (!strcmp(l->p->findings.list.v[f].rule, "PLAN-ZERO") && l->p->findings.list.v[f].objects[0] == r->name) said = true;
+                    if (!said) {
+                        weir_finding *f = weiri_find(&l->p->findings, "PLAN-ZERO", place_of(&a->op->at), "%s '%s', which may never have been zeroed or set",
+                                                     reads_it ? "reads" : "adds to", r->name);
+                        f->objects[0] = r->name;
+                        f->hint = weiri_arena_fmt(&l->p->a, "call %s:zero() or %s:set(...) before", r->name, r->name);
+                    }
+                }
+                if (a->kind == ACT_MMA) s[a->reg] = 4;
+            }
+            continue;
+        }
+        if (n->kind == PN_HELD || n->kind == PN_STAGES) continue;
+        bool again = n->kind == PN_LOOP || n->kind == PN_TILES;
+        bool must = n->kind == PN_LOOP && weiri_loop_runs(l->k, n->src);
+        uint8_t *in = WEIRI_NEW_N(&l->p->a, uint8_t, nres), *out = WEIRI_NEW_N(&l->p->a, uint8_t, nres);
+        memcpy(in, s, (size_t)nres);
+        for (;;) {
+            memcpy(out, in, (size_t)nres);
+            fresh_flow(l, n->first, out, nres);
+            bool grew = false;
+            for (int i = 0; again && i < nres; i++)
+                if ((in[i] | out[i]) != in[i]) in[i] |= out[i], grew = true;
+            if (!grew) break;
+        }
+        for (int i = 0; i < nres; i++) s[i] = must ? out[i] : (uint8_t)(s[i] | out[i]);
+    }
+}
+
+/* ---- prologue and exit ------------------------------------------------------------------------------------------------------- */
+
+static weiri_pnode *list_node(weiri_plan *p) { return WEIRI_NEW(&p->a, weiri_pnode); }
+
+static void frame(weiri_plan *p) {
+    weiri_pnode *pro = list_node(p), *epi = list_node(p);
+    if (p->nbarriers) {
+        act(p, pro, ACT_INIT, WHO_LANE, NULL, "mbarriers");
+    }
+    if (p->cluster > 1) {
+        act(p, pro, ACT_CLUSTER_ARRIVE, WHO_THREADS, NULL, "every CTA's mbarriers are ready")->n = 1; /* relaxed */
+        act(p, pro, ACT_CLUSTER_WAIT, WHO_THREADS, NULL, NULL);
+        act(p, epi, ACT_CLUSTER_ARRIVE, WHO_THREADS, NULL, "no CTA leaves while a peer may still arrive at it");
+        act(p, epi, ACT_CLUSTER_WAIT, WHO_THREADS, NULL, NULL);
+    } else if (p->nbarriers) {
+        act(p, pro, ACT_CTA_SYNC, WHO_THREADS, NULL, "the mbarriers are ready");
+    }
+    p->prologue = pro->first;
+    p->epilogue = epi->first;
+}
+
+void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
+    const weir_kernel *k = p->k;
+    weiri_action *wg_regs[8] = { NULL };
+    p->touches = WEIRI_NEW_N(&p->a, bool, k->tensors.n + 1);
+    for (int i = 0; i < k->tasks.n; i++) {
+        lowering l = { .p = p, .k = k, .protos = protos, .task = i, .pt = &p->tasks[i] };
+        l.held_in = WEIRI_NEW_N(&p->a, uint64_t, k->nops + 2);
+        find_held(&l);
+        weiri_pnode *root = list_node(p);
+        int w = l.pt->task->first_warp / 4;
+        if (p->reg_split[w]) { /* one instruction for all warps of a warpgroup, so one action for its tasks */
+            if (!wg_regs[w]) {
+                wg_regs[w] = act(p, root, ACT_REGS, WHO_THREADS, NULL, NULL);
+                wg_regs[w]->n = p->reg_split[w];
+            } else {
+                append(p, root, PN_ACTION)->act = wg_regs[w];
+            }
+        }
+        lower_nodes(&l, l.pt->task->root->first, root);
+        if (l.stores) {
+            weiri_action *a = act(p, root, ACT_BULK_WAIT, who_here(&l, l.pt->wg_actor ? WHO_WG : WHO_ONE), NULL, "the stores are done");
+            a->n = 0;
+        }
+        qset s = { .n = 1 };
+        mma_flow(&l, root->first, &s);
+        s = (qset){ .n = 1 };
+        bulk_flow(&l, root->first, &s);
+        settle_waits(root->first);
+        uint8_t *state = WEIRI_NEW_N(&p->a, uint8_t, k->res.n + 1);
+        memset(state, 1, (size_t)k->res.n);
+        fresh_flow(&l, root->first, state, k->res.n);
+        l.pt->root = root->first;
+    }
+    frame(p);
+}

@@ -1,0 +1,22 @@
+/* Lowering of schedules to actions; the second half of plan.c. */
+#ifndef WEIRI_LOWER_H
+#define WEIRI_LOWER_H
+
+#include "layout.h"
+#include "plan.h"
+#include "protocol.h"
+
+/* Fills cursors, copies, tmaps, tasks[].root, prologue, epilogue. protos: by resource index. */
+void weiri_lower(weiri_plan *p, const weiri_proto *protos);
+/* Does the loop run at least once, whatever the sizes? */
+bool weiri_loop_runs(const weir_kernel *k, const weiri_node *n);
+
+/* plan.c */
+int weiri_pipe_of(const weiri_plan *p, const weir_res *r);      /* index, -1 none */
+int weiri_region_of(const weiri_plan *p, const weir_res *r);
+int weiri_preg_of(const weiri_plan *p, int task, const weir_res *r);
+bool weiri_geom(const weir_res *r, weiri_tile_geom *g, char *why, size_t size);
+const char *weiri_ctype(weir_dtype t);
+const char *weiri_ident(weiri_plan *p, const char *name, const char *suffix);
+
+#endif

@@ -1,0 +1,860 @@
+/* The plan's tables: pipelines with counts and bytes, shared memory, barriers, registers, launch shape. lower.c turns the
+ * schedules into actions between the two halves of weiri_plan_new. */
+#include "plan.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "layout.h"
+#include "lower.h"
+#include "protocol.h"
+
+static const char *const act_names[ACT_COUNT] = {
+    "none", "wait", "arrive", "expect_tx", "cp_async_arrive", "tcgen05_commit", "advance", "bulk_issue", "bulk_store", "bulk_push",
+    "bulk_commit", "bulk_wait", "cp_async", "cp_async_commit", "cp_async_wait", "mma_fence", "mma_issue", "mma_commit", "mma_wait",
+    "fence_async", "warp_sync", "named_sync", "named_arrive", "cta_sync", "cluster_arrive", "cluster_wait", "grid_wait",
+    "grid_launch", "setmaxnreg", "tmem_alloc", "tmem_free", "init", "body", "zero",
+};
+
+const char *weiri_act_name(weiri_act a) { return a >= 0 && a < ACT_COUNT ? act_names[a] : "?"; }
+
+/* ---- views --------------------------------------------------------------------------------------------------------------- */
+
+bool weiri_view_of(const weir_kernel *k, uint32_t value, weiri_view *v) {
+    memset(v, 0, sizeof *v);
+    for (;;) {
+        const weiri_value *x = weiri_val(k, value);
+        if (x->kind != WEIR_VALUE_VIEW) return false;
+        switch (x->op) {
+        case WEIR_OP_VIEW_T:
+            v->t = !v->t;
+            break;
+        case WEIR_OP_VIEW_ROWS:
+            v->row0 += (int)x->i;
+            if (!v->nrows) v->nrows = x->count;
+            break;
+        case WEIR_OP_VIEW_COLS:
+            v->col0 += (int)x->i;
+            if (!v->ncols) v->ncols = x->count;
+            break;
+        case WEIR_OP_VIEW_LIMIT:
+            v->limit = x->arg[1];
+            break;
+        case WEIR_OP_VIEW_SUB:
+            v->sub = x->arg[1];
+            if (!x->arg[0]) { /* a slab of an unpiped tile */
+                v->base = value;
+                v->op = x->op;
+                v->res = x->res;
+                return true;
+            }
+            break;
+        case WEIR_OP_VIEW_READ:
+        case WEIR_OP_VIEW_AT:
+        case WEIR_OP_VIEW_FROM:
+        case WEIR_OP_VIEW_TILE:
+            v->base = value;
+            v->op = x->op;
+            v->res = x->res;
+            v->back = (int)x->i;
+            return true;
+        default:
+            return false;
+        }
+        value = x->arg[0];
+    }
+}
+
+/* ---- small helpers ------------------------------------------------------------------------------------------------------- */
+
+static const weir_place *place_of(const weiri_chain *c) { return c->n > 0 ? c->at : NULL; }
+
+static int ceil4(int x) { return (x + 3) / 4 * 4; }
+
+int weiri_pipe_of(const weiri_plan *p, const weir_res *r) {
+    for (int i = 0; i < p->pipes.n; i++)
+        if (p->pipes.v[i].res == r) return i;
+    return -1;
+}
+
+int weiri_region_of(const weiri_plan *p, const weir_res *r) {
+    for (int i = 0; i < p->smem.n; i++)
+        if (p->smem.v[i].res == r) return i;
+    return -1;
+}
+
+int weiri_preg_of(const weiri_plan *p, int task, const weir_res *r) {
+    for (int i = 0; i < p->regs.n; i++)
+        if (p->regs.v[i].res == r && p->regs.v[i].task == task) return i;
+    return -1;
+}
+
+bool weiri_geom(const weir_res *r, weiri_tile_geom *g, char *why, size_t size) {
+    return weiri_layout_tile(r->dtype, r->tile, r->rank, r->swizzle, r->kind == WEIR_RES_SMEM, g, why, size);
+}
+
+/* ---- what the tasks do --------------------------------------------------------------------------------------------------- */
+
+static bool is_reg(const weir_res *r) { return r && (r->kind == WEIR_RES_REG || r->kind == WEIR_RES_WGMMA); }
+
+/* Does a value read register tiles or hold fragments? */
+static bool uses_reg(const weir_kernel *k, uint32_t id) { return id && weiri_value_uses(k, id, WEIR_OP_READ_REG); }
+
+static void add_reg(weiri_plan *p, int task, const weir_res *r) {
+    if (weiri_preg_of(p, task, r) >= 0) return;
+    const weiri_task *t = p->k->tasks.v[task];
+    int nwg = t->num_warps / 4 > 0 ? t->num_warps / 4 : 1;
+    weiri_preg g = { .res = r, .task = task, .rows = r->tile[0], .cols = r->tile[1], .split = r->split ? r->split : 'm' };
+    if (t->num_warps % 4) {
+        weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at),
+                   "task '%s' uses register tile '%s' but has %d warps; a warpgroup is 4", t->name, r->name, t->num_warps)->hint =
+            "give the task a multiple of 4 warps";
+        return;
+    }
+    if (g.split == 'n') g.cols /= nwg;
+    else g.rows /= nwg;
+    const char *axis = g.split == 'n' ? "columns" : "rows";
+    int whole = g.split == 'n' ? r->tile[1] : r->tile[0];
+    int unit = g.split == 'n' ? 8 : 64;
+    if (whole % nwg || (g.split == 'n' ? g.cols : g.rows) % unit || g.rows % 64) {
+        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&r->at),
+                                     "tile '%s' { %d, %d } does not divide among the %d warpgroups of task '%s'", r->name,
+                                     r->tile[0], r->tile[1], nwg, t->name);
+        f->hint = weiri_arena_fmt(&p->a, "%s must be a multiple of %d: an MMA is 64 rows by a multiple of 8 columns", axis,
+                                  unit * nwg);
+        f->expected = weiri_arena_fmt(&p->a, "a multiple of %d %s", unit * nwg, axis);
+        f->got = weiri_arena_fmt(&p->a, "%d", whole);
+        return;
+    }
+    g.frags = g.rows / 64;
+    int vals = r->tile[1] == 1 ? 2 * g.frags : r->tile[1] == 4 ? 2 * g.frags : g.rows * g.cols / 128;
+    int per = weir_dtype_size(r->dtype) == 2 ? 2 : 1;
+    g.per_thread = (vals + per - 1) / per;
+    WEIRI_PUSH(&p->a, p->regs, g);
+}
+
+/* Solo: one thread can run the whole body. */
+static bool op_is_solo(const weir_kernel *k, const weiri_op *op) {
+    (void)k;
+    const weir_res *r = op->res;
+    if (op->atom == ATOM_NONE) {
+        const weir_res *b = r->kind == WEIR_RES_GROUP ? r->members[0] : r;
+        weir_pipe_type t = b->pipe.given.type;
+        if (b->kind == WEIR_RES_QUEUE) return b->qkind == WEIR_QUEUE_STATIC || b->qkind == WEIR_QUEUE_GRID;
+        return t == WEIR_TMA_ASYNC || t == WEIR_TMA_UMMA;
+    }
+    return op->atom == ATOM_TMA_LOAD || op->atom == ATOM_QUEUE_ADVANCE || op->atom == ATOM_QUEUE_INIT ||
+           op->atom == ATOM_GRID_WAIT || op->atom == ATOM_GRID_LAUNCH;
+}
+
+static void scan_task(weiri_plan *p, int ti) {
+    const weir_kernel *k = p->k;
+    const weiri_task *t = k->tasks.v[ti];
+    weiri_ptask *pt = &p->tasks[ti];
+    pt->task = t;
+    bool solo = t->num_warps == 1, wg = false, any = false, consumes = false;
+    for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n)) {
+        if (n->kind != NODE_OP) continue;
+        const weiri_op *op = n->op;
+        any = true;
+        if (!op_is_solo(k, op)) solo = false;
+        if (op->stage == STAGE_CONS_WAIT && op->res->kind != WEIR_RES_QUEUE) consumes = true;
+        if (op->atom == ATOM_MMA) wg = true;
+        if (is_reg(op->res)) {
+            add_reg(p, ti, op->res);
+            wg = true;
+        }
+        for (int i = 0; i < op->nargs; i++)
+            if (uses_reg(k, op->arg[i])) wg = true;
+        if (op->res->kind == WEIR_RES_SMEM && op->res->pipe.given.type == WEIR_ASYNC_TMA) wg = wg || t->num_warps % 4 == 0;
+    }
+    pt->solo = solo && any && !consumes;
+    pt->wg_actor = wg && !pt->solo;
+    pt->warpgroups = pt->wg_actor ? t->num_warps / 4 : 0;
+    pt->actors = pt->solo ? 1 : pt->wg_actor ? t->num_warps / 4 : t->num_warps;
+    if (pt->wg_actor && (t->first_warp % 4 || t->num_warps % 4)) {
+        weir_finding *f = weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at),
+                                     "task '%s' works on register tiles and has warps %d to %d", t->name, t->first_warp,
+                                     t->first_warp + t->num_warps - 1);
+        f->hint = "wgmma is issued by warpgroups: start at a multiple of 4 warps and take a multiple of 4";
+        pt->actors = 1;
+        pt->warpgroups = 1;
+    }
+}
+
+/* ---- pipelines ----------------------------------------------------------------------------------------------------------- */
+
+/* Is every read of a stage of r by a wgmma? (Only then may one thread of a warpgroup release for all.) */
+static bool only_mma_reads(const weir_kernel *k, const weir_res *r) {
+    bool mma = false;
+    for (int ti = 0; ti < k->tasks.n; ti++) {
+        const weiri_node *root = k->tasks.v[ti]->root;
+        for (const weiri_node *n = weiri_node_next(root, NULL); n; n = weiri_node_next(root, n)) {
+            if (n->kind != NODE_OP) continue;
+            const weiri_op *op = n->op;
+            if (op->atom == ATOM_CUSTOM && op->res == r && op->work->side == WEIR_SIDE_CONSUMER && !op->work->aux) return false;
+            for (int i = 0; i < op->nargs; i++) {
+                weiri_view v;
+                if (!op->arg[i]) continue;
+                if (weiri_view_of(k, op->arg[i], &v)) {
+                    if (v.res != r || v.op != WEIR_OP_VIEW_READ) continue;
+                    if (op->atom != ATOM_MMA) return false;
+                    mma = true;
+                } else if (op->atom != ATOM_MMA && weiri_value_uses(k, op->arg[i], WEIR_OP_LOAD)) {
+                    /* a loaded view inside arithmetic: the LOAD op itself is in the list and was seen */
+                }
+            }
+        }
+    }
+    return mma;
+}
+
+/* Axes (bits 1 m, 2 n) along which loads of r are multicast; cross: as separate loads. */
+static int serve_axes(const weir_kernel *k, const weir_res *r, bool *cross) {
+    int axes = 0;
+    *cross = false;
+    for (int ti = 0; ti < k->tasks.n; ti++) {
+        const weiri_node *root = k->tasks.v[ti]->root;
+        for (const weiri_node *n = weiri_node_next(root, NULL); n; n = weiri_node_next(root, n)) {
+            if (n->kind != NODE_OP || n->op->atom != ATOM_TMA_LOAD || n->op->res != r) continue;
+            int mc = n->op->multicast;
+            if (mc == WEIR_MULTICAST_MN) axes |= 3;
+            else if (mc && axes && (axes & mc) != mc) axes |= mc, *cross = true;
+            else axes |= mc;
+        }
+    }
+    if (k->cluster.m == 1) axes &= ~1;
+    if (k->cluster.n == 1) axes &= ~2;
+    if (axes != 3) *cross = false;
+    return axes;
+}
+
+/* The side of the pipeline that closes with `stage`: tasks, warps, warpgroups that do it. */
+static weiri_pside side_of(const weiri_plan *p, const weir_res *r, weiri_stage stage) {
+    const weir_kernel *k = p->k;
+    const weir_res *g = r->group;
+    weiri_pside s = { 0 };
+    for (int ti = 0; ti < k->tasks.n; ti++) {
+        bool does = false;
+        const weiri_task *t = k->tasks.v[ti];
+        for (const weiri_node *n = weiri_node_next(t->root, NULL); n && !does; n = weiri_node_next(t->root, n))
+            does = n->kind == NODE_OP && n->op->stage == stage && (n->op->res == r || (g && n->op->res == g));
+        if (!does) continue;
+        s.tasks++;
+        s.warps += t->num_warps;
+        if (p->tasks[ti].wg_actor) s.warpgroups += p->tasks[ti].warpgroups;
+        if (t->num_warps > s.max_warps_of_a_task) s.max_warps_of_a_task = t->num_warps;
+    }
+    return s;
+}
+
+/* Bytes that the copies bring to one CTA per stage of r: what it must arm. */
+static int64_t landed_bytes(weiri_plan *p, const weir_res *r) {
+    const weir_kernel *k = p->k;
+    int64_t most = 0;
+    for (int ti = 0; ti < k->tasks.n; ti++) {
+        const weiri_node *root = k->tasks.v[ti]->root;
+        int64_t open = 0;
+        for (const weiri_node *n = weiri_node_next(root, NULL); n; n = weiri_node_next(root, n)) {
+            if (n->kind != NODE_OP) continue;
+            const weiri_op *op = n->op;
+            if (op->stage == STAGE_PROD_ACQUIRE && op->res == r) open = 0;
+            if (op->res != r || (op->stage != STAGE_PROD_WORK)) continue;
+            if (op->atom == ATOM_TMA_LOAD) open += weiri_tile_bytes(r);
+            if (op->atom == ATOM_CUSTOM) open += op->work->tx_bytes;
+            if (open > most) most = open;
+        }
+    }
+    return most;
+}
+
+static bool fold_group(const weir_res *g) { return g && g->mode == WEIR_GROUP_FUSED_MERGE && g->fold; }
+
+static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
+    const weir_kernel *k = p->k;
+    weiri_proto_in in = { .given = r->pipe.given, .arch = k->arch, .cluster = k->cluster };
+    weir_pipe_type type = r->pipe.given.type;
+    if (type != WEIR_ASYNC_ASYNC && type != WEIR_TMA_ASYNC && type != WEIR_ASYNC_TMA) {
+        weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
+                                     "pipeline '%s' of type %s cannot be built for this target yet", r->name,
+                                     weiri_pipe_type_name(type));
+        f->hint = "async_async, tma_async and async_tma are built on sm_90a";
+        return;
+    }
+    const weir_cluster *l = &in.given.cta_layout;
+    if (l->v || l->m || l->n || l->k) {
+        weir_cluster c = { l->v ? l->v : 1, l->m ? l->m : 1, l->n ? l->n : 1, l->k ? l->k : 1 };
+        if (c.v != k->cluster.v || c.m != k->cluster.m || c.n != k->cluster.n || c.k != k->cluster.k)
+            weiri_find(&p->findings, "MF3", place_of(&r->at),
+                       "pipeline '%s' has cta_layout { %d, %d, %d, %d }, the kernel's cluster is { %d, %d, %d, %d }", r->name, c.v,
+                       c.m, c.n, c.k, k->cluster.v, k->cluster.m, k->cluster.n, k->cluster.k);
+    }
+    in.producer = side_of(p, r, STAGE_PROD_COMMIT);
+    in.consumer = side_of(p, r, STAGE_CONS_RELEASE);
+    in.consumer.only_mma_reads = only_mma_reads(k, r);
+    in.serve = serve_axes(k, r, &in.serve_cross);
+    int own_serve = in.serve;
+    if (r->group && r->group->mode != WEIR_GROUP_FORK) { /* the shared empty barrier answers for every member */
+        for (int i = 0; i < r->group->nmembers; i++) {
+            bool cross;
+            in.serve |= serve_axes(k, r->group->members[i], &cross);
+            in.serve_cross = in.serve_cross || cross;
+            in.consumer.only_mma_reads = in.consumer.only_mma_reads && only_mma_reads(k, r->group->members[i]);
+        }
+    }
+    in.tx = landed_bytes(p, r);
+    if (type == WEIR_ASYNC_TMA) {
+        int ti = -1;
+        bool same = in.producer.tasks == 1 && in.consumer.tasks == 1;
+        for (int i = 0; i < k->tasks.n && same; i++)
+            for (const weiri_node *n = weiri_node_next(k->tasks.v[i]->root, NULL); n; n = weiri_node_next(k->tasks.v[i]->root, n))
+                if (n->kind == NODE_OP && n->op->res == r && n->op->atom == ATOM_NONE) {
+                    if (ti >= 0 && ti != i) same = false;
+                    ti = i;
+                }
+        in.same_warpgroup = same && ti >= 0 && p->tasks[ti].wg_actor;
+        if (!in.same_warpgroup) {
+            weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
+                                         "async_tma pipeline '%s' is filled and stored by different tasks, or not by warpgroups", r->name);
+            f->hint = "let one task of whole warpgroups acquire, store, commit, wait, tma_store and release it";
+            return;
+        }
+    }
+    weiri_proto *pr = &protos[r->index];
+    weiri_protocol(&in, pr);
+    for (int i = 0; i < pr->nfaults; i++) {
+        weir_finding *f = weiri_find(&p->findings, pr->fault[i].rule, place_of(&r->at), "pipeline '%s': %s", r->name, pr->fault[i].text);
+        if (pr->fault[i].expected[0]) f->expected = weiri_arena_str(&p->a, pr->fault[i].expected);
+        if (pr->fault[i].got[0]) f->got = weiri_arena_str(&p->a, pr->fault[i].got);
+    }
+    weiri_ppipe pp = { .res = r, .type = type, .stages = in.given.stages, .full = -1, .empty = -1, .region = -1,
+                       .tx = in.tx, .serve = own_serve, .cross = in.serve_cross };
+    WEIRI_PUSH(&p->a, p->pipes, pp);
+}
+
+static int push_bar(weiri_plan *p, const char *name, int stages, int count, int64_t tx, const char *sum, bool full, bool remote) {
+    weiri_bar b = { .name = name, .stages = stages, .count = count, .tx = tx, .sum = sum, .full = full, .remote = remote };
+    WEIRI_PUSH(&p->a, p->bars, b);
+    return p->bars.n - 1;
+}
+
+/* One bar per barrier run: own full and empty, or a group's shared ones. */
+static void make_bars(weiri_plan *p, const weiri_proto *protos) {
+    const weir_kernel *k = p->k;
+    bool multi = p->cluster > 1;
+    for (int i = 0; i < k->res.n; i++) {
+        const weir_res *r = k->res.v[i];
+        if (r->kind == WEIR_RES_GROUP) {
+            bool shared_full = r->mode != WEIR_GROUP_MERGE, shared_empty = r->mode != WEIR_GROUP_FORK;
+            int full = -1, empty = -1;
+            int nfull = 0;
+            int64_t tx = 0;
+            weiri_buf sum;
+            weiri_buf_init(&sum, p->k->ctx);
+            bool ok = true;
+            for (int m = 0; m < r->nmembers; m++) {
+                const weir_res *b = r->members[m];
+                if (weiri_pipe_of(p, b) < 0) ok = false;
+                if (!ok) break;
+                const weiri_proto *pr = &protos[b->index];
+                const weiri_ppipe *pp = &p->pipes.v[weiri_pipe_of(p, b)];
+                if (r->mode == WEIR_GROUP_FUSED_MERGE) {
+                    if (!(fold_group(r) && m > 0 && pp->tx > 0)) nfull += pr->full_count;
+                    tx += pp->tx;
+                    weiri_put(&sum, "%s%s of %s", m ? " + " : "", pr->full_sum, b->name);
+                } else if (r->mode == WEIR_GROUP_FORK && m == 0) {
+                    nfull = pr->full_count;
+                    weiri_put(&sum, "%s", pr->full_sum);
+                }
+                if (r->mode == WEIR_GROUP_FORK && pp->tx > tx) tx = pp->tx;
+            }
+            if (ok) {
+                const weiri_proto *p0 = &protos[r->members[0]->index];
+                int s = r->members[0]->pipe.given.stages;
+                if (shared_full)
+                    full = push_bar(p, weiri_arena_fmt(&p->a, "%s_full", r->name), s, nfull, tx, weiri_arena_str(&p->a, sum.s), true, false);
+                if (shared_empty)
+                    empty = push_bar(p, weiri_arena_fmt(&p->a, "%s_empty", r->name), s, p0->empty_count, 0,
+                                     weiri_arena_str(&p->a, p0->empty_sum), false, multi);
+                for (int m = 0; m < r->nmembers; m++) {
+                    const weir_res *b = r->members[m];
+                    const weiri_proto *pr = &protos[b->index];
+                    weiri_ppipe *pp = &p->pipes.v[weiri_pipe_of(p, b)];
+                    pp->full = full >= 0 ? full
+                                         : push_bar(p, weiri_arena_fmt(&p->a, "%s_%s_full", r->name, b->name), s, pr->full_count, pp->tx,
+                                                    weiri_arena_str(&p->a, pr->full_sum), true, false);
+                    pp = &p->pipes.v[weiri_pipe_of(p, b)];
+                    pp->empty = empty >= 0 ? empty
+                                           : push_bar(p, weiri_arena_fmt(&p->a, "%s_%s_empty", r->name, b->name), s, pr->empty_count, 0,
+                                                      weiri_arena_str(&p->a, pr->empty_sum), false, multi);
+                }
+            }
+            weiri_buf_free(&sum);
+        } else if (!r->group && weiri_pipe_of(p, r) >= 0) {
+            const weiri_proto *pr = &protos[r->index];
+            weiri_ppipe *pp = &p->pipes.v[weiri_pipe_of(p, r)];
+            if (pr->has_full)
+                pp->full = push_bar(p, weiri_arena_fmt(&p->a, "%s_full", r->name), pp->stages, pr->full_count, pp->tx,
+                                    weiri_arena_str(&p->a, pr->full_sum), true, false);
+            if (pr->has_empty)
+                pp->empty = push_bar(p, weiri_arena_fmt(&p->a, "%s_empty", r->name), pp->stages, pr->empty_count, 0,
+                                     weiri_arena_str(&p->a, pr->empty_sum), false, multi);
+        }
+    }
+}
+
+/* ---- shared memory ------------------------------------------------------------------------------------------------------- */
+
+static int alias_phase(const weir_kernel *k, const weir_res *r, int *group) {
+    for (int g = 0; g < k->aliases.n; g++)
+        for (int f = 0; f < k->aliases.v[g].n; f++)
+            for (int i = 0; i < k->aliases.v[g].phase[f].n; i++)
+                if (k->aliases.v[g].phase[f].res[i] == r) {
+                    *group = g;
+                    return f;
+                }
+    *group = -1;
+    return -1;
+}
+
+static int64_t round_up(int64_t x, int64_t a) { return (x + a - 1) / a * a; }
+
+/* "what fits": the most stages of the largest pipeline (or group) with which the kernel would fit. */
+static void over_capacity(weiri_plan *p) {
+    const weir_kernel *k = p->k;
+    int64_t biggest = 0;
+    const weir_res *who = NULL;
+    for (int i = 0; i < p->smem.n; i++)
+        if (p->smem.v[i].res && p->smem.v[i].stages > 1 && p->smem.v[i].same_as < 0 && p->smem.v[i].size > biggest) {
+            biggest = p->smem.v[i].size;
+            who = p->smem.v[i].res;
+        }
+    weiri_buf b;
+    weiri_buf_init(&b, k->ctx);
+    for (int i = 0; i < p->smem.n; i++) {
+        const weiri_region *g = &p->smem.v[i];
+        if (g->res && g->same_as < 0)
+            weiri_put(&b, "%s%s %d x %" PRId64, b.n ? ", " : "", g->name, g->stages, g->stage_bytes);
+    }
+    const weir_place *at = who ? place_of(&who->at) : NULL;
+    weir_finding *f = weiri_find(&p->findings, "PLAN-SMEM", at,
+                                 "kernel '%s' needs %" PRId64 " bytes of shared memory, the target has %" PRId64 ": %" PRId64
+                                 " too many (%s, mbarriers %" PRId64 ")",
+                                 k->name, p->smem_total, p->smem_capacity, p->smem_total - p->smem_capacity, b.s ? b.s : "",
+                                 p->smem_barrier);
+    weiri_buf_free(&b);
+    f->expected = weiri_arena_fmt(&p->a, "at most %" PRId64 " bytes", p->smem_capacity);
+    f->got = weiri_arena_fmt(&p->a, "%" PRId64 " bytes", p->smem_total);
+    if (!who) return;
+    int64_t per_stage = 0;
+    for (int i = 0; i < p->smem.n; i++) {
+        const weiri_region *g = &p->smem.v[i];
+        if (!g->res || g->same_as >= 0) continue;
+        bool with = g->res == who || (who->group && g->res->group == who->group);
+        if (with) per_stage += g->stage_bytes;
+    }
+    int64_t over = p->smem_total - p->smem_capacity;
+    int stages = who->pipe.given.stages;
+    int64_t cut = (over + per_stage - 1) / per_stage;
+    const char *name = who->group ? who->group->name : who->name;
+    if (cut < stages)
+        f->hint = weiri_arena_fmt(&p->a, "stages = %d of '%s' fits (%" PRId64 " bytes a stage)", stages - (int)cut, name, per_stage);
+    else
+        f->hint = weiri_arena_fmt(&p->a, "not even one stage of '%s' (%" PRId64 " bytes) fits: take smaller tiles", name, per_stage);
+}
+
+static void place_smem(weiri_plan *p) {
+    const weir_kernel *k = p->k;
+    weiri_item *item = WEIRI_NEW_N(&p->a, weiri_item, k->res.n + 1);
+    int n = 0;
+    for (int i = 0; i < k->res.n; i++) {
+        const weir_res *r = k->res.v[i];
+        if (!weiri_in_smem(r)) continue;
+        char why[256];
+        weiri_tile_geom g;
+        if (!weiri_geom(r, &g, why, sizeof why)) {
+            weir_finding *f = weiri_find(&p->findings, "PLAN-SWIZZLE", place_of(&r->at), "tile '%s': %s", r->name, why);
+            f->objects[0] = r->name;
+            continue;
+        }
+        weiri_region reg = { .res = r, .name = r->name, .align = g.align, .stages = r->pipe.given.stages > 0 ? r->pipe.given.stages : 1,
+                             .stage_bytes = round_up(g.bytes, g.align), .same_as = -1, .phase = -1 };
+        reg.size = reg.stage_bytes * reg.stages;
+        if (r->storage) {
+            reg.same_as = -2; /* filled in below */
+        } else {
+            int ag;
+            reg.phase = alias_phase(k, r, &ag);
+            item[n++] = (weiri_item){ .name = r->name, .size = reg.size, .align = reg.align, .group = ag, .phase = reg.phase };
+        }
+        WEIRI_PUSH(&p->a, p->smem, reg);
+    }
+    char why[256] = "";
+    int64_t total = weiri_layout_place(item, n, k->aliases.n, why, sizeof why);
+    if (total < 0) {
+        weiri_find(&p->findings, "PLAN-SMEM", NULL, "shared memory of kernel '%s': %s", k->name, why);
+        total = 0;
+    }
+    for (int i = 0, at = 0; i < p->smem.n; i++)
+        if (p->smem.v[i].same_as == -1) p->smem.v[i].offset = item[at++].offset;
+    for (int i = 0; i < p->smem.n; i++) {
+        weiri_region *g = &p->smem.v[i];
+        if (g->same_as != -2) continue;
+        g->same_as = weiri_region_of(p, g->res->storage);
+        if (g->same_as < 0) {
+            weiri_find(&p->findings, "PLAN-SMEM", place_of(&g->res->at), "'%s' shares the storage of '%s', which has none", g->name,
+                       g->res->storage->name);
+            g->same_as = -1;
+            continue;
+        }
+        g->offset = p->smem.v[g->same_as].offset;
+    }
+    for (int i = 0; i < p->pipes.n; i++) p->pipes.v[i].region = weiri_region_of(p, p->pipes.v[i].res);
+    p->smem_data = total;
+}
+
+static void place_barriers(weiri_plan *p) {
+    int n = p->bars.n;
+    weiri_bar_item *item = WEIRI_NEW_N(&p->a, weiri_bar_item, n + 1);
+    for (int i = 0; i < n; i++)
+        item[i] = (weiri_bar_item){ .name = p->bars.v[i].name, .count = p->bars.v[i].stages, .arrivals = p->bars.v[i].count };
+    weiri_bar_run *runs = WEIRI_NEW_N(&p->a, weiri_bar_run, n + 1);
+    int nruns = 0;
+    p->nbarriers = n ? weiri_layout_barriers(item, n, runs, &nruns) : 0;
+    p->barrier_offset = round_up(p->smem_data, 8);
+    for (int i = 0; i < n; i++) {
+        p->bars.v[i].first = item[i].first;
+        p->bars.v[i].offset = p->barrier_offset + 8 * (int64_t)item[i].first;
+        if (p->bars.v[i].count < 1 || p->bars.v[i].count > 1048575)
+            weiri_find(&p->findings, "PLAN-COUNT", NULL, "mbarrier '%s' would be initialised with %d arrivals (%s); the range is 1 to 1048575",
+                       p->bars.v[i].name, p->bars.v[i].count, p->bars.v[i].sum ? p->bars.v[i].sum : "nobody arrives");
+        if (p->bars.v[i].tx > 1048575)
+            weiri_find(&p->findings, "PLAN-TX", NULL, "mbarrier '%s' would expect %" PRId64 " bytes a phase; one phase counts at most 1048575",
+                       p->bars.v[i].name, p->bars.v[i].tx);
+    }
+    p->smem_barrier = 8 * (int64_t)p->nbarriers;
+    p->smem_total = p->nbarriers ? p->barrier_offset + p->smem_barrier : p->smem_data;
+    p->smem_capacity = weiri_layout_capacity(p->k->arch).smem;
+    if (p->smem_total > p->smem_capacity) over_capacity(p);
+}
+
+/* ---- warps and registers ------------------------------------------------------------------------------------------------- */
+
+static void split_registers(weiri_plan *p) {
+    const weir_kernel *k = p->k;
+    int warps = 0;
+    for (int i = 0; i < k->tasks.n; i++) {
+        int end = k->tasks.v[i]->first_warp + k->tasks.v[i]->num_warps;
+        if (end > warps) warps = end;
+    }
+    p->warps = ceil4(warps);
+    p->threads = 32 * p->warps;
+    int nwg = p->warps / 4;
+    if (p->warps > 32 || nwg < 1) {
+        weiri_find(&p->findings, "PLAN-WARPS", NULL, "kernel '%s' has %d warps; a CTA has 1 to 32", k->name, warps);
+        return;
+    }
+    int entry = 65536 / p->threads / 8 * 8;
+    p->entry_registers = entry > 255 ? 255 : entry;
+    int pool = entry * nwg; /* registers per thread, summed over warpgroups */
+    int want[8] = { 0 };
+    int given = 0;
+    for (int i = 0; i < k->tasks.n; i++) {
+        const weiri_task *t = k->tasks.v[i];
+        if (!t->registers) continue;
+        if (t->registers < 24 || t->registers > 256 || t->registers % 8) {
+            weir_finding *f = weiri_find(&p->findings, "PLAN-REGS", place_of(&t->at), "task '%s' asks for %d registers per thread", t->name,
+                                         t->registers);
+            f->expected = "24 to 256, a multiple of 8";
+            f->got = weiri_arena_fmt(&p->a, "%d", t->registers);
+            f->hint = "setmaxnreg takes a multiple of 8 from 24 to 256";
+            continue;
+        }
+        for (int w = t->first_warp / 4; w <= (t->first_warp + t->num_warps - 1) / 4 && w < 8; w++) want[w] = t->registers, given++;
+    }
+    if (k->arch < WEIR_ARCH_SM_90A) {
+        if (given) weiri_find(&p->findings, "PLAN-ARCH", NULL, "kernel '%s': `registers` needs setmaxnreg, which sm_80 lacks (sm_90a and sm_100a have it)", k->name);
+        return;
+    }
+    if (!given) {
+        /* derived: loaders give up what mathematics needs */
+        bool math[8] = { false };
+        int nmath = 0;
+        for (int i = 0; i < k->tasks.n; i++)
+            if (p->tasks[i].wg_actor)
+                for (int w = k->tasks.v[i]->first_warp / 4; w <= (k->tasks.v[i]->first_warp + k->tasks.v[i]->num_warps - 1) / 4 && w < 8; w++)
+                    if (!math[w]) math[w] = true, nmath++;
+        if (nwg < 3 || !nmath || nmath == nwg) return;
+        int low = nwg == 3 ? 40 : 32;
+        int high = (pool - low * (nwg - nmath)) / nmath / 8 * 8;
+        for (int w = 0; w < nwg; w++) want[w] = math[w] ? (high > 240 ? 240 : high) : low;
+    }
+    int sum = 0, free_wg = 0;
+    for (int w = 0; w < nwg; w++) {
+        if (want[w]) sum += want[w];
+        else free_wg++;
+    }
+    if (free_wg) { /* a warpgroup that asked for nothing keeps the entry count, or what is left */
+        int left = (pool - sum) / free_wg / 8 * 8;
+        int v = left < entry ? left : entry;
+        if (v > 256) v = 256;
+        for (int w = 0; w < nwg; w++)
+            if (!want[w]) want[w] = v < 24 ? 24 : v, sum += want[w];
+    }
+    if (sum > pool) {
+        weiri_buf b;
+        weiri_buf_init(&b, k->ctx);
+        for (int w = 0; w < nwg; w++) weiri_put(&b, "%s%d", w ? " + " : "", want[w]);
+        const weir_place *at = NULL;
+        for (int i = 0; i < k->tasks.n; i++)
+            if (k->tasks.v[i]->registers) at = place_of(&k->tasks.v[i]->at);
+        weir_finding *f = weiri_find(&p->findings, "PLAN-REGS", at,
+                                     "register requests %s per warpgroup are %d more than the pool of %d (%d at entry x %d warpgroups)",
+                                     b.s, sum - pool, pool, entry, nwg);
+        weiri_buf_free(&b);
+        f->expected = weiri_arena_fmt(&p->a, "a sum of at most %d", pool);
+        f->got = weiri_arena_fmt(&p->a, "%d", sum);
+        f->hint = "setmaxnreg.inc would wait for ever: lower the largest request";
+    }
+    for (int w = 0; w < nwg; w++) p->reg_split[w] = want[w] == entry ? 0 : want[w];
+    for (int i = 0; i < k->tasks.n; i++) {
+        const weiri_task *t = k->tasks.v[i];
+        int end = t->first_warp + t->num_warps;
+        if (t->first_warp / 4 == (end - 1) / 4 || (t->first_warp % 4 == 0 && end % 4 == 0)) continue;
+        for (int w = 0; w < nwg; w++)
+            if (p->reg_split[w]) {
+                weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at), "task '%s' has warps %d to %d, parts of several warpgroups whose registers differ",
+                           t->name, t->first_warp, end - 1)->hint = "setmaxnreg is for whole warpgroups: let the task begin and end at a multiple of 4";
+                break;
+            }
+    }
+    for (int i = 0; i < k->tasks.n; i++) p->tasks[i].registers = want[k->tasks.v[i]->first_warp / 4];
+}
+
+static void name_barriers(weiri_plan *p) {
+    int next = 1;
+    for (int i = 0; i < p->ntasks; i++) {
+        weiri_ptask *t = &p->tasks[i];
+        if (t->wg_actor) {
+            t->named_wg = next;
+            for (int w = 0; w < t->warpgroups; w++, next++) {
+                weiri_named nb = { next, 128, weiri_arena_fmt(&p->a, "warpgroup %d of %s", w, t->task->name) };
+                WEIRI_PUSH(&p->a, p->named, nb);
+            }
+        }
+        bool bodies = false;
+        for (const weiri_node *n = weiri_node_next(t->task->root, NULL); n; n = weiri_node_next(t->task->root, n))
+            if (n->kind == NODE_OP && n->op->atom == ATOM_CUSTOM && strstr(n->op->work->code, "task_sync")) bodies = true;
+        if (bodies && t->task->num_warps > 1) {
+            t->named_task = next++;
+            weiri_named nb = { t->named_task, 32 * t->task->num_warps, weiri_arena_fmt(&p->a, "task %s", t->task->name) };
+            WEIRI_PUSH(&p->a, p->named, nb);
+        }
+    }
+    if (next > 16) {
+        weir_finding *f = weiri_find(&p->findings, "PLAN-NAMED", NULL, "kernel '%s' needs %d named barriers; a CTA has 15 beside __syncthreads",
+                                     p->k->name, next - 1);
+        f->expected = "at most 15";
+        f->got = weiri_arena_fmt(&p->a, "%d", next - 1);
+    }
+}
+
+/* ---- parameters ---------------------------------------------------------------------------------------------------------- */
+
+static const char *ctype(weir_dtype t) {
+    switch (t) {
+    case WEIR_BOOL: return "bool";
+    case WEIR_I8: return "i8";
+    case WEIR_U8: return "u8";
+    case WEIR_I16: return "i16";
+    case WEIR_U16: return "u16";
+    case WEIR_I32: return "i32";
+    case WEIR_U32: return "u32";
+    case WEIR_I64: return "i64";
+    case WEIR_U64: return "u64";
+    case WEIR_F16: return "f16";
+    case WEIR_BF16: return "bf16";
+    case WEIR_F64: return "double";
+    case WEIR_E4M3: return "e4m3";
+    case WEIR_E5M2: return "e5m2";
+    default: return "float";
+    }
+}
+
+const char *weiri_ctype(weir_dtype t) { return ctype(t); }
+
+static void add_param(weiri_plan *p, weiri_kparam_kind kind, int index, int axis, const char *name, const char *type, int size) {
+    weiri_kparam q = { kind, index, axis, name, type, size };
+    WEIRI_PUSH(&p->a, p->params, q);
+}
+
+static void make_params(weiri_plan *p) {
+    const weir_kernel *k = p->k;
+    for (int i = 0; i < p->tmaps.n; i++) add_param(p, KP_TMAP, i, 0, p->tmaps.v[i].name, "w_tmap", 128);
+    for (int i = 0; i < k->tensors.n; i++) {
+        const weir_tensor *t = k->tensors.v[i];
+        if (!p->touches[i]) continue;
+        const char *type = t->out ? weiri_arena_fmt(&p->a, "%s *", ctype(t->dtype)) : weiri_arena_fmt(&p->a, "const %s *", ctype(t->dtype));
+        add_param(p, KP_PTR, i, 0, weiri_ident(p, t->name, ""), type, 8);
+        for (int a = 0; a + 1 < t->rank; a++) add_param(p, KP_STRIDE, i, a, weiri_arena_fmt(&p->a, "%s_stride%d", t->name, a), "i64", 8);
+    }
+    for (int i = 0; i < k->dims.n; i++) add_param(p, KP_DIM, i, 0, weiri_ident(p, weiri_val(k, k->dims.v[i])->name, ""), "i32", 4);
+    for (int i = 0; i < k->scalars.n; i++) {
+        const weiri_value *v = weiri_val(k, k->scalars.v[i]);
+        add_param(p, KP_SCALAR, i, 0, weiri_ident(p, v->name, ""), ctype(v->dtype), weir_dtype_size(v->dtype));
+    }
+}
+
+/* Names a C identifier for an author's name; C++ words and the preamble's own names get a trailing underscore. */
+const char *weiri_ident(weiri_plan *p, const char *name, const char *suffix) {
+    static const char *const taken[] = { "auto", "bool", "break", "case", "char", "class", "const", "continue", "default", "delete",
+        "do", "double", "else", "enum", "extern", "false", "float", "for", "goto", "if", "inline", "int", "long", "new", "operator",
+        "private", "public", "register", "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this",
+        "true", "typedef", "union", "unsigned", "using", "virtual", "void", "volatile", "while", "bf16", "f16", "e4m3", "e5m2",
+        "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "smem", "warp", "lane", "tid", "min", "max", "rank", "asm" };
+    char *s = weiri_arena_fmt(&p->a, "%s%s", name, suffix);
+    bool clash = !strncmp(s, "w_", 2) || !strncmp(s, "W_", 2);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (!strcmp(s, taken[i])) clash = true;
+    return clash ? weiri_arena_fmt(&p->a, "%s_", s) : s;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------------------- */
+
+static void number_actions(weiri_plan *p);
+
+weiri_plan *weiri_plan_new(weir_kernel *k) {
+    weiri_plan *p = weiri_alloc(k->ctx, sizeof *p);
+    if (!p) return NULL;
+    weiri_arena_init(&p->a, k->ctx);
+    p->findings.a = &p->a;
+    p->k = k;
+    p->cluster = k->cluster.v * k->cluster.m * k->cluster.n * k->cluster.k;
+    p->ntasks = k->tasks.n;
+    p->tasks = WEIRI_NEW_N(&p->a, weiri_ptask, k->tasks.n + 1);
+    if (p->cluster > 8)
+        weiri_find(&p->findings, "PLAN-CLUSTER", NULL, "kernel '%s' has a cluster of %d CTAs; at most 8 are portable", k->name, p->cluster);
+    if (p->cluster > 1 && k->arch < WEIR_ARCH_SM_90A)
+        weiri_find(&p->findings, "PLAN-ARCH", NULL, "kernel '%s': clusters need sm_90a or sm_100a", k->name);
+    if (k->cluster.v > 1 && k->arch == WEIR_ARCH_SM_90A)
+        weiri_find(&p->findings, "PLAN-ARCH", NULL, "kernel '%s': v = %d (CTAs that share one MMA) needs sm_100a", k->name, k->cluster.v)->hint =
+            "on sm_90a write cluster = { m = 2 } and multicast = \"m\" on the loads of B";
+    for (int i = 0; i < k->res.n; i++)
+        if (k->res.v[i]->kind == WEIR_RES_QUEUE) {
+            p->queue = k->res.v[i];
+            p->persistent = p->queue->qkind != WEIR_QUEUE_GRID;
+            if (p->queue->qkind == WEIR_QUEUE_ATOMIC || p->queue->qkind == WEIR_QUEUE_CLC)
+                weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&p->queue->at), "work queue '%s': dynamic queues cannot be built yet",
+                           p->queue->name)->hint = "kind = \"static\" and \"grid\" are built";
+        }
+    for (int i = 0; i < k->tasks.n; i++) scan_task(p, i);
+    split_registers(p);
+    weiri_proto *protos = WEIRI_NEW_N(&p->a, weiri_proto, k->res.n + 1);
+    for (int i = 0; i < k->res.n; i++) {
+        const weir_res *r = k->res.v[i];
+        if (r->kind != WEIR_RES_GROUP && r->kind != WEIR_RES_QUEUE && weiri_piped(r)) add_pipe(p, r, protos);
+    }
+    make_bars(p, protos);
+    place_smem(p);
+    place_barriers(p);
+    name_barriers(p);
+    weiri_lower(p, protos);
+    make_params(p);
+    number_actions(p);
+    p->ok = weiri_findings_errors(&p->findings) == 0 && !p->a.oom;
+    return p;
+}
+
+void weiri_plan_free(weiri_plan *p) {
+    if (!p) return;
+    weir_ctx *c = p->k->ctx;
+    weiri_arena_free(&p->a);
+    weiri_free(c, p, sizeof *p);
+}
+
+static void number_list(weiri_plan *p, weiri_pnode *n, int *next, int pass) {
+    for (; n; n = n->next) {
+        if (n->kind == PN_ACTION) {
+            if (pass) p->action[n->act->id] = n->act;
+            else if (!n->act->id) n->act->id = (*next)++; /* tasks of one warpgroup share its setmaxnreg */
+        } else {
+            number_list(p, n->first, next, pass);
+        }
+    }
+}
+
+/* Ids in source order: prologue, tasks, epilogue. */
+static void number_actions(weiri_plan *p) {
+    for (int pass = 0; pass < 2; pass++) {
+        int next = 1;
+        number_list(p, p->prologue, &next, pass);
+        for (int i = 0; i < p->ntasks; i++) number_list(p, p->tasks[i].root, &next, pass);
+        number_list(p, p->epilogue, &next, pass);
+        if (!pass) {
+            p->nactions = next - 1;
+            p->action = WEIRI_NEW_N(&p->a, weiri_action *, next + 1);
+        }
+    }
+}
+
+/* ---- print --------------------------------------------------------------------------------------------------------------- */
+
+static void print_nodes(const weiri_plan *p, const weiri_pnode *n, int depth, weiri_buf *b) {
+    for (; n; n = n->next) {
+        weiri_put(b, "%*s", 2 * depth, "");
+        switch (n->kind) {
+        case PN_ACTION: {
+            const weiri_action *a = n->act;
+            static const char *const who[] = { "threads", "lane", "warpgroup", "warpgroup-ctas", "lane-ctas", "one" };
+            static const char *const st[] = { "", "next", "held", "close" };
+            weiri_put(b, "%3d %-14s", a->id, weiri_act_name(a->kind));
+            if (a->bar >= 0) weiri_put(b, " %s", p->bars.v[a->bar].name);
+            if (a->cur >= 0) weiri_put(b, " [%s %s%s]", p->cursors.v[a->cur].name, st[a->stage], a->stage == STAGE_HELD && a->back ? " back" : "");
+            if (a->arrivals) weiri_put(b, " arrivals %d", a->arrivals);
+            if (a->bytes) weiri_put(b, " bytes %" PRId64, a->bytes);
+            if (a->targets) weiri_put(b, " targets %s%s", a->targets & 1 ? "m" : "", a->targets & 2 ? "n" : "");
+            if (a->kind == ACT_MMA_WAIT || a->kind == ACT_BULK_WAIT || a->kind == ACT_REGS || a->kind == ACT_CP_WAIT)
+                weiri_put(b, " %d%s", a->n, a->read ? " read" : "");
+            if (a->named) weiri_put(b, " barrier %d (%d threads)", a->named, a->threads);
+            weiri_put(b, " by %s", who[a->who]);
+            if (a->note) weiri_put(b, "  -- %s", a->note);
+            if (a->op && a->op->at.n) weiri_put(b, "  %s:%d", a->op->at.at[0].file, a->op->at.at[0].line);
+            weiri_put(b, "\n");
+            continue;
+        }
+        case PN_LOOP:
+            weiri_put(b, "loop ");
+            weiri_value_print(p->k, n->src->start, b);
+            weiri_put(b, " .. ");
+            weiri_value_print(p->k, n->src->stop, b);
+            weiri_put(b, "\n");
+            break;
+        case PN_GUARD: {
+            static const char *const g[] = { "?", "first", "last", "every", "when", "unless" };
+            weiri_put(b, "guard %s", g[n->src->guard]);
+            if (n->src->of && n->src->guard >= WEIR_GUARD_TRUE) weiri_put(b, " "), weiri_value_print(p->k, n->src->of, b);
+            weiri_put(b, "\n");
+            break;
+        }
+        case PN_TILES: weiri_put(b, "tiles of %s\n", n->src->queue->name); break;
+        case PN_SKIPPABLE: weiri_put(b, "skippable\n"); break;
+        case PN_HELD: weiri_put(b, "%s more than %d held on %s\n", n->once ? "if" : "while", n->keep, p->cursors.v[n->cur].name); break;
+        case PN_STAGES: weiri_put(b, "%d times\n", n->count); break;
+        }
+        print_nodes(p, n->first, depth + 1, b);
+    }
+}
+
+void weiri_plan_print(const weiri_plan *p, weiri_buf *b) {
+    weiri_put(b, "kernel %s: %d threads, %d CTAs a cluster, %" PRId64 " bytes of shared memory\n", p->k->name, p->threads, p->cluster,
+              p->smem_total);
+    print_nodes(p, p->prologue, 1, b);
+    for (int i = 0; i < p->ntasks; i++) {
+        const weiri_ptask *t = &p->tasks[i];
+        weiri_put(b, "task %s: warps %d to %d, %s\n", t->task->name, t->task->first_warp, t->task->first_warp + t->task->num_warps - 1,
+                  t->solo ? "one thread" : t->wg_actor ? "by warpgroup" : "by warp");
+        print_nodes(p, t->root, 1, b);
+    }
+    if (p->epilogue) weiri_put(b, "exit\n");
+    print_nodes(p, p->epilogue, 1, b);
+}

@@ -18,7 +18,8 @@ struct weir_device {
     weiri_cuctx context;         /* the primary one, retained once by this object */
     int cc;                      /* compute capability, 90 for 9.0 */
     int64_t smem_optin;          /* bytes of shared memory a CTA may ask for */
-    char last_kernel[64];        /* launched last: asynchronous faults are blamed on it */
+    const struct weir_program *last; /* launched last, while it lives; its name stays: */
+    char last_kernel[64];        /* asynchronous faults are blamed on it */
     weiri_cures dead;            /* the result that lost the context, 0 none */
     char killer[64];             /* the kernel it was lost in */
     /* simulator */

@@ -21,7 +21,10 @@ typedef struct weiri_value {
     int count;                   /* VIEW_ROWS/COLS, TILE_COLS: count; RETURN: index of the return */
     struct weir_res *res;        /* READ_REG, VIEW_READ, VIEW_AT, VIEW_FROM, VIEW_SUB of smem, ROW, COL, COORD's and QUEUE_INDEX's queue */
     struct weiri_op *by;         /* RETURN, READ_REG, LOAD, VIEW_READ: the op that produced it (its place in the schedule) */
-    struct weiri_node *loop;     /* INDEX: its loop; COORD, VIEW_TILE: the work-tile loop */
+    struct weiri_node *loop;     /* INDEX: its loop; COORD, VIEW_TILE: a work-tile loop over the queue `res` (the first one: all loops over a queue share the value) */
+    struct weiri_node *scope;    /* innermost block it may be used in, NULL: anywhere its `tiles` are */
+    struct weir_res *tiles;      /* queue whose tile it depends on, or NULL */
+    bool used;                   /* by another value, an op or a block */
     const char *name;            /* DIM, SCALAR */
     int64_t min, max, multiple;  /* DIM: bounds, 0 max none */
     int dim;                     /* DIM: index in k->dims; SCALAR: in k->scalars */
@@ -108,7 +111,7 @@ typedef enum weiri_atom { /* what a work op does, known to the core */
     ATOM_CUSTOM,             /* res->work[] */
     ATOM_TMA_LOAD, ATOM_CP_ASYNC, ATOM_STORE, ATOM_TMA_STORE, ATOM_TMA_REDUCE_ADD, ATOM_PUSH,
     ATOM_ZERO, ATOM_SET, ATOM_MMA, ATOM_DRAIN,
-    ATOM_READ,               /* r:read() of a register tile: a snapshot where it is written */
+    ATOM_READ,               /* r:read() of a register tile: a snapshot where it is written; s:read() of a stage: only marks the place */
     ATOM_LOAD,               /* view:load(), or a view met as a value */
     ATOM_QUEUE_ADVANCE, ATOM_QUEUE_FETCH, ATOM_QUEUE_INIT,
     ATOM_GRID_WAIT, ATOM_GRID_LAUNCH
@@ -192,12 +195,34 @@ bool weiri_value_const(const weir_kernel *k, uint32_t id, int64_t *out);      /*
 bool weiri_value_eval(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t index, int64_t *out);
 void weiri_value_print(const weir_kernel *k, uint32_t id, weiri_buf *b);      /* in the author's names */
 bool weiri_value_uses(const weir_kernel *k, uint32_t id, weir_op leaf);       /* does it contain such a leaf? */
+bool weiri_value_is_float(weir_dtype t);
+/* Can it be used here? Records a fault (`what` names the use) when it is none, made in a closed block, or of no open tile. */
+bool weiri_value_usable(weir_kernel *k, uint32_t id, const char *what);
+weir_value weiri_value_load(weir_kernel *k, weir_value v);                    /* a view becomes the value loaded from it; others stay */
+/* Extents of a view, outermost first, leading 1s dropped; returns the rank. The resource it looks at (bare). */
+int weiri_view_shape(const weir_kernel *k, uint32_t id, int shape[WEIR_MAX_RANK]);
+weir_res *weiri_view_base(const weir_kernel *k, uint32_t id);
+int weiri_tile_shape(const weir_res *r, int shape[WEIR_MAX_RANK]);            /* of a resource, leading 1s dropped */
 
 /* model.c */
 void weiri_kernel_fault(weir_kernel *k, const weiri_chain *at, const char *rule, const char *hint, const char *fmt, ...) WEIRI_PRINTF(5, 6);
 weiri_chain weiri_here(weir_kernel *k);                                       /* a copy of the current place */
 int64_t weiri_tile_bytes(const weir_res *r);                                  /* one stage of an smem resource, without padding */
+weir_res *weiri_res_add(weir_kernel *k, weir_res_kind kind, const char *name); /* a new resource, its name checked */
+int64_t weiri_tile_elems(const weir_res *r);
+const char *weiri_res_kind_name(weir_res_kind kind);                          /* "smem_tile" */
+const char *weiri_label(weir_kernel *k, const weir_res *r);                   /* "pipeline 'ab'", "wgmma_tile 'acc'": for messages */
+const char *weiri_nearest(const char *name, const char *const *list, int n);  /* closest spelling, or NULL */
+/* group.c */
+bool weiri_group_collapses(weir_group_mode mode, weir_move move);             /* is the move written on the group? */
+const char *weiri_group_mode_name(weir_group_mode mode);                      /* "fused_merge" */
 /* capture.c: ops of a task in order, each once; prints trees */
+weiri_op *weiri_capture_op(weir_kernel *k, const weiri_op *op);               /* appends an op to the open block; ret is filled later */
+weiri_op *weiri_capture_read(weir_kernel *k, weir_res *r, weiri_atom atom, const uint32_t *arg, int nargs);
+bool weiri_capture_target(weir_kernel *k, weir_res *r, const char *what, weir_res **bare, weir_res **group);
+const char *weiri_stage_name(weiri_stage s);                                  /* "ConsumerWait" */
+const char *weiri_atom_name(weiri_atom a);                                    /* "tma_load" */
+const char *weiri_move_name(weir_move m);                                     /* "acquire" */
 weiri_node *weiri_node_next(const weiri_node *root, const weiri_node *n);     /* pre-order walk; NULL: start / end */
 void weiri_capture_print(const weir_kernel *k, weiri_buf *b);
 /* Is the storage of r shared memory? */

@@ -122,15 +122,21 @@ char *weiri_arena_str(weiri_arena *a, const char *s) {
     return memcpy(weiri_arena_alloc(a, n), s, n);
 }
 
-char *weiri_arena_fmt(weiri_arena *a, const char *fmt, ...) {
-    va_list ap, again;
-    va_start(ap, fmt);
+char *weiri_arena_vfmt(weiri_arena *a, const char *fmt, va_list ap) {
+    va_list again;
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
-    va_end(ap);
-    char *s = weiri_arena_alloc(a, (size_t)(n < 0 ? 0 : n) + 1);
-    if (n >= 0) vsnprintf(s, (size_t)n + 1, fmt, again);
+    int n = vsnprintf(NULL, 0, fmt, again);
     va_end(again);
+    char *s = weiri_arena_alloc(a, (size_t)(n < 0 ? 0 : n) + 1);
+    if (n >= 0) vsnprintf(s, (size_t)n + 1, fmt, ap);
+    return s;
+}
+
+char *weiri_arena_fmt(weiri_arena *a, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    char *s = weiri_arena_vfmt(a, fmt, ap);
+    va_end(ap);
     return s;
 }
 

@@ -46,6 +46,7 @@ void weiri_arena_free(weiri_arena *a);
 void *weiri_arena_alloc(weiri_arena *a, size_t n);             /* zeroed, 16-aligned, never NULL */
 char *weiri_arena_str(weiri_arena *a, const char *s);          /* copy; NULL gives NULL */
 char *weiri_arena_fmt(weiri_arena *a, const char *fmt, ...) WEIRI_PRINTF(2, 3);
+char *weiri_arena_vfmt(weiri_arena *a, const char *fmt, va_list ap);
 #define WEIRI_NEW(a, T) ((T *)weiri_arena_alloc((a), sizeof(T)))
 #define WEIRI_NEW_N(a, T, n) ((T *)weiri_arena_alloc((a), sizeof(T) * (size_t)(n)))
 

@@ -1,8 +1,6 @@
 /* Findings and the report they end up in. */
 #include "report.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rules.h"
@@ -30,14 +28,10 @@ const char *weiri_rule_title(const char *id) {
 /* ---- findings ----------------------------------------------------------------------------------------------------------- */
 
 weir_finding *weiri_find(weiri_findings *f, const char *rule, const weir_place *at, const char *fmt, ...) {
-    va_list ap, again;
+    va_list ap;
     va_start(ap, fmt);
-    va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    const char *text = weiri_arena_vfmt(f->a, fmt, ap);
     va_end(ap);
-    char *text = weiri_arena_alloc(f->a, (size_t)(n < 0 ? 0 : n) + 1);
-    if (n >= 0) vsnprintf(text, (size_t)n + 1, fmt, again);
-    va_end(again);
     int i = find_rule(rule);
     weir_finding out = { .rule = i < 0 ? weiri_arena_str(f->a, rule) : rules[i].id,
                          .severity = i < 0 ? WEIR_ERROR : rules[i].severity,

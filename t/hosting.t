@@ -45,20 +45,20 @@ end
 
 -- Names.
 local exported = symbols("-D --defined-only", shared)
-tap.is(keys(where(exported, function(name) return not name:match "^weir_" end)), "", "the shared library exports weir_ names only")
+tap.is("", keys(where(exported, function(name) return not name:match "^weir_" end)), "the shared library exports weir_ names only")
 
 local module_exports = symbols("-D --defined-only", build .. "/lua/weir/core.so")
-tap.is(keys(where(module_exports, function(name) return not name:match "^weir_" end)), "luaopen_weir_core",
+tap.is("luaopen_weir_core", keys(where(module_exports, function(name) return not name:match "^weir_" end)),
   "the Lua module adds luaopen_weir_core alone")
 
 local missing = {}
 for name in read "include/weir.h":gmatch "WEIR_API[^;(]-([%w_]+)%(" do
   if not exported[name] and name ~= "weir_openlib" then missing[name] = true end
 end
-tap.is(keys(missing), "", "every function of weir.h is in the shared library")
+tap.is("", keys(missing), "every function of weir.h is in the shared library")
 
 local internal = symbols("--defined-only -g", archive)
-tap.is(keys(where(internal, function(name) return not name:match "^weiri?_" and not name:match "%.o$" and not name:match "%.a$" end)), "",
+tap.is("", keys(where(internal, function(name) return not name:match "^weiri?_" and not name:match "%.o$" and not name:match "%.a$" end)),
   "every global name of the static library starts with weir_ or weiri_")
 
 -- Calls.
@@ -68,7 +68,7 @@ for name in ([[printf puts putchar perror vprintf __printf_chk __vprintf_chk std
   __assert_fail atexit signal sigaction setlocale putenv setenv chdir]]):gmatch "%S+" do
   if undefined[name] then banned[name] = true end
 end
-tap.is(keys(banned), "", "the core prints nothing, ends nothing and leaves the process's settings alone")
+tap.is("", keys(banned), "the core prints nothing, ends nothing and leaves the process's settings alone")
 
 local writable = {}
 for section, name in sh("objdump -t " .. archive):gmatch "(%.%S+)%s+%x+%s+([%w_.]+)\n" do
@@ -76,14 +76,14 @@ for section, name in sh("objdump -t " .. archive):gmatch "(%.%S+)%s+%x+%s+([%w_.
     if name ~= section then writable[name] = true end
   end
 end
-tap.is(keys(writable), "", "the core has no writable globals")
+tap.is("", keys(writable), "the core has no writable globals")
 
 -- Dependencies and size.
 local needed = {}
 for name in sh("readelf -d " .. shared):gmatch "NEEDED[^\n]-%[([^%]]+)%]" do
   if not name:match "^lib[cm]%.so" and not name:match "^libdl%.so" and not name:match "^ld%-linux" then needed[name] = true end
 end
-tap.is(keys(needed), "", "the shared library needs libc and libm alone")
+tap.is("", keys(needed), "the shared library needs libc and libm alone")
 
 local scratch = build .. "/hosting"
 sh(("rm -rf %s && mkdir -p %s"):format(scratch, scratch))
@@ -94,8 +94,8 @@ tap.ok(size > 0 and size <= 1 << 20, ("stripped, the shared library has at most 
 -- The header alone.
 write(scratch .. "/header.c", '#include "weir.h"\nint main(void) { return 0; }\n')
 for _, compiler in ipairs { "cc -std=c11 -x c", "c++ -std=c++17 -x c++" } do
-  tap.is(sh(compiler .. " -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only " .. scratch .. "/header.c"), "",
-    "weir.h stands alone: " .. compiler)
+  local text = sh(compiler .. " -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only " .. scratch .. "/header.c")
+  tap.is("", text, "weir.h stands alone: " .. compiler)
 end
 
 -- The installed package.

@@ -26,7 +26,8 @@ static int distance(const char *a, const char *b) {
             int best = up[j - 1] + (ca != cb);
             if (up[j] + 1 < best) best = up[j] + 1;
             if (cur[j - 1] + 1 < best) best = cur[j - 1] + 1;
-            if (i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) && cb == tolower((unsigned char)a[i - 2]) && up2[j - 2] + 1 < best)
+            if (i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) && cb == tolower((unsigned char)a[i - 2]) &&
+                up2[j - 2] + 1 < best)
                 best = up2[j - 2] + 1;
             cur[j] = best;
         }
@@ -58,7 +59,8 @@ static bool is_own(const char *source) {
     size_t n = strlen(source);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         size_t m = strlen(own[i]);
-        if (n >= m && strcmp(source + n - m, own[i]) == 0 && (n == m || source[n - m - 1] == '/' || source[n - m - 1] == '@')) return true;
+        if (n >= m && strcmp(source + n - m, own[i]) == 0 && (n == m || source[n - m - 1] == '/' || source[n - m - 1] == '@'))
+            return true;
     }
     return false;
 }
@@ -250,7 +252,8 @@ int64_t weirl_int64(const weirl_desc *d, const char *field, int64_t def) {
         int isint = 0;
         x = lua_type(d->L, -1) == LUA_TNUMBER ? lua_tointegerx(d->L, -1, &isint) : 0;
         if (!isint) {
-            if (lua_type(d->L, -1) == LUA_TNUMBER) weirl_raise(d->L, "%s: field '%s' is an integer, got %s", d->fn, field, lua_tostring(d->L, -1));
+            if (lua_type(d->L, -1) == LUA_TNUMBER)
+                weirl_raise(d->L, "%s: field '%s' is an integer, got %s", d->fn, field, lua_tostring(d->L, -1));
             wrong(d, field, "number");
         }
     }
@@ -325,7 +328,8 @@ int weirl_tointx(lua_State *L, int idx, const char *what) {
     int isint = 0;
     lua_Integer x = lua_type(L, idx) == LUA_TNUMBER ? lua_tointegerx(L, idx, &isint) : 0;
     if (!isint || x < INT_MIN || x > INT_MAX)
-        weirl_raise(L, "%s: a plain integer expected, got %s", what, lua_type(L, idx) == LUA_TNUMBER ? lua_tostring(L, idx) : weirl_typename(L, idx));
+        weirl_raise(L, "%s: a plain integer expected, got %s", what,
+                    lua_type(L, idx) == LUA_TNUMBER ? lua_tostring(L, idx) : weirl_typename(L, idx));
     return (int)x;
 }
 
@@ -337,7 +341,7 @@ int weirl_ints(const weirl_desc *d, const char *field, int *out, int max) {
             weirl_raise(d->L, "%s: field '%s' has %d entries, at most %d are possible", d->fn, field, (int)len, max);
         for (n = 0; n < (int)len; n++) {
             lua_rawgeti(d->L, -1, n + 1);
-            out[n] = weirl_tointx(d->L, -1, lua_pushfstring(d->L, "%s: %s[%d]", d->fn, field, n + 1));
+            out[n] = weirl_tointx(d->L, -2, lua_pushfstring(d->L, "%s: %s[%d]", d->fn, field, n + 1));
             lua_pop(d->L, 2);
         }
     } else if (t != LUA_TNIL) {

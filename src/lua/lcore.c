@@ -82,11 +82,18 @@ static void guard_names(lua_State *L, const char *name) { /* an unknown name in 
 
 int weir_openlib(lua_State *L, weir_ctx *ctx) {
     static const luaL_Reg ctx_meta[] = { { "__gc", ctx_gc }, { NULL, NULL } };
-    static const luaL_Reg with_ctx[] = { { "kernel", weirl_kernel_new }, { "device", weirl_device_open }, { "device_count", m_device_count },
-                                         { "live_bytes", m_live_bytes }, { NULL, NULL } };
-    static const struct { const char *name; weir_pipe_type type; } pipes[] = {
-        { "async_async", WEIR_ASYNC_ASYNC }, { "tma_async", WEIR_TMA_ASYNC }, { "tma_umma", WEIR_TMA_UMMA }, { "umma_async", WEIR_UMMA_ASYNC },
-        { "async_umma", WEIR_ASYNC_UMMA }, { "umma_umma", WEIR_UMMA_UMMA }, { "clc_fetch_async", WEIR_CLC_FETCH_ASYNC }, { "async_tma", WEIR_ASYNC_TMA }
+    static const luaL_Reg with_ctx[] = { { "kernel", weirl_kernel_new },
+                                         { "device", weirl_device_open },
+                                         { "device_count", m_device_count },
+                                         { "live_bytes", m_live_bytes },
+                                         { NULL, NULL } };
+    static const struct {
+        const char *name;
+        weir_pipe_type type;
+    } pipes[] = {
+        { "async_async", WEIR_ASYNC_ASYNC },         { "tma_async", WEIR_TMA_ASYNC },   { "tma_umma", WEIR_TMA_UMMA },
+        { "umma_async", WEIR_UMMA_ASYNC },           { "async_umma", WEIR_ASYNC_UMMA }, { "umma_umma", WEIR_UMMA_UMMA },
+        { "clc_fetch_async", WEIR_CLC_FETCH_ASYNC }, { "async_tma", WEIR_ASYNC_TMA }
     };
     luaL_checkversion(L);
     weirl_class(L, WEIRL_CTX, NULL, ctx_meta, NULL);

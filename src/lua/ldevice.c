@@ -21,7 +21,9 @@ int weirl_device_open(lua_State *L) {
     weir_device_desc desc = { .index = 0 };
     bool any = lua_isnil(L, 1);
     if (lua_type(L, 1) == LUA_TSTRING) {
-        if (strcmp(lua_tostring(L, 1), "sim") != 0) return weirl_raise(L, "weir.device: '%s' is no device; there are \"sim\" and the numbers of GPUs", lua_tostring(L, 1));
+        if (strcmp(lua_tostring(L, 1), "sim") != 0)
+            return weirl_raise(L, "weir.device: '%s' is no device; there are \"sim\" and the numbers of GPUs",
+                               lua_tostring(L, 1));
         desc.index = -1;
     } else if (!any) {
         desc.index = weirl_tointx(L, 1, "weir.device");
@@ -67,7 +69,8 @@ static int shape_field(const weirl_desc *d, int64_t *shape) {
     } else {
         if (t != LUA_TTABLE) weirl_raise(L, "%s: needs shape = { rows, columns }, got %s", d->fn, weirl_typename(L, -1));
         n = (int)lua_rawlen(L, -1);
-        if (n < 1 || n > WEIR_MAX_RANK) weirl_raise(L, "%s: shape has %d entries, 1 to %d are possible", d->fn, n, WEIR_MAX_RANK);
+        if (n < 1 || n > WEIR_MAX_RANK)
+            weirl_raise(L, "%s: shape has %d entries, 1 to %d are possible", d->fn, n, WEIR_MAX_RANK);
         for (int i = 0; i < n; i++) {
             lua_rawgeti(L, -1, i + 1);
             int isint = 0;
@@ -180,11 +183,13 @@ static int64_t flatten(lua_State *L, int idx, double *out, int64_t *wide, int64_
         if (t == LUA_TTABLE) {
             at = flatten(L, lua_gettop(L), out, wide, at, max);
         } else {
-            if (t != LUA_TNUMBER && t != LUA_TBOOLEAN) weirl_raise(L, "set: element %d is a number, got %s", (int)at + 1, weirl_typename(L, -1));
+            if (t != LUA_TNUMBER && t != LUA_TBOOLEAN)
+                weirl_raise(L, "set: element %d is a number, got %s", (int)at + 1, weirl_typename(L, -1));
             if (at < max && wide) {
                 int isint = 0;
                 wide[at] = lua_tointegerx(L, -1, &isint);
-                if (!isint) weirl_raise(L, "set: element %d of an integer tensor is %s", (int)at + 1, luaL_tolstring(L, -1, NULL));
+                if (!isint)
+                    weirl_raise(L, "set: element %d of an integer tensor is %s", (int)at + 1, luaL_tolstring(L, -1, NULL));
             } else if (at < max) {
                 out[at] = t == LUA_TBOOLEAN ? lua_toboolean(L, -1) : lua_tonumber(L, -1);
             }
@@ -202,10 +207,12 @@ static int b_set(lua_State *L) {
     if (lua_type(L, 2) == LUA_TSTRING) {
         size_t len, want = packed_bytes(u->b);
         const char *s = lua_tolstring(L, 2, &len);
-        if (len != want) return weirl_raise(L, "set: the tensor holds %zu bytes without padding, the string has %zu", want, len);
+        if (len != want)
+            return weirl_raise(L, "set: the tensor holds %zu bytes without padding, the string has %zu", want, len);
         return chain(L, u, weir_buffer_write(u->b, s, len));
     }
-    if (lua_type(L, 2) != LUA_TTABLE) return weirl_raise(L, "set: a table of numbers or a string of bytes expected, got %s", weirl_typename(L, 2));
+    if (lua_type(L, 2) != LUA_TTABLE)
+        return weirl_raise(L, "set: a table of numbers or a string of bytes expected, got %s", weirl_typename(L, 2));
     void *x = lua_newuserdatauv(L, sizeof(double) * (size_t)(n > 0 ? n : 1), 0);
     bool wide = is_wide_int(weir_buffer_dtype(u->b));
     int64_t got = flatten(L, 2, wide ? NULL : x, wide ? x : NULL, 0, n);
@@ -305,12 +312,17 @@ static int buffer_tostring(lua_State *L) {
 }
 
 void weirl_open_device(lua_State *L) {
-    static const luaL_Reg device_meth[] = { { "tensor", d_tensor }, { "sync", d_sync }, { "findings", d_findings }, { "close", device_gc }, { NULL, NULL } };
-    static const luaL_Reg device_meta[] = { { "__gc", device_gc }, { "__close", device_gc }, { "__tostring", device_tostring }, { NULL, NULL } };
-    static const luaL_Reg buffer_meth[] = {
-        { "randn", b_randn }, { "fill", b_fill }, { "set", b_set }, { "get", b_get }, { "copy", b_copy }, { "close", buffer_gc }, { NULL, NULL }
+    static const luaL_Reg device_meth[] = {
+        { "tensor", d_tensor }, { "sync", d_sync }, { "findings", d_findings }, { "close", device_gc }, { NULL, NULL }
     };
-    static const luaL_Reg buffer_meta[] = { { "__gc", buffer_gc }, { "__close", buffer_gc }, { "__tostring", buffer_tostring }, { NULL, NULL } };
+    static const luaL_Reg device_meta[] = {
+        { "__gc", device_gc }, { "__close", device_gc }, { "__tostring", device_tostring }, { NULL, NULL }
+    };
+    static const luaL_Reg buffer_meth[] = { { "randn", b_randn }, { "fill", b_fill },     { "set", b_set }, { "get", b_get },
+                                            { "copy", b_copy },   { "close", buffer_gc }, { NULL, NULL } };
+    static const luaL_Reg buffer_meta[] = {
+        { "__gc", buffer_gc }, { "__close", buffer_gc }, { "__tostring", buffer_tostring }, { NULL, NULL }
+    };
     weirl_class(L, WEIRL_DEVICE, device_meth, device_meta, device_index);
     weirl_class(L, WEIRL_BUFFER, buffer_meth, buffer_meta, buffer_index);
 }

@@ -141,7 +141,8 @@ static int cta_tostring(lua_State *L) {
 static int k_dim(lua_State *L) {
     static const char *const names[] = { "min", "max", "multiple", NULL };
     weirl_kernel *kb = weirl_checkkernel(L, 1);
-    if (lua_type(L, 2) != LUA_TSTRING) return weirl_raise(L, "k:dim: the name of a size expected, got %s", weirl_typename(L, 2));
+    if (lua_type(L, 2) != LUA_TSTRING)
+        return weirl_raise(L, "k:dim: the name of a size expected, got %s", weirl_typename(L, 2));
     weir_dim_desc desc = { .name = lua_tostring(L, 2) };
     if (!lua_isnoneornil(L, 3)) {
         weirl_desc d = weirl_desc_open(L, 3, "k:dim", names);
@@ -281,7 +282,8 @@ static void trace_raster(lua_State *L, weirl_kernel *kb, weir_res *q, const char
     for (int i = 0; i < rank; i++) weirl_pushvalue(L, 1, weir_queue_extent(kb->k, q, i));
     if (run_with(L, 1, rank + 1, LUA_MULTRET) != LUA_OK) lua_error(L);
     int n = lua_gettop(L) - top + 1;
-    if (n != rank) weirl_raise(L, "k:work_queue '%s': the raster function gives %d coordinates, the queue has %d axes", name, n, rank);
+    if (n != rank)
+        weirl_raise(L, "k:work_queue '%s': the raster function gives %d coordinates, the queue has %d axes", name, n, rank);
     weir_value coord[WEIR_MAX_RANK];
     for (int i = 0; i < n; i++) coord[i] = weirl_tovalue(L, top + i, kb, "a coordinate of the raster function");
     weirl_at(L, kb);
@@ -289,7 +291,8 @@ static void trace_raster(lua_State *L, weirl_kernel *kb, weir_res *q, const char
 }
 
 static int k_work_queue(lua_State *L) {
-    static const char *const names[] = { "name", "kind", "over", "tile", "axes", "extent", "raster", "group", "stages", "pipeline", NULL };
+    static const char *const names[] = { "name",   "kind",  "over",   "tile",     "axes", "extent",
+                                         "raster", "group", "stages", "pipeline", NULL };
     static const char *const kinds[] = { "static", "atomic", "clc", "grid", NULL }; /* ORDER weir_queue_kind */
     static const char *const rasters[] = { "row", "column", "grouped", NULL };      /* ORDER weir_raster */
     weirl_kernel *kb = weirl_checkkernel(L, 1);
@@ -303,17 +306,20 @@ static int k_work_queue(lua_State *L) {
         if (ntile == 0) return weirl_raise(L, "k:work_queue '%s': 'over' needs tile = { rows, columns }", desc.name);
     } else {
         if (weirl_get(&d, "axes") != LUA_TTABLE || lua_rawlen(L, -1) == 0 || lua_rawlen(L, -1) > WEIR_MAX_RANK)
-            return weirl_raise(L, "k:work_queue '%s': needs 'over' and 'tile', or axes = 1 to %d names and their 'extent'", desc.name, WEIR_MAX_RANK);
+            return weirl_raise(L, "k:work_queue '%s': needs 'over' and 'tile', or axes = 1 to %d names and their 'extent'",
+                               desc.name, WEIR_MAX_RANK);
         desc.rank = (int)lua_rawlen(L, -1);
         for (int i = 0; i < desc.rank; i++) {
             if (lua_rawgeti(L, -1, i + 1) != LUA_TSTRING)
-                return weirl_raise(L, "k:work_queue '%s': axes[%d] is a string, got %s", desc.name, i + 1, weirl_typename(L, -1));
+                return weirl_raise(L, "k:work_queue '%s': axes[%d] is a string, got %s", desc.name, i + 1,
+                                   weirl_typename(L, -1));
             desc.axes[i] = lua_tostring(L, -1);
             lua_pop(L, 1);
         }
         weirl_at(L, kb);
         int n = weirl_values(&d, kb, "extent", desc.extent, WEIR_MAX_RANK);
-        if (n != desc.rank) return weirl_raise(L, "k:work_queue '%s': %d axes, but %d entries in 'extent'", desc.name, desc.rank, n);
+        if (n != desc.rank)
+            return weirl_raise(L, "k:work_queue '%s': %d axes, but %d entries in 'extent'", desc.name, desc.rank, n);
     }
     bool custom = weirl_get(&d, "raster") == LUA_TFUNCTION;
     desc.raster = custom ? WEIR_RASTER_CUSTOM : (weir_raster)weirl_choice(&d, "raster", rasters, 0);
@@ -362,12 +368,14 @@ static const char *signature(const weirl_desc *d, const char *field) {
     lua_State *L = d->L;
     int t = weirl_get(d, field), tab = lua_gettop(L);
     if (t == LUA_TNIL || t == LUA_TSTRING) return lua_tostring(L, -1);
-    if (t != LUA_TTABLE) weirl_raise(L, "%s: '%s' is a string like \"f32 v, i32 n\", got %s", d->fn, field, weirl_typename(L, -1));
+    if (t != LUA_TTABLE)
+        weirl_raise(L, "%s: '%s' is a string like \"f32 v, i32 n\", got %s", d->fn, field, weirl_typename(L, -1));
     int n = (int)lua_rawlen(L, tab);
     if (n == 0) {
         lua_pushnil(L);
         if (!lua_next(L, tab)) return lua_pushliteral(L, "");
-        if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING) weirl_raise(L, "%s: '%s' maps a name to a type, both strings", d->fn, field);
+        if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
+            weirl_raise(L, "%s: '%s' maps a name to a type, both strings", d->fn, field);
         const char *entry = lua_pushfstring(L, "%s %s", lua_tostring(L, -1), lua_tostring(L, -2));
         lua_pushvalue(L, -3);
         if (lua_next(L, tab)) weirl_raise(L, "%s: '%s' by name has no order: write \"f32 v, i32 n\"", d->fn, field);
@@ -377,7 +385,8 @@ static const char *signature(const weirl_desc *d, const char *field) {
     luaL_buffinit(L, &text);
     for (int i = 1; i <= n; i++) {
         if (i > 1) luaL_addstring(&text, ", ");
-        if (lua_rawgeti(L, tab, i) != LUA_TSTRING) weirl_raise(L, "%s: '%s'[%d] is a string, got %s", d->fn, field, i, weirl_typename(L, -1));
+        if (lua_rawgeti(L, tab, i) != LUA_TSTRING)
+            weirl_raise(L, "%s: '%s'[%d] is a string, got %s", d->fn, field, i, weirl_typename(L, -1));
         luaL_addvalue(&text);
     }
     luaL_pushresult(&text);
@@ -385,8 +394,11 @@ static const char *signature(const weirl_desc *d, const char *field) {
 }
 
 static int k_resource(lua_State *L) {
-    static const char *const names[] = { "name", "space", "dtype", "tile", "swizzle", "pipeline", "bind", "const", "work", NULL };
-    static const char *const work_names[] = { "side", "code", "params", "returns", "tx_bytes", "async_read", "aux", "file", "line", NULL };
+    static const char *const names[] = {
+        "name", "space", "dtype", "tile", "swizzle", "pipeline", "bind", "const", "work", NULL
+    };
+    static const char *const work_names[] = { "side",       "code", "params", "returns", "tx_bytes",
+                                              "async_read", "aux",  "file",   "line",    NULL };
     static const char *const spaces[] = { "none", "gmem", "smem", NULL }; /* ORDER weir_space */
     weirl_kernel *kb = weirl_checkkernel(L, 1);
     lua_settop(L, 2);
@@ -401,7 +413,9 @@ static int k_resource(lua_State *L) {
         luaL_checkstack(L, 64, NULL);
         int type = weirl_get(&d, maps[m]);
         if (type == LUA_TNIL) continue;
-        if (type != LUA_TTABLE) return weirl_raise(L, "k:resource '%s': '%s' is a table by name, got %s", desc.name, maps[m], weirl_typename(L, -1));
+        if (type != LUA_TTABLE)
+            return weirl_raise(L, "k:resource '%s': '%s' is a table by name, got %s", desc.name, maps[m],
+                               weirl_typename(L, -1));
         int map = lua_gettop(L), n = sorted_keys(L, "k:resource", maps[m]), keys = map + 1;
         weir_bind *bind = m == 0 ? scratch(L, n, sizeof *bind) : NULL;
         weir_const *consts = m == 1 ? scratch(L, n, sizeof *consts) : NULL;
@@ -412,20 +426,30 @@ static int k_resource(lua_State *L) {
             lua_rawget(L, map);
             if (m == 0) {
                 weirl_tensor *x = luaL_testudata(L, -1, WEIRL_TENSOR);
-                if (!x) return weirl_raise(L, "k:resource '%s': bind.%s is a tensor of k:tensor, got %s", desc.name, key, weirl_typename(L, -1));
+                if (!x)
+                    return weirl_raise(L, "k:resource '%s': bind.%s is a tensor of k:tensor, got %s", desc.name, key,
+                                       weirl_typename(L, -1));
                 bind[i] = (weir_bind){ key, x->t };
             } else if (m == 1) {
-                if (lua_type(L, -1) != LUA_TNUMBER) return weirl_raise(L, "k:resource '%s': const.%s is a plain number, got %s", desc.name, key, weirl_typename(L, -1));
+                if (lua_type(L, -1) != LUA_TNUMBER)
+                    return weirl_raise(L, "k:resource '%s': const.%s is a plain number, got %s", desc.name, key,
+                                       weirl_typename(L, -1));
                 consts[i] = (weir_const){ key, lua_tonumber(L, -1), lua_isinteger(L, -1) };
             } else {
                 if (!luaL_getmetafield(L, -1, "__name") || strcmp(luaL_tolstring(L, -1, NULL), WEIRL_WORK) != 0)
-                    return weirl_raise(L, "k:resource '%s': work.%s comes from weir.producer_work or weir.consumer_work", desc.name, key);
+                    return weirl_raise(L, "k:resource '%s': work.%s comes from weir.producer_work or weir.consumer_work",
+                                       desc.name, key);
                 lua_pop(L, 2);
                 const char *fn = lua_pushfstring(L, "work.%s", key);
                 weirl_desc w = weirl_desc_open(L, -2, fn, work_names);
-                work[i] = (weir_work_def){ .name = key, .side = (weir_side)weirl_int(&w, "side", 0), .code = weirl_need_str(&w, "code"),
-                                           .file = weirl_str(&w, "file"), .line = weirl_int(&w, "line", 0), .tx_bytes = weirl_int64(&w, "tx_bytes", 0),
-                                           .async_read = weirl_bool(&w, "async_read", false), .aux = weirl_bool(&w, "aux", false) };
+                work[i] = (weir_work_def){ .name = key,
+                                           .side = (weir_side)weirl_int(&w, "side", 0),
+                                           .code = weirl_need_str(&w, "code"),
+                                           .file = weirl_str(&w, "file"),
+                                           .line = weirl_int(&w, "line", 0),
+                                           .tx_bytes = weirl_int64(&w, "tx_bytes", 0),
+                                           .async_read = weirl_bool(&w, "async_read", false),
+                                           .aux = weirl_bool(&w, "aux", false) };
                 work[i].params = weirl_str(&w, "params");
                 work[i].returns = weirl_str(&w, "returns");
                 lua_pop(L, 1);
@@ -482,7 +506,8 @@ static weir_res **res_list(lua_State *L, int idx, const char *what, int *n) {
         *one = weirl_checkres(L, idx, what)->r;
         return one;
     }
-    if (lua_type(L, idx) != LUA_TTABLE) weirl_raise(L, "%s: a list of resources expected, got %s", what, weirl_typename(L, idx));
+    if (lua_type(L, idx) != LUA_TTABLE)
+        weirl_raise(L, "%s: a list of resources expected, got %s", what, weirl_typename(L, idx));
     *n = (int)lua_rawlen(L, idx);
     weir_res **v = scratch(L, *n, sizeof *v);
     for (int i = 0; i < *n; i++) {
@@ -508,7 +533,8 @@ static int k_group(lua_State *L) {
     for (int i = 0; i < desc.nmembers; i++) {
         const char *name = weir_res_name(members[i]);
         if (weirl_reserved(L, WEIR_RES_GROUP, name))
-            return weirl_raise(L, "k:group '%s': member '%s' has the name of a method or field of groups; rename it", desc.name, name);
+            return weirl_raise(L, "k:group '%s': member '%s' has the name of a method or field of groups; rename it", desc.name,
+                               name);
     }
     weirl_at(L, kb);
     weir_res *g = weir_group(kb->k, &desc);
@@ -528,12 +554,15 @@ static int k_group(lua_State *L) {
 static int k_depends(lua_State *L) {
     weirl_kernel *kb = weirl_checkkernel(L, 1);
     lua_settop(L, 2);
-    if (!lua_istable(L, 2)) return weirl_raise(L, "k:depends: pairs { resource, { what it depends on } } expected, got %s", weirl_typename(L, 2));
+    if (!lua_istable(L, 2))
+        return weirl_raise(L, "k:depends: pairs { resource, { what it depends on } } expected, got %s", weirl_typename(L, 2));
     weirl_at(L, kb);
     int n = (int)lua_rawlen(L, 2), up;
     if (n > 0) {
         for (int i = 1; i <= n; i++) {
-            if (lua_rawgeti(L, 2, i) != LUA_TTABLE) return weirl_raise(L, "k:depends: entry %d is a pair { resource, { resources } }, got %s", i, weirl_typename(L, -1));
+            if (lua_rawgeti(L, 2, i) != LUA_TTABLE)
+                return weirl_raise(L, "k:depends: entry %d is a pair { resource, { resources } }, got %s", i,
+                                   weirl_typename(L, -1));
             lua_rawgeti(L, 3, 1);
             lua_rawgeti(L, 3, 2);
             weir_res *down = weirl_checkres(L, 4, "k:depends")->r;
@@ -566,7 +595,8 @@ static int k_depends(lua_State *L) {
 static int k_alias(lua_State *L) {
     weirl_kernel *kb = weirl_checkkernel(L, 1);
     lua_settop(L, 2);
-    if (!lua_istable(L, 2)) return weirl_raise(L, "k:alias: phases { { resources }, { resources } } expected, got %s", weirl_typename(L, 2));
+    if (!lua_istable(L, 2))
+        return weirl_raise(L, "k:alias: phases { { resources }, { resources } } expected, got %s", weirl_typename(L, 2));
     int n = (int)lua_rawlen(L, 2);
     weir_phase *phase = scratch(L, n, sizeof *phase);
     luaL_checkstack(L, 2 * n + 8, "too many phases");
@@ -611,9 +641,11 @@ int weirl_task(lua_State *L) {
     kb->task = NULL;
     if (status == LUA_OK) weirl_check_blocks(L, 1);
     weirl_at(L, kb);
-    if (status != LUA_OK) { /* the error goes on to the script; should the script swallow it, the kernel still cannot be built */
+    if (status !=
+        LUA_OK) { /* the error goes on to the script; should the script swallow it, the kernel still cannot be built */
         const char *why = luaL_tolstring(L, -1, NULL);
-        weir_fault(kb->k, NULL, lua_pushfstring(L, "the schedule of task '%s' stopped with an error: %s", desc.name, why), NULL);
+        weir_fault(kb->k, NULL, lua_pushfstring(L, "the schedule of task '%s' stopped with an error: %s", desc.name, why),
+                   NULL);
         lua_pop(L, 2);
     }
     weir_task_end(kb->k);
@@ -643,7 +675,8 @@ static int k_verify(lua_State *L) {
     return 1;
 }
 
-static const char *const prints[] = { "all", "schedule", "registers", "smem", "barriers", "plan", "capture", "dot", "launch", NULL }; /* ORDER weir_print */
+static const char *const prints[] = { "all",  "schedule", "registers", "smem",   "barriers",
+                                      "plan", "capture",  "dot",       "launch", NULL }; /* ORDER weir_print */
 
 static const char *kernel_text(lua_State *L, weir_print what) {
     weirl_kernel *kb = weirl_checkkernel(L, 1);
@@ -714,17 +747,35 @@ static int k_barrier_layout(lua_State *L) {
 }
 
 void weirl_open_kernel(lua_State *L) {
-    static const luaL_Reg meth[] = {
-        { "dim", k_dim }, { "scalar", k_scalar }, { "tensor", weirl_tensor_new }, { "assume", k_assume },
-        { "gmem_tile", k_gmem_tile }, { "smem_tile", k_smem_tile }, { "reg_tile", k_reg_tile }, { "wgmma_tile", k_wgmma_tile },
-        { "tmem_tile", k_tmem_tile }, { "barrier", k_barrier }, { "work_queue", k_work_queue }, { "resource", k_resource },
-        { "pdl_wait", k_pdl_wait }, { "pdl_launch", k_pdl_launch },
-        { "group", k_group }, { "depends", k_depends }, { "alias", k_alias }, { "task", weirl_task },
-        { "verify", k_verify }, { "build", weirl_kernel_build }, { "source", weirl_kernel_source },
-        { "print", k_print }, { "text", k_text }, { "schedule_table", k_schedule_table }, { "dot", k_dot },
-        { "smem_layout", k_smem_layout }, { "barrier_layout", k_barrier_layout }, { "close", kernel_close },
-        { NULL, NULL }
-    };
+    static const luaL_Reg meth[] = { { "dim", k_dim },
+                                     { "scalar", k_scalar },
+                                     { "tensor", weirl_tensor_new },
+                                     { "assume", k_assume },
+                                     { "gmem_tile", k_gmem_tile },
+                                     { "smem_tile", k_smem_tile },
+                                     { "reg_tile", k_reg_tile },
+                                     { "wgmma_tile", k_wgmma_tile },
+                                     { "tmem_tile", k_tmem_tile },
+                                     { "barrier", k_barrier },
+                                     { "work_queue", k_work_queue },
+                                     { "resource", k_resource },
+                                     { "pdl_wait", k_pdl_wait },
+                                     { "pdl_launch", k_pdl_launch },
+                                     { "group", k_group },
+                                     { "depends", k_depends },
+                                     { "alias", k_alias },
+                                     { "task", weirl_task },
+                                     { "verify", k_verify },
+                                     { "build", weirl_kernel_build },
+                                     { "source", weirl_kernel_source },
+                                     { "print", k_print },
+                                     { "text", k_text },
+                                     { "schedule_table", k_schedule_table },
+                                     { "dot", k_dot },
+                                     { "smem_layout", k_smem_layout },
+                                     { "barrier_layout", k_barrier_layout },
+                                     { "close", kernel_close },
+                                     { NULL, NULL } };
     static const luaL_Reg meta[] = {
         { "__gc", kernel_gc }, { "__close", kernel_gc }, { "__tostring", kernel_tostring }, { NULL, NULL }
     };

@@ -21,8 +21,8 @@ int weirl_kernel_build(lua_State *L) {
         desc.warn_only = weirl_bool(&d, "warn_only", false);
         if (weirl_get(&d, "device") != LUA_TNIL) desc.device = weirl_checkdevice(L, 3)->d;
     }
-    lua_getiuservalue(L, 1, 1); /* 4: context */
-    weir_report **report = weirl_pushreport(L, 4); /* 5 */
+    lua_getiuservalue(L, 1, 1);                                     /* 4: context */
+    weir_report **report = weirl_pushreport(L, 4);                  /* 5 */
     weirl_program *u = weirl_new(L, sizeof *u, NUV, WEIRL_PROGRAM); /* 6 */
     u->kb = kb;
     static const int held[] = { 1, 5, 3 }; /* ORDER UV_ */
@@ -63,7 +63,11 @@ static int program_gc(lua_State *L) {
 
 /* ---- arguments ---------------------------------------------------------------------------------------------------------- */
 
-typedef struct launch { weir_launch_desc desc; weir_arg args[MAX_LAUNCH_ARGS]; int reps; } launch;
+typedef struct launch {
+    weir_launch_desc desc;
+    weir_arg args[MAX_LAUNCH_ARGS];
+    int reps;
+} launch;
 
 static uint64_t to_address(lua_State *L, int idx, const char *what) {
     if (lua_islightuserdata(L, idx)) return (uint64_t)(uintptr_t)lua_touserdata(L, idx);
@@ -86,7 +90,8 @@ static void foreign(lua_State *L, int idx, weir_arg *a) {
         if (weirl_get(&d, lists[l]) != LUA_TNIL) {
             luaL_checktype(L, -1, LUA_TTABLE);
             int n = (int)lua_rawlen(L, -1);
-            if (n > WEIR_MAX_RANK) weirl_raise(L, "%s: %s has %d entries, at most %d are possible", fn, lists[l], n, WEIR_MAX_RANK);
+            if (n > WEIR_MAX_RANK)
+                weirl_raise(L, "%s: %s has %d entries, at most %d are possible", fn, lists[l], n, WEIR_MAX_RANK);
             if (l == 0) a->rank = n;
             else if (n != a->rank) weirl_raise(L, "%s: %d strides for a shape of %d", fn, n, a->rank);
             for (int i = 0; i < n; i++) {
@@ -126,7 +131,9 @@ static void one_arg(lua_State *L, weirl_program *u, weir_arg *a) { /* its value 
         break;
     case LUA_TLIGHTUSERDATA: a->address = to_address(L, -1, a->name); break;
     case LUA_TTABLE: foreign(L, lua_gettop(L), a); break;
-    default: weirl_raise(L, "argument '%s': a device tensor, number or { address =, shape = } expected, got %s", a->name, weirl_typename(L, -1));
+    default:
+        weirl_raise(L, "argument '%s': a device tensor, number or { address =, shape = } expected, got %s", a->name,
+                    weirl_typename(L, -1));
     }
 }
 
@@ -142,7 +149,8 @@ static weirl_program *read_launch(lua_State *L, const char *fn, launch *l, bool 
         if (!lua_istable(L, 2)) weirl_raise(L, "%s: a table of arguments by name expected, got %s", fn, weirl_typename(L, 2));
         lua_pushnil(L);
         while (lua_next(L, 2)) {
-            if (lua_type(L, -2) != LUA_TSTRING) weirl_raise(L, "%s: arguments are given by name, but one has the key %s", fn, luaL_tolstring(L, -2, NULL));
+            if (lua_type(L, -2) != LUA_TSTRING)
+                weirl_raise(L, "%s: arguments are given by name, but one has the key %s", fn, luaL_tolstring(L, -2, NULL));
             if (n == MAX_LAUNCH_ARGS) weirl_raise(L, "%s: more than %d arguments", fn, MAX_LAUNCH_ARGS);
             l->args[n] = (weir_arg){ .name = lua_tostring(L, -2) };
             one_arg(L, u, &l->args[n++]);
@@ -163,7 +171,8 @@ static weirl_program *read_launch(lua_State *L, const char *fn, launch *l, bool 
     return u;
 }
 
-static int outcome(lua_State *L, const weirl_program *u, const char *fn, weir_status st) { /* nil, message, code; bad arguments raise */
+static int outcome(lua_State *L, const weirl_program *u, const char *fn,
+                   weir_status st) { /* nil, message, code; bad arguments raise */
     if (st == WEIR_E_LAUNCH || st == WEIR_E_ARGUMENT) return weirl_raise(L, "%s: %s", fn, weir_error(u->kb->ctx->c));
     return weirl_fail(L, u->kb->ctx, st);
 }
@@ -186,7 +195,10 @@ static int p_time(lua_State *L) { /* median milliseconds */
 
 /* ---- bound arguments ---------------------------------------------------------------------------------------------------- */
 
-typedef struct bound { weir_bound *b; weirl_program *program; } bound; /* user values: program, arguments (their memory must live) */
+typedef struct bound {
+    weir_bound *b;
+    weirl_program *program;
+} bound; /* user values: program, arguments (their memory must live) */
 
 static int p_bind(lua_State *L) {
     launch l;
@@ -252,9 +264,11 @@ static int p_export(lua_State *L) {
 
 static int p_times(lua_State *L) { /* milliseconds */
     weir_times t = weir_program_times(check(L, 1)->p);
-    const struct { const char *name; double ms; } rows[] = {
-        { "validate", t.validate }, { "plan", t.plan }, { "prove", t.prove }, { "emit", t.emit }, { "compile", t.compile }, { "load", t.load }
-    };
+    const struct {
+        const char *name;
+        double ms;
+    } rows[] = { { "validate", t.validate }, { "plan", t.plan },       { "prove", t.prove },
+                 { "emit", t.emit },         { "compile", t.compile }, { "load", t.load } };
     lua_createtable(L, 0, 7);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         lua_pushnumber(L, rows[i].ms);
@@ -286,12 +300,17 @@ static int program_tostring(lua_State *L) {
 
 void weirl_open_program(lua_State *L) {
     static const luaL_Reg meth[] = {
-        { "launch", p_launch }, { "time", p_time }, { "bind", p_bind }, { "source", p_source }, { "full_source", p_full_source }, { "log", p_log },
-        { "ptx", p_ptx }, { "cubin", p_cubin }, { "export", p_export }, { "times", p_times }, { "close", program_gc }, { NULL, NULL }
+        { "launch", p_launch },           { "time", p_time },   { "bind", p_bind },      { "source", p_source },
+        { "full_source", p_full_source }, { "log", p_log },     { "ptx", p_ptx },        { "cubin", p_cubin },
+        { "export", p_export },           { "times", p_times }, { "close", program_gc }, { NULL, NULL }
     };
-    static const luaL_Reg meta[] = { { "__gc", program_gc }, { "__close", program_gc }, { "__tostring", program_tostring }, { NULL, NULL } };
+    static const luaL_Reg meta[] = {
+        { "__gc", program_gc }, { "__close", program_gc }, { "__tostring", program_tostring }, { NULL, NULL }
+    };
     static const luaL_Reg bound_meth[] = { { "launch", b_launch }, { "close", bound_gc }, { NULL, NULL } };
-    static const luaL_Reg bound_meta[] = { { "__gc", bound_gc }, { "__close", bound_gc }, { "__tostring", bound_tostring }, { NULL, NULL } };
+    static const luaL_Reg bound_meta[] = {
+        { "__gc", bound_gc }, { "__close", bound_gc }, { "__tostring", bound_tostring }, { NULL, NULL }
+    };
     weirl_class(L, WEIRL_PROGRAM, meth, meta, program_index);
     weirl_class(L, WEIRL_BOUND, bound_meth, bound_meta, NULL);
 }

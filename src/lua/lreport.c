@@ -3,7 +3,10 @@
 
 #include "weirlua.h"
 
-typedef struct report { weir_report *r; weirl_ctx *ctx; } report; /* user values: the findings as tables, made on first use; context */
+typedef struct report {
+    weir_report *r;
+    weirl_ctx *ctx;
+} report; /* user values: the findings as tables, made on first use; context */
 
 weir_report **weirl_pushreport(lua_State *L, int ctxidx) {
     report *u = weirl_new(L, sizeof *u, 2, WEIRL_REPORT);
@@ -75,7 +78,8 @@ static int push_findings(lua_State *L, const report *u) {
 }
 
 static int push_proof(lua_State *L, const report *u) {
-    static const char *const verdicts[] = { "NOT_PROVED", "SAFE", "SAFE_BOUNDED", "UNSAFE", "INCOMPLETE" }; /* ORDER weir_verdict */
+    static const char *const verdicts[] = { "NOT_PROVED", "SAFE", "SAFE_BOUNDED", "UNSAFE",
+                                            "INCOMPLETE" }; /* ORDER weir_verdict */
     const weir_proof *p = weir_report_proof(u->r);
     if (!p) return lua_pushnil(L), 1;
     lua_createtable(L, 0, 5);
@@ -110,8 +114,10 @@ static int report_tostring(lua_State *L) {
 }
 
 void weirl_open_report(lua_State *L) {
-    static const luaL_Reg meta[] = {
-        { "__gc", report_gc }, { "__close", report_gc }, { "__tostring", report_tostring }, { "__len", report_len }, { NULL, NULL }
-    };
+    static const luaL_Reg meta[] = { { "__gc", report_gc },
+                                     { "__close", report_gc },
+                                     { "__tostring", report_tostring },
+                                     { "__len", report_len },
+                                     { NULL, NULL } };
     weirl_class(L, WEIRL_REPORT, NULL, meta, report_index);
 }

@@ -9,8 +9,9 @@ static const char handles_uv = 2; /* user value of the kernel that keeps the han
 
 const char *weirl_kind_name(weir_res_kind kind) {
     static const char *const names[] = { /* ORDER weir_res_kind */
-        "resource", "gmem_tile", "smem_tile", "reg_tile", "wgmma_tile", "tmem_tile", "work_queue", "resource", "barrier", "pdl_wait",
-        "pdl_launch", "group", "member"
+                                         "resource",   "gmem_tile",  "smem_tile", "reg_tile", "wgmma_tile",
+                                         "tmem_tile",  "work_queue", "resource",  "barrier",  "pdl_wait",
+                                         "pdl_launch", "group",      "member"
     };
     return names[kind];
 }
@@ -117,7 +118,7 @@ static int named_args(lua_State *L, int t, weirl_res *h, const char *method, wei
     }
     for (int i = 0; i < n; i++) {
         lua_getfield(L, t, names[i]);
-        args[i] = weirl_tovalue(L, -1, h->kb, lua_pushfstring(L, "%s: argument '%s'", method, names[i]));
+        args[i] = weirl_tovalue(L, -2, h->kb, lua_pushfstring(L, "%s: argument '%s'", method, names[i]));
         lua_pop(L, 2);
     }
     return n;
@@ -261,16 +262,30 @@ static int r_member(lua_State *L) {
 /* Which of the methods below a kind of handle has. What a resource's work is called, the core says: weir_res_method. */
 #define K(kind) (1u << WEIR_RES_##kind)
 #define PIPED (K(SMEM) | K(TMEM) | K(CUSTOM) | K(QUEUE) | K(BARRIER) | K(GROUP))
-static const struct method { const char *name; lua_CFunction f; unsigned kinds; } methods[] = {
-    { "try_acquire", r_try_acquire, PIPED }, { "acquire", r_acquire, PIPED }, { "commit", r_commit, PIPED },
-    { "try_wait", r_try_wait, PIPED }, { "wait", r_wait, PIPED }, { "release", r_release, PIPED },
-    { "at", r_at, K(GMEM) }, { "from", r_from, K(GMEM) }, { "sub", r_sub, K(SMEM) },
-    { "read", r_read, K(SMEM) | K(CUSTOM) | K(REG) | K(WGMMA) | K(TMEM) },
-    { "row_index", r_row_index, K(REG) | K(WGMMA) | K(TMEM) }, { "col_index", r_col_index, K(REG) | K(WGMMA) | K(TMEM) },
-    { "drain", r_drain, K(GMEM) | K(WGMMA) | K(TMEM) },
-    { "next", r_next, K(QUEUE) }, { "fetch", r_fetch, K(QUEUE) }, { "member", r_member, K(GROUP) }
-};
-static const struct field { const char *name; unsigned kinds; } fields[] = { { "name", ~0u }, { "kind", ~0u }, { "mode", K(GROUP) }, { "barriers", K(GROUP) } };
+static const struct method {
+    const char *name;
+    lua_CFunction f;
+    unsigned kinds;
+} methods[] = { { "try_acquire", r_try_acquire, PIPED },
+                { "acquire", r_acquire, PIPED },
+                { "commit", r_commit, PIPED },
+                { "try_wait", r_try_wait, PIPED },
+                { "wait", r_wait, PIPED },
+                { "release", r_release, PIPED },
+                { "at", r_at, K(GMEM) },
+                { "from", r_from, K(GMEM) },
+                { "sub", r_sub, K(SMEM) },
+                { "read", r_read, K(SMEM) | K(CUSTOM) | K(REG) | K(WGMMA) | K(TMEM) },
+                { "row_index", r_row_index, K(REG) | K(WGMMA) | K(TMEM) },
+                { "col_index", r_col_index, K(REG) | K(WGMMA) | K(TMEM) },
+                { "drain", r_drain, K(GMEM) | K(WGMMA) | K(TMEM) },
+                { "next", r_next, K(QUEUE) },
+                { "fetch", r_fetch, K(QUEUE) },
+                { "member", r_member, K(GROUP) } };
+static const struct field {
+    const char *name;
+    unsigned kinds;
+} fields[] = { { "name", ~0u }, { "kind", ~0u }, { "mode", K(GROUP) }, { "barriers", K(GROUP) } };
 
 enum { NMETHODS = sizeof methods / sizeof *methods, NFIELDS = sizeof fields / sizeof *fields };
 
@@ -362,20 +377,24 @@ static int res_index(lua_State *L) {
             lua_pop(L, 1);
         }
     }
-    return weirl_raise(L, "%s '%s' has no %s '%s'%s", weirl_kind_name(h->kind), weir_res_name(h->r), what, key, weirl_near_text(L, &near));
+    return weirl_raise(L, "%s '%s' has no %s '%s'%s", weirl_kind_name(h->kind), weir_res_name(h->r), what, key,
+                       weirl_near_text(L, &near));
 }
 
 static int res_tostring(lua_State *L) {
     weirl_res *h = luaL_checkudata(L, 1, WEIRL_RES);
     if (!h->kb->k) lua_pushliteral(L, "resource of a closed kernel");
-    else lua_pushfstring(L, "%s '%s'%s", weirl_kind_name(h->kind), weir_res_name(h->r), h->member ? " seen through its group" : "");
+    else
+        lua_pushfstring(L, "%s '%s'%s", weirl_kind_name(h->kind), weir_res_name(h->r),
+                        h->member ? " seen through its group" : "");
     return 1;
 }
 
 static int res_noarith(lua_State *L) {
     weirl_res *h = luaL_testudata(L, 1, WEIRL_RES);
     if (!h) h = weirl_checkres(L, 2, "arithmetic");
-    return weirl_raise(L, "%s '%s' is a resource, not a value: write %s:read()", weirl_kind_name(h->kind), weir_res_name(h->r), weir_res_name(h->r));
+    return weirl_raise(L, "%s '%s' is a resource, not a value: write %s:read()", weirl_kind_name(h->kind), weir_res_name(h->r),
+                       weir_res_name(h->r));
 }
 
 /* ---- tensors ------------------------------------------------------------------------------------------------------------ */
@@ -384,7 +403,9 @@ int weirl_tensor_new(lua_State *L) {
     static const char *const names[] = { "name", "dtype", "shape", "stride", "out", NULL };
     weirl_kernel *kb = weirl_checkkernel(L, 1);
     weirl_desc d = weirl_desc_open(L, 2, "k:tensor", names);
-    weir_tensor_desc desc = { .name = weirl_need_str(&d, "name"), .dtype = weirl_dtype(&d, "dtype"), .out = weirl_bool(&d, "out", false) };
+    weir_tensor_desc desc = { .name = weirl_need_str(&d, "name"),
+                              .dtype = weirl_dtype(&d, "dtype"),
+                              .out = weirl_bool(&d, "out", false) };
     weirl_at(L, kb);
     desc.rank = weirl_values(&d, kb, "shape", desc.shape, WEIR_MAX_RANK);
     weirl_values(&d, kb, "stride", desc.stride, WEIR_MAX_RANK);
@@ -419,7 +440,8 @@ static int tensor_index(lua_State *L) {
         weirl_near_try(&near, names[i]);
     }
     lua_getfield(L, -1, "name");
-    return weirl_raise(L, "tensor '%s' has no field '%s'%s (views come from a k:gmem_tile)", lua_tostring(L, -1), key, weirl_near_text(L, &near));
+    return weirl_raise(L, "tensor '%s' has no field '%s'%s (views come from a k:gmem_tile)", lua_tostring(L, -1), key,
+                       weirl_near_text(L, &near));
 }
 
 static int tensor_tostring(lua_State *L) {
@@ -433,10 +455,22 @@ static int tensor_tostring(lua_State *L) {
 
 /* ---- pipelines ---------------------------------------------------------------------------------------------------------- */
 
-static const char *const pipe_fields[] = {
-    "stages", "bytes", "producers", "consumers", "cta_layout", "producer_signaling", "consumer_signaling", "consumer_wait_signaling",
-    "interleave", "advance_on_wait", "advance_on_acquire", "producer_op", "bytes_per_warp_per_cta", "grain", "producer_grain", NULL
-};
+static const char *const pipe_fields[] = { "stages",
+                                           "bytes",
+                                           "producers",
+                                           "consumers",
+                                           "cta_layout",
+                                           "producer_signaling",
+                                           "consumer_signaling",
+                                           "consumer_wait_signaling",
+                                           "interleave",
+                                           "advance_on_wait",
+                                           "advance_on_acquire",
+                                           "producer_op",
+                                           "bytes_per_warp_per_cta",
+                                           "grain",
+                                           "producer_grain",
+                                           NULL };
 
 /* Arrivals: a number, or { count, "thread" | "warp" | "warpgroup" }. */
 static int arrivals(const weirl_desc *d, const char *field) {
@@ -460,12 +494,15 @@ static int arrivals(const weirl_desc *d, const char *field) {
 
 static int signaling(const weirl_desc *d, const char *field) {
     static const char *const names[] = { "all", "cta_leader", "task_warp_leader", "cta_leader+task_warp_leader", NULL };
-    static const int bits[] = { WEIR_SIGNAL_ALL, WEIR_SIGNAL_CTA_LEADER, WEIR_SIGNAL_TASK_WARP_LEADER, WEIR_SIGNAL_CTA_LEADER | WEIR_SIGNAL_TASK_WARP_LEADER };
+    static const int bits[] = { WEIR_SIGNAL_ALL, WEIR_SIGNAL_CTA_LEADER, WEIR_SIGNAL_TASK_WARP_LEADER,
+                                WEIR_SIGNAL_CTA_LEADER | WEIR_SIGNAL_TASK_WARP_LEADER };
     int i = weirl_choice(d, field, names, -1);
     return i < 0 ? WEIR_SIGNAL_DEFAULT : bits[i];
 }
 
-static int tristate(const weirl_desc *d, const char *field) { return !weirl_has(d, field) ? 0 : weirl_bool(d, field, false) ? 1 : -1; }
+static int tristate(const weirl_desc *d, const char *field) {
+    return !weirl_has(d, field) ? 0 : weirl_bool(d, field, false) ? 1 : -1;
+}
 
 static weir_grain grain(const weirl_desc *d, const char *field) {
     static const char *const names[] = { "thread", "warp", "warpgroup", NULL };
@@ -525,7 +562,9 @@ weir_pipe_desc weirl_pipe(const weirl_desc *d, const char *field) {
     int t = weirl_get(d, field);
     weir_pipe_desc *u = luaL_testudata(d->L, -1, WEIRL_PIPE);
     if (u) p = *u;
-    else if (t != LUA_TNIL) weirl_raise(d->L, "%s: '%s' comes from weir.pipeline, tma_async { stages = 4 } say; got %s", d->fn, field, weirl_typename(d->L, -1));
+    else if (t != LUA_TNIL)
+        weirl_raise(d->L, "%s: '%s' comes from weir.pipeline, tma_async { stages = 4 } say; got %s", d->fn, field,
+                    weirl_typename(d->L, -1));
     lua_pop(d->L, 1);
     return p;
 }
@@ -554,10 +593,9 @@ static int pipe_tostring(lua_State *L) {
 }
 
 void weirl_open_resource(lua_State *L) {
-    static const luaL_Reg meta[] = {
-        { "__tostring", res_tostring }, { "__add", res_noarith }, { "__sub", res_noarith }, { "__mul", res_noarith }, { "__div", res_noarith },
-        { "__idiv", res_noarith }, { "__mod", res_noarith }, { "__unm", res_noarith }, { NULL, NULL }
-    };
+    static const luaL_Reg meta[] = { { "__tostring", res_tostring }, { "__add", res_noarith }, { "__sub", res_noarith },
+                                     { "__mul", res_noarith },       { "__div", res_noarith }, { "__idiv", res_noarith },
+                                     { "__mod", res_noarith },       { "__unm", res_noarith }, { NULL, NULL } };
     static const luaL_Reg tensor_meta[] = { { "__tostring", tensor_tostring }, { NULL, NULL } };
     static const luaL_Reg pipe_meta[] = { { "__tostring", pipe_tostring }, { NULL, NULL } };
     weirl_class(L, WEIRL_RES, NULL, meta, res_index);

@@ -10,11 +10,14 @@ typedef struct block { /* user values: kernel; index value, key, or queue; skip 
     weirl_kernel *kb;
     block_kind kind;
     block_state state;
-    weir_value start, stop, step; int unroll;        /* LOOP */
-    weir_guard_desc guard;                           /* GUARD */
-    weir_res *queue; int lane, lanes; bool skips;    /* TILES */
-    weir_tiles tiles;                                /* SKIPPABLE */
-    const char *name;                                /* as the author wrote it */
+    weir_value start, stop, step;
+    int unroll;            /* LOOP */
+    weir_guard_desc guard; /* GUARD */
+    weir_res *queue;
+    int lane, lanes;
+    bool skips;       /* TILES */
+    weir_tiles tiles; /* SKIPPABLE */
+    const char *name; /* as the author wrote it */
     int line;
 } block;
 enum { UV_KERNEL = 1, UV_OBJECT, UV_SKIP, UV_FILE, NUV = UV_FILE };
@@ -66,7 +69,8 @@ static int domain_loop(lua_State *L) {
         unroll = weirl_int(&d, "unroll", 0);
         if (unroll < 0) return weirl_raise(L, "weir.domain_loop: unroll = %d", unroll);
     }
-    if (n < 1 || n > 3) return weirl_raise(L, "weir.domain_loop takes a stop, a start and stop, or a start, stop and step; got %d bounds", n);
+    if (n < 1 || n > 3)
+        return weirl_raise(L, "weir.domain_loop takes a stop, a start and stop, or a start, stop and step; got %d bounds", n);
     weirl_kernel *kb = in_schedule(L, "weir.domain_loop");
     int kidx = lua_gettop(L);
     weirl_at(L, kb);
@@ -97,7 +101,8 @@ int weirl_guard(lua_State *L) {
     if (kind == WEIR_GUARD_EVERY) {
         g.period = weirl_tointx(L, 2, "i:every: period");
         g.start = n > 2 && !lua_isnil(L, 3) ? weirl_tointx(L, 3, "i:every: start") : 0;
-        if (g.period < 1 || g.start < 0) return weirl_raise(L, "i:every(%d, %d): a period of 1 or more and a start of 0 or more", g.period, g.start);
+        if (g.period < 1 || g.start < 0)
+            return weirl_raise(L, "i:every(%d, %d): a period of 1 or more and a start of 0 or more", g.period, g.start);
     } else if (n > 1) {
         return weirl_raise(L, "%s takes no argument", names[kind]);
     }
@@ -131,7 +136,9 @@ static int work_tile_loop(lua_State *L) {
     static const char *const names[] = { "skip", "lane", "lanes", NULL };
     lua_settop(L, 2);
     weirl_res *q = weirl_checkres(L, 1, "weir.work_tile_loop");
-    if (q->kind != WEIR_RES_QUEUE) return weirl_raise(L, "weir.work_tile_loop: a work_queue expected, got %s '%s'", weirl_kind_name(q->kind), weir_res_name(q->r));
+    if (q->kind != WEIR_RES_QUEUE)
+        return weirl_raise(L, "weir.work_tile_loop: a work_queue expected, got %s '%s'", weirl_kind_name(q->kind),
+                           weir_res_name(q->r));
     int lane = 0, lanes = 0;
     bool skips = false;
     if (!lua_isnil(L, 2)) {
@@ -139,9 +146,11 @@ static int work_tile_loop(lua_State *L) {
         lane = weirl_int(&d, "lane", 0);
         lanes = weirl_int(&d, "lanes", 0);
         if (weirl_has(&d, "lane") != weirl_has(&d, "lanes") || lanes < 0 || (lanes > 0 && (lane < 0 || lane >= lanes)))
-            return weirl_raise(L, "weir.work_tile_loop: lane = %d of lanes = %d; give both, lane from 0 to lanes - 1", lane, lanes);
+            return weirl_raise(L, "weir.work_tile_loop: lane = %d of lanes = %d; give both, lane from 0 to lanes - 1", lane,
+                               lanes);
         int t = weirl_get(&d, "skip");
-        if (t != LUA_TNIL && t != LUA_TFUNCTION) return weirl_raise(L, "weir.work_tile_loop: skip is a function of the tile, got %s", weirl_typename(L, -1));
+        if (t != LUA_TNIL && t != LUA_TFUNCTION)
+            return weirl_raise(L, "weir.work_tile_loop: skip is a function of the tile, got %s", weirl_typename(L, -1));
         skips = t == LUA_TFUNCTION;
     } else {
         lua_pushnil(L);
@@ -278,7 +287,8 @@ static int tile_index(lua_State *L) {
     }
     luaL_pushresult(&axes);
     const char *all = lua_tostring(L, -1);
-    return weirl_raise(L, "a work tile of queue '%s' has no axis '%s'; it has %s%s", weir_res_name(t->queue), key, all, weirl_near_text(L, &near));
+    return weirl_raise(L, "a work tile of queue '%s' has no axis '%s'; it has %s%s", weir_res_name(t->queue), key, all,
+                       weirl_near_text(L, &near));
 }
 
 static int tile_tostring(lua_State *L) {
@@ -294,13 +304,16 @@ static int tile_noarith(lua_State *L) {
 }
 
 void weirl_open_schedule(lua_State *L) {
-    static const luaL_Reg functions[] = {
-        { "domain_loop", domain_loop }, { "when_true", when_true }, { "when_false", when_false }, { "work_tile_loop", work_tile_loop }, { NULL, NULL }
-    };
+    static const luaL_Reg functions[] = { { "domain_loop", domain_loop },
+                                          { "when_true", when_true },
+                                          { "when_false", when_false },
+                                          { "work_tile_loop", work_tile_loop },
+                                          { NULL, NULL } };
     static const luaL_Reg block_meta[] = { { "__close", block_close }, { "__tostring", block_tostring }, { NULL, NULL } };
     static const luaL_Reg tile_meta[] = {
-        { "__tostring", tile_tostring }, { "__add", tile_noarith }, { "__sub", tile_noarith }, { "__mul", tile_noarith }, { "__idiv", tile_noarith },
-        { "__mod", tile_noarith }, { "__lt", tile_noarith }, { "__le", tile_noarith }, { NULL, NULL }
+        { "__tostring", tile_tostring }, { "__add", tile_noarith },  { "__sub", tile_noarith },
+        { "__mul", tile_noarith },       { "__idiv", tile_noarith }, { "__mod", tile_noarith },
+        { "__lt", tile_noarith },        { "__le", tile_noarith },   { NULL, NULL }
     };
     weirl_class(L, WEIRL_BLOCK, NULL, block_meta, block_index);
     weirl_class(L, WEIRL_TILE, NULL, tile_meta, tile_index);

@@ -42,8 +42,10 @@ weir_value weirl_tovalue(lua_State *L, int idx, weirl_kernel *kb, const char *wh
         weirl_res *r = luaL_testudata(L, idx, WEIRL_RES);
         if (r && r->kb->k) {
             const char *name = weir_res_name(r->r);
-            if (r->kind == WEIR_RES_GMEM) weirl_raise(L, "%s: gmem_tile '%s' is a resource: write %s:at(...) for one of its tiles", what, name, name);
-            weirl_raise(L, "%s: %s '%s' is a resource: write %s:read() for its value", what, weirl_kind_name(r->kind), name, name);
+            if (r->kind == WEIR_RES_GMEM)
+                weirl_raise(L, "%s: gmem_tile '%s' is a resource: write %s:at(...) for one of its tiles", what, name, name);
+            weirl_raise(L, "%s: %s '%s' is a resource: write %s:read() for its value", what, weirl_kind_name(r->kind), name,
+                        name);
         }
         break;
     }
@@ -61,7 +63,7 @@ int weirl_values(const weirl_desc *d, weirl_kernel *kb, const char *field, weir_
         if (n > max) weirl_raise(L, "%s: field '%s' has %d entries, at most %d are possible", d->fn, field, n, max);
         for (int i = 0; i < n; i++) {
             lua_rawgeti(L, -1, i + 1);
-            out[i] = weirl_tovalue(L, -1, kb, lua_pushfstring(L, "%s: %s[%d]", d->fn, field, i + 1));
+            out[i] = weirl_tovalue(L, -2, kb, lua_pushfstring(L, "%s: %s[%d]", d->fn, field, i + 1));
             lua_pop(L, 2);
         }
     } else if (t != LUA_TNIL) {
@@ -114,26 +116,49 @@ static int v_or(lua_State *L) { return binary(L, WEIR_OP_OR, "operand of |"); }
 static int v_neg(lua_State *L) { return unary(L, WEIR_OP_NEG, "operand of -"); }
 static int v_not(lua_State *L) { return unary(L, WEIR_OP_NOT, "operand of ~"); }
 
-static int v_lt(lua_State *L) { return weirl_raise(L, "'<' and '>' compare when the script runs, not in the kernel: write weir.lt(a, b) or weir.gt(a, b)"); }
-static int v_le(lua_State *L) { return weirl_raise(L, "'<=' and '>=' compare when the script runs, not in the kernel: write weir.le(a, b) or weir.ge(a, b)"); }
-static int v_eq(lua_State *L) { return weirl_raise(L, "'==' and '~=' compare when the script runs, not in the kernel: write weir.eq(a, b) or weir.ne(a, b)"); }
-static int v_concat(lua_State *L) { return weirl_raise(L, "'..' joins strings, and a value is none: write tostring(value) for its text"); }
-static int v_len(lua_State *L) { return weirl_raise(L, "'#' of a value has no meaning: a register tile has value.shape, a tensor tensor.shape"); }
-static int v_pow(lua_State *L) { return weirl_raise(L, "'^' is no operator of values: write weir.exp2(weir.log2(a) * b), or a * a"); }
-static int v_xor(lua_State *L) { return weirl_raise(L, "'~' between conditions is no operator of values: write weir.ne(a, b)"); }
-static int v_shift(lua_State *L) { return weirl_raise(L, "shifts are no operators of values: write a * 2^n as a plain number, or a // n"); }
+static int v_lt(lua_State *L) {
+    return weirl_raise(L, "'<' and '>' compare when the script runs, not in the kernel: write weir.lt(a, b) or weir.gt(a, b)");
+}
+static int v_le(lua_State *L) {
+    return weirl_raise(L,
+                       "'<=' and '>=' compare when the script runs, not in the kernel: write weir.le(a, b) or weir.ge(a, b)");
+}
+static int v_eq(lua_State *L) {
+    return weirl_raise(L,
+                       "'==' and '~=' compare when the script runs, not in the kernel: write weir.eq(a, b) or weir.ne(a, b)");
+}
+static int v_concat(lua_State *L) {
+    return weirl_raise(L, "'..' joins strings, and a value is none: write tostring(value) for its text");
+}
+static int v_len(lua_State *L) {
+    return weirl_raise(L, "'#' of a value has no meaning: a register tile has value.shape, a tensor tensor.shape");
+}
+static int v_pow(lua_State *L) {
+    return weirl_raise(L, "'^' is no operator of values: write weir.exp2(weir.log2(a) * b), or a * a");
+}
+static int v_xor(lua_State *L) {
+    return weirl_raise(L, "'~' between conditions is no operator of values: write weir.ne(a, b)");
+}
+static int v_shift(lua_State *L) {
+    return weirl_raise(L, "shifts are no operators of values: write a * 2^n as a plain number, or a // n");
+}
 static int v_call(lua_State *L) { return weirl_raise(L, "a value is called like a function"); }
 
 /* ---- functions of values ------------------------------------------------------------------------------------------------ */
 
 /* Of plain numbers they give plain numbers (and comparisons plain booleans), so that metaprogramming needs no second set. */
-typedef struct function { const char *name; weir_op op; int args; /* -1: two or more */ } function;
+typedef struct function {
+    const char *name;
+    weir_op op;
+    int args; /* -1: two or more */
+} function;
 static const function functions[] = {
-    { "max", WEIR_OP_MAX, -1 }, { "min", WEIR_OP_MIN, -1 }, { "ceil_div", WEIR_OP_CEIL_DIV, 2 },
-    { "abs", WEIR_OP_ABS, 1 }, { "exp", WEIR_OP_EXP, 1 }, { "exp2", WEIR_OP_EXP2, 1 }, { "log2", WEIR_OP_LOG2, 1 }, { "rcp", WEIR_OP_RCP, 1 },
-    { "rsqrt", WEIR_OP_RSQRT, 1 }, { "tanh", WEIR_OP_TANH, 1 },
-    { "lt", WEIR_OP_LT, 2 }, { "le", WEIR_OP_LE, 2 }, { "gt", WEIR_OP_GT, 2 }, { "ge", WEIR_OP_GE, 2 }, { "eq", WEIR_OP_EQ, 2 }, { "ne", WEIR_OP_NE, 2 },
-    { "select", WEIR_OP_SELECT, 3 }
+    { "max", WEIR_OP_MAX, -1 },  { "min", WEIR_OP_MIN, -1 },     { "ceil_div", WEIR_OP_CEIL_DIV, 2 },
+    { "abs", WEIR_OP_ABS, 1 },   { "exp", WEIR_OP_EXP, 1 },      { "exp2", WEIR_OP_EXP2, 1 },
+    { "log2", WEIR_OP_LOG2, 1 }, { "rcp", WEIR_OP_RCP, 1 },      { "rsqrt", WEIR_OP_RSQRT, 1 },
+    { "tanh", WEIR_OP_TANH, 1 }, { "lt", WEIR_OP_LT, 2 },        { "le", WEIR_OP_LE, 2 },
+    { "gt", WEIR_OP_GT, 2 },     { "ge", WEIR_OP_GE, 2 },        { "eq", WEIR_OP_EQ, 2 },
+    { "ne", WEIR_OP_NE, 2 },     { "select", WEIR_OP_SELECT, 3 }
 };
 
 static int plain_ceil_div(lua_State *L) {
@@ -151,12 +176,14 @@ static int plain_ceil_div(lua_State *L) {
 
 static int plain(lua_State *L, const function *f, int n) {
     if (f->op == WEIR_OP_SELECT) { /* the condition was decided by the script */
-        if (lua_type(L, 1) != LUA_TBOOLEAN) return weirl_raise(L, "weir.select: a condition expected first, got %s", weirl_typename(L, 1));
+        if (lua_type(L, 1) != LUA_TBOOLEAN)
+            return weirl_raise(L, "weir.select: a condition expected first, got %s", weirl_typename(L, 1));
         lua_settop(L, 3);
         return lua_pushvalue(L, lua_toboolean(L, 1) ? 2 : 3), 1;
     }
     for (int i = 1; i <= n; i++)
-        if (lua_type(L, i) != LUA_TNUMBER) return weirl_raise(L, "weir.%s: argument %d: a value or number expected, got %s", f->name, i, weirl_typename(L, i));
+        if (lua_type(L, i) != LUA_TNUMBER)
+            return weirl_raise(L, "weir.%s: argument %d: a value or number expected, got %s", f->name, i, weirl_typename(L, i));
     double x = lua_tonumber(L, 1);
     switch (f->op) {
     case WEIR_OP_MAX:
@@ -194,7 +221,8 @@ static int call(lua_State *L) { /* upvalue: index in functions */
     const function *f = &functions[lua_tointeger(L, lua_upvalueindex(1))];
     int n = lua_gettop(L);
     if (f->args < 0 ? n < 2 : n != f->args)
-        return weirl_raise(L, "weir.%s takes %s%d argument%s, got %d", f->name, f->args < 0 ? "at least " : "", f->args < 0 ? 2 : f->args, f->args == 1 ? "" : "s", n);
+        return weirl_raise(L, "weir.%s takes %s%d argument%s, got %d", f->name, f->args < 0 ? "at least " : "",
+                           f->args < 0 ? 2 : f->args, f->args == 1 ? "" : "s", n);
     bool any = false;
     for (int i = 1; i <= n; i++) any |= is_value(L, i);
     if (!any || (f->op == WEIR_OP_SELECT && lua_type(L, 1) == LUA_TBOOLEAN)) return plain(L, f, n);
@@ -221,13 +249,16 @@ static int call(lua_State *L) { /* upvalue: index in functions */
 /* max(x, low) capped by high; relu is the same without a cap. */
 static int bounded(lua_State *L, const char *name, bool capped) {
     int n = capped ? 3 : 1;
-    if (lua_gettop(L) != n) return weirl_raise(L, "weir.%s takes %d argument%s, got %d", name, n, n == 1 ? "" : "s", lua_gettop(L));
+    if (lua_gettop(L) != n)
+        return weirl_raise(L, "weir.%s takes %d argument%s, got %d", name, n, n == 1 ? "" : "s", lua_gettop(L));
     bool any = false;
     for (int i = 1; i <= n; i++) any |= is_value(L, i);
     weirl_kernel *kb = any ? kernel_of(L, 1, n) : NULL;
     if (!kb) {
         for (int i = 1; i <= n; i++)
-            if (lua_type(L, i) != LUA_TNUMBER) return weirl_raise(L, "weir.%s: argument %d: a value or number expected, got %s", name, i, weirl_typename(L, i));
+            if (lua_type(L, i) != LUA_TNUMBER)
+                return weirl_raise(L, "weir.%s: argument %d: a value or number expected, got %s", name, i,
+                                   weirl_typename(L, i));
         int at = 1;
         if (!capped) lua_pushinteger(L, 0);
         if (lua_compare(L, 1, 2, LUA_OPLT)) at = 2;
@@ -328,13 +359,27 @@ static int v_load(lua_State *L) {
 
 #define K(kind) (1u << WEIR_VALUE_##kind)
 #define ANY (K(SCALAR) | K(TILE) | K(VIEW) | K(COND))
-static const struct method { const char *name; lua_CFunction f; unsigned kinds; } methods[] = {
-    { "map", v_map, ANY }, { "row_max", v_row_max, K(TILE) | K(VIEW) }, { "row_min", v_row_min, K(TILE) | K(VIEW) },
-    { "row_sum", v_row_sum, K(TILE) | K(VIEW) }, { "cols", v_cols, K(TILE) | K(VIEW) }, { "rows", v_rows, K(VIEW) }, { "sub", v_sub_view, K(VIEW) },
-    { "t", v_t, K(VIEW) }, { "limit", v_limit, K(VIEW) }, { "load", v_load, K(VIEW) }
-};
-static const struct guard { const char *name; int kind; } guards[] = { /* of loop indices */
-    { "first_iter", WEIR_GUARD_FIRST }, { "last_iter", WEIR_GUARD_LAST }, { "every", WEIR_GUARD_EVERY }
+static const struct method {
+    const char *name;
+    lua_CFunction f;
+    unsigned kinds;
+} methods[] = { { "map", v_map, ANY },
+                { "row_max", v_row_max, K(TILE) | K(VIEW) },
+                { "row_min", v_row_min, K(TILE) | K(VIEW) },
+                { "row_sum", v_row_sum, K(TILE) | K(VIEW) },
+                { "cols", v_cols, K(TILE) | K(VIEW) },
+                { "rows", v_rows, K(VIEW) },
+                { "sub", v_sub_view, K(VIEW) },
+                { "t", v_t, K(VIEW) },
+                { "limit", v_limit, K(VIEW) },
+                { "load", v_load, K(VIEW) } };
+static const struct guard {
+    const char *name;
+    int kind;
+} guards[] = { /* of loop indices */
+               { "first_iter", WEIR_GUARD_FIRST },
+               { "last_iter", WEIR_GUARD_LAST },
+               { "every", WEIR_GUARD_EVERY }
 };
 static const char *const kind_names[] = { "value", "scalar", "register tile", "view", "condition" }; /* ORDER weir_value_kind */
 
@@ -370,7 +415,8 @@ static int value_index(lua_State *L) {
         return lua_rawseti(L, -2, 2), 1;
     }
     for (size_t i = 0; i < sizeof guards / sizeof *guards; i++)
-        if (strcmp(guards[i].name, key) == 0) return weirl_raise(L, "'%s' belongs to the index of a weir.domain_loop, and this is another value", key);
+        if (strcmp(guards[i].name, key) == 0)
+            return weirl_raise(L, "'%s' belongs to the index of a weir.domain_loop, and this is another value", key);
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         if (strcmp(methods[i].name, key) == 0) return weirl_raise(L, "a %s has no method '%s'", kind_names[info.kind], key);
     return weirl_raise(L, "a %s has no method or field '%s'%s", kind_names[info.kind], key, weirl_near_text(L, &near));
@@ -387,13 +433,14 @@ static int value_tostring(lua_State *L) {
 }
 
 void weirl_open_value(lua_State *L) {
-    static const luaL_Reg meta[] = {
-        { "__add", v_add }, { "__sub", v_sub }, { "__mul", v_mul }, { "__div", v_div }, { "__idiv", v_idiv }, { "__mod", v_mod },
-        { "__unm", v_neg }, { "__band", v_and }, { "__bor", v_or }, { "__bnot", v_not },
-        { "__lt", v_lt }, { "__le", v_le }, { "__eq", v_eq }, { "__concat", v_concat }, { "__len", v_len }, { "__pow", v_pow },
-        { "__bxor", v_xor }, { "__shl", v_shift }, { "__shr", v_shift }, { "__call", v_call },
-        { "__tostring", value_tostring }, { NULL, NULL }
-    };
+    static const luaL_Reg meta[] = { { "__add", v_add },   { "__sub", v_sub },       { "__mul", v_mul },
+                                     { "__div", v_div },   { "__idiv", v_idiv },     { "__mod", v_mod },
+                                     { "__unm", v_neg },   { "__band", v_and },      { "__bor", v_or },
+                                     { "__bnot", v_not },  { "__lt", v_lt },         { "__le", v_le },
+                                     { "__eq", v_eq },     { "__concat", v_concat }, { "__len", v_len },
+                                     { "__pow", v_pow },   { "__bxor", v_xor },      { "__shl", v_shift },
+                                     { "__shr", v_shift }, { "__call", v_call },     { "__tostring", value_tostring },
+                                     { NULL, NULL } };
     weirl_class(L, WEIRL_VALUE, NULL, meta, value_index);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         lua_pushinteger(L, (lua_Integer)i);

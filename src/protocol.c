@@ -184,6 +184,10 @@ static void check_interleave(const weiri_proto_in *in, const int stride[4], weir
     else if (t == WEIR_ASYNC_UMMA && (stride[2] > 1 || stride[3] > 1))
         fault(out, "V-ILV-04", "1", got, "interleave of wait %d, release %d on async_umma: its consumer side is not interleaved", stride[2],
               stride[3]);
+    else if (in->arch < WEIR_ARCH_SM_100A && types[t].consumer == BY_MMA && stride[3] > 1 && !in->consumer.domain_lanes)
+        fault(out, "V-ILV-06", "a task per lane", got,
+              "interleave %d deals the stages of %s to single warps, but wgmma takes a warpgroup; use one task of 4 warps per lane", stride[3],
+              name);
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------------- */
@@ -432,7 +436,7 @@ static void settle_bytes(const facts *f, weiri_proto *out)
                   (long long)d->bytes_per_warp_per_cta, mult, mult == 1 ? "" : "s", p->warps, p->warps == 1 ? "" : "s", arming,
                   arming == 1 ? "s" : "", (long long)required);
         }
-    } else if (d->bytes > 0 && (routed || aggregate)) {
+    } else if (d->bytes > 0 && f->in->tx <= 0 && (routed || aggregate)) { /* nothing else to check the bytes against */
         fault(out, "V-BYT-01", "bytes_per_warp_per_cta", "none",
               "bytes = %lld are given, so bytes_per_warp_per_cta must be declared too: %s", (long long)d->bytes,
               aggregate ? "the first warp of a task arms what all its warps load" : "the leader CTA's barrier counts what other CTAs load");

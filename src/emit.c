@@ -23,8 +23,7 @@ typedef struct emitter {
     const char *row, *col;   /* names of the element's coordinates in a linear store, or NULL: fragments */
     const char *el;          /* index of the fragment element, 0 .. N/2 */
     const char *fr;          /* index of the m64 block */
-    int ecols;               /* columns of the tile the element index walks */
-    int temps;
+    int share;               /* rows of one warpgroup, while a store or set walks fragments */
 } emitter;
 
 /* ---- text ------------------------------------------------------------------------------------------------------------------ */
@@ -146,8 +145,8 @@ static const char *leaf_tile(emitter *e, uint32_t id, const weiri_value *v) {
 
 static const char *view_element(emitter *e, uint32_t view, const char *row, const char *col, bool load);
 
-static const char *frag_row(emitter *e, int share_rows) {
-    const char *wg = e->pt->warpgroups > 1 && share_rows ? fmt(e, "wg * %d + ", share_rows) : "";
+static const char *frag_row(emitter *e, int rows) {
+    const char *wg = e->pt->warpgroups > 1 && rows ? fmt(e, "wg * %d + ", rows) : "";
     return fmt(e, "(i32)(%s%s * 64 + warp %% 4 * 16 + lane / 4 + (%s >> 1 & 1) * 8)", wg, e->fr, e->el);
 }
 
@@ -158,8 +157,6 @@ static int share_of(emitter *e, const weir_res *r) {
     int pr = weiri_preg_of(e->p, e->task, r);
     return pr >= 0 ? e->p->regs.v[pr].rows : 0;
 }
-
-static int share_rows; /* set by the store in work: rows of one warpgroup */
 
 static const char *binary(emitter *e, const weiri_value *v, const char *op) {
     return fmt(e, "(%s %s %s)", expr(e, v->arg[0]), op, expr(e, v->arg[1]));
@@ -180,7 +177,7 @@ static const char *expr(emitter *e, uint32_t id) {
     case WEIR_OP_QUEUE_INDEX: return fmt(e, "%s_i", v->res->name);
     case WEIR_OP_RETURN:
     case WEIR_OP_LOAD:
-        if (v->kind == WEIR_VALUE_TILE) return view_element(e, v->arg[0], e->row ? e->row : frag_row(e, share_rows), e->row ? e->col : frag_col(e), true);
+        if (v->kind == WEIR_VALUE_TILE) return view_element(e, v->arg[0], e->row ? e->row : frag_row(e, e->share), e->row ? e->col : frag_col(e), true);
         return fmt(e, "v%u", id);
     case WEIR_OP_ROW: return fmt(e, "%s", e->row ? e->row : frag_row(e, share_of(e, v->res)));
     case WEIR_OP_COL: return fmt(e, "%s", e->row ? e->col : frag_col(e));
@@ -235,7 +232,7 @@ static const char *expr(emitter *e, uint32_t id) {
         return fmt(e, "(%s)%s", weiri_ctype(v->dtype), expr(e, v->arg[0]));
     default: break;
     }
-    if (v->kind == WEIR_VALUE_VIEW) return view_element(e, id, e->row ? e->row : frag_row(e, share_rows), e->row ? e->col : frag_col(e), true);
+    if (v->kind == WEIR_VALUE_VIEW) return view_element(e, id, e->row ? e->row : frag_row(e, e->share), e->row ? e->col : frag_col(e), true);
     return "0 /* ? */";
 }
 
@@ -615,8 +612,7 @@ static void store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, c
     weiri_geom(s, &g, why, sizeof why);
     const weiri_effect *ef = &a->eff[a->neff - 1];
     const char *base = region_addr(e, ef->region, ef->cur, ef->stage, ef->back), *pack;
-    share_rows = pr->rows;
-    e->ecols = g.cols;
+    e->share = pr->rows;
     line(e, "{");
     e->depth++;
     line(e, "#pragma unroll");
@@ -658,7 +654,7 @@ static void store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, c
     line(e, "}");
     e->depth--;
     line(e, "}");
-    share_rows = 0;
+    e->share = 0;
 }
 
 /* Fragments straight to global memory, in bounds, two columns at a time where the row allows. */
@@ -668,7 +664,7 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     const weir_tensor *t = g->tensor;
     weiri_view v;
     weiri_view_of(e->k, place, &v);
-    share_rows = pr->rows;
+    e->share = pr->rows;
     int cols = val->cols;
     const char *name = ident(e, t->name, ""), *pack;
     const char *wg = e->pt->warpgroups > 1 ? fmt(e, "wg * %d + ", pr->rows) : "";
@@ -680,7 +676,7 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     line(e, "{");
     e->depth++;
     bool packs = pack_name(t->dtype, &pack);
-    if (packs) line(e, "const bool pairs = g_rank_ok_%s;", t->name);
+    if (packs) line(e, "const bool pairs = %s_pairs;", t->name);
     line(e, "#pragma unroll");
     line(e, "for (int fh = 0; fh < %d; fh++) {", pr->frags * 2);
     e->depth++;
@@ -716,7 +712,7 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     }
     e->depth--;
     line(e, "}");
-    share_rows = 0;
+    e->share = 0;
 }
 
 /* No fragments: the task's threads share the elements in order. */
@@ -770,7 +766,7 @@ static void emit_set(emitter *e, const weiri_action *a) {
     e->depth++;
     e->fr = "f";
     e->el = "i";
-    share_rows = pr->rows;
+    e->share = pr->rows;
     const char *pack;
     line(e, "#pragma unroll");
     if (r->tile[1] == 1 || r->tile[1] == 4) {
@@ -784,7 +780,7 @@ static void emit_set(emitter *e, const weiri_action *a) {
     } else {
         line(e, "for (int i = 0; i < %d; i++) %s[f * %d + i] = %s;", pr->cols / 2, name, pr->cols / 2, expr(e, a->op->arg[0]));
     }
-    share_rows = 0;
+    e->share = 0;
     e->depth--;
     line(e, "}");
     if (has_live_flag(e, r)) line(e, "%s_live = 1;", name);
@@ -1363,7 +1359,7 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
     for (int i = 0; i < k->tensors.n; i++) {
         const weir_tensor *t = k->tensors.v[i];
         if (!p->touches[i] || !t->out || (t->dtype != WEIR_BF16 && t->dtype != WEIR_F16) || t->rank < 2) continue;
-        line(e, "const bool g_rank_ok_%s = ((u64)%s | (u64)%s_stride%d * 2) %% 4 == 0; (void)g_rank_ok_%s;", t->name, ident(e, t->name, ""), t->name, t->rank - 2, t->name);
+        line(e, "const bool %s_pairs = ((u64)%s | (u64)%s_stride%d * 2) %% 4 == 0; (void)%s_pairs;", t->name, ident(e, t->name, ""), t->name, t->rank - 2, t->name);
     }
     weiri_put(out, "\n");
     emit_frame(e, p->prologue, false);

@@ -1,0 +1,134 @@
+/* The way through, on one screen: validate, plan, prove, emit. Compilation waits for the first launch (compile.c). */
+#include <string.h>
+#include <time.h>
+
+#include "close.h"
+#include "device.h"
+#include "plan.h"
+#include "program.h"
+#include "validate.h"
+
+static double now_ms(void) {
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static double lap(double *t) {
+    double n = now_ms(), d = n - *t;
+    *t = n;
+    return d;
+}
+
+typedef struct weiri_checked { weir_report *report; weiri_plan *plan; bool valid, safe; } weiri_checked;
+
+/* Validates, plans, proves. The report has all findings, sorted by line; the plan becomes the kernel's. */
+static weir_status check(weir_kernel *k, bool no_proof, bool warn_only, weir_times *times, weiri_checked *out) {
+    double t = now_ms();
+    weir_report *r = weiri_report_new(k->ctx);
+    if (!r) return weiri_fail(k->ctx, WEIR_E_MEMORY, "out of memory");
+    weiri_findings found = { .a = &r->a };
+    weiri_report_add(r, &k->faults);
+    bool valid = weiri_findings_errors(&k->faults) == 0;
+    weiri_validate(k, &found);
+    if (!warn_only) valid = valid && weiri_findings_errors(&found) == 0;
+    times->validate = lap(&t);
+
+    weiri_plan_free(k->plan);
+    k->plan = NULL;
+    if (weiri_findings_errors(&k->faults) == 0) { /* half-described objects are not planned */
+        k->plan = weiri_plan_new(k);
+        if (!k->plan) {
+            weir_report_free(r);
+            return weiri_fail(k->ctx, WEIR_E_MEMORY, "out of memory");
+        }
+        weiri_report_add(r, &k->plan->findings);
+        valid = valid && k->plan->ok;
+    }
+    times->plan = lap(&t);
+
+    bool safe = valid;
+    if (valid && !no_proof) {
+        weiri_prove(k->plan, &r->a, &r->proof, &found);
+        r->trusted = k->plan->trusted;
+        safe = r->proof.verdict == WEIR_SAFE || r->proof.verdict == WEIR_SAFE_BOUNDED;
+    }
+    times->prove = lap(&t);
+
+    if (warn_only)
+        for (int i = 0; i < found.list.n; i++)
+            if (found.list.v[i].severity == WEIR_ERROR && strncmp(found.list.v[i].rule, "PROVE", 5)) found.list.v[i].severity = WEIR_WARNING;
+    weiri_report_add(r, &found);
+    weiri_report_finish(r);
+    *out = (weiri_checked){ r, k->plan, valid, safe };
+    return WEIR_OK;
+}
+
+static weir_status verdict(weir_kernel *k, const weiri_checked *c) {
+    if (!c->valid) return weiri_fail(k->ctx, WEIR_E_INVALID, "%s", weir_report_text(c->report));
+    if (!c->safe) return weiri_fail(k->ctx, WEIR_E_UNSAFE, "%s", weir_report_text(c->report));
+    return WEIR_OK;
+}
+
+weir_status weir_verify(weir_kernel *k, const weir_verify_desc *desc, weir_report **report) {
+    weir_verify_desc d = desc ? *desc : (weir_verify_desc){ 0 };
+    weir_times times;
+    weiri_checked c;
+    if (report) *report = NULL;
+    weir_status st = check(k, d.no_proof, d.warn_only, &times, &c);
+    if (st != WEIR_OK) return st;
+    st = verdict(k, &c);
+    if (report) *report = c.report;
+    else weir_report_free(c.report);
+    return st;
+}
+
+weir_status weir_build(weir_kernel *k, const weir_build_desc *desc, weir_program **program, weir_report **report) {
+    weir_build_desc d = desc ? *desc : (weir_build_desc){ 0 };
+    weir_times times = { 0 };
+    weiri_checked c;
+    *program = NULL;
+    if (report) *report = NULL;
+    weir_status st = check(k, false, d.warn_only, &times, &c);
+    if (st != WEIR_OK) return st;
+    st = verdict(k, &c);
+    if (report) *report = c.report;
+    else weir_report_free(c.report);
+    if (st != WEIR_OK) return st;
+
+    double t = now_ms();
+    weir_program *p = weiri_alloc(k->ctx, sizeof *p);
+    if (!p) return WEIR_E_MEMORY;
+    p->ctx = k->ctx;
+    p->k = k;
+    p->name = k->name;
+    p->arch = k->arch;
+    p->device = d.device;
+    weiri_buf_init(&p->source, k->ctx);
+    weiri_buf_init(&p->full, k->ctx);
+    weiri_buf_init(&p->log, k->ctx);
+    weiri_buf_init(&p->ptx, k->ctx);
+    p->plan = k->plan; /* the program owns it now: another verify of the kernel makes its own */
+    k->plan = NULL;
+    if (!weiri_emit(p->plan, &p->source)) {
+        weir_program_free(p);
+        return weiri_fail(k->ctx, WEIR_E_MEMORY, "out of memory while writing the source of '%s'", k->name);
+    }
+    times.emit = lap(&t);
+    p->times = times;
+    *program = p;
+    return WEIR_OK;
+}
+
+void weir_program_free(weir_program *p) {
+    if (!p) return;
+    weir_ctx *c = p->ctx;
+    weiri_program_drop_launched(p);
+    weiri_program_drop_compiled(p);
+    weiri_buf_free(&p->source);
+    weiri_buf_free(&p->full);
+    weiri_buf_free(&p->log);
+    weiri_buf_free(&p->ptx);
+    weiri_plan_free(p->plan);
+    weiri_free(c, p, sizeof *p);
+}

@@ -259,6 +259,16 @@ typedef struct thread_side {
     reach reach;
 } thread_side;
 
+/* Lanes dealt by the loops' starts must bring equal shares, or each stage would need a count of its own. */
+static void check_lanes(const char *op, const weiri_pside *s, int stride, weiri_proto *out)
+{
+    if (stride <= 1 || s->domain_lanes < 1 || s->warps % s->domain_lanes == 0) return;
+    char expected[48], got[48];
+    snprintf(expected, sizeof expected, "a multiple of %d", s->domain_lanes);
+    snprintf(got, sizeof got, "%d", s->warps);
+    fault(out, "V-CNT-06", expected, got, "%s by %d lanes of %d warps in all: give each lane as many warps", op, s->domain_lanes, s->warps);
+}
+
 /* Settles the grain: as given, else the one whose total is the given count, else the standard one. Returns the count. */
 static int count_threads(const thread_side *t, weir_grain *grain, char *sum, size_t sum_size, weiri_proto *out)
 {
@@ -682,6 +692,8 @@ void weiri_protocol(const weiri_proto_in *in, weiri_proto *out)
         fill_and_store(&f, out);
         return;
     }
+    check_lanes("commit", &in->producer, f.stride[1], out);
+    check_lanes("release", &in->consumer, f.stride[3], out);
     produce(&f, out);
     consume(&f, out);
     settle_bytes(&f, out);

@@ -9,7 +9,7 @@ local core = require "weir_test"
 local pipelines = require "pipelines_suite"
 
 local suites = {
-  layout = { require "layout_suite" },
+  layout = { (require "layout_suite") },
   pipelines = { pipelines.protocol, pipelines.group },
 }
 
@@ -37,8 +37,7 @@ local function literals(text)
   local list, at, line, key = {}, 1, 1, nil
   local items = false                       -- the first string of a placed item is its name
   while at <= #text do
-    local s, e = text:match "^()%-%-[^\n]*()"
-    s, e = text:find("^%-%-[^\n]*", at)
+    local s, e = text:find("^%-%-[^\n]*", at)
     if s then
       at = e + 1
     else

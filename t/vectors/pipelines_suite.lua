@@ -2,7 +2,8 @@
 -- Counts are checked twice: as derived, and as what the rows of every op bring, thread by thread and CTA by CTA.
 
 local M, N, K, V = 1, 2, 4, 8
-local signal_bits = { all = 1, cta_leader = 2, task_warp_leader = 4, ["cta_leader+task_warp_leader"] = 6 }
+local signals = { all = 1, cta_leader = 2, task_warp_leader = 4, ["cta_leader+task_warp_leader"] = 6 }
+local function bits_of(signal) return signal and assert(signals[signal], signal) end
 
 local text
 function text(list)
@@ -56,8 +57,12 @@ end
 local function of_a_stage(tasks, stride, lanes)
   if stride == 1 then return tasks end
   if lanes == "domain" then return { tasks[1] } end
+  assert(lanes == "warp", lanes)
   local list = {}
-  for i in ipairs(tasks) do list[i] = 1 end
+  for i, warps in ipairs(tasks) do
+    assert(warps == stride, "a warp for each lane")
+    list[i] = 1
+  end
   return list
 end
 
@@ -105,10 +110,10 @@ local function native(kind) return kind ~= "async_async" and kind ~= "tma_async"
 local function given_of(v, counts)
   local stride = v.interleave or { 1, 1, 1, 1 }
   return {
-    type = v.type, stages = v.stages, interleave = v.interleave, producer_op = v.producer_op,
+    type = v.type, stages = v.stages or 2, interleave = v.interleave, producer_op = v.producer_op,
     producers = counts and v.producers or nil, consumers = counts and v.consumers or nil, bytes = counts and v.bytes or nil,
     bytes_per_warp_per_cta = counts and v.bytes_per_warp_per_cta or nil,
-    producer_signaling = signal_bits[v.producer_signaling], consumer_signaling = signal_bits[v.consumer_signaling],
+    producer_signaling = bits_of(v.producer_signaling), consumer_signaling = bits_of(v.consumer_signaling),
     advance_on_acquire = stride[1] ~= stride[2] and 1 or 0, advance_on_wait = stride[3] ~= stride[4] and 1 or 0,
   }
 end
@@ -121,19 +126,16 @@ local function single(t, core, v)
     producer = side(v.producer_warps, false, stride[2] > 1 and v.lanes), consumer = side(v.consumer_warps, false, stride[4] > 1 and v.lanes),
   }
   local p = core.protocol(input)
-  if v.refused then
-    t.is(v.refused, p.faults[1] and p.faults[1].rule, v.id .. ": refused")
-    return
-  end
   t.is(nil, p.faults[1] and p.faults[1].text, v.id .. ": no fault")
   t.is(v.init.full, p.full_count, v.id .. ": full count")
   t.is(v.init.empty, p.empty_count, v.id .. ": empty count")
   local by = arrivals(c, p, of_a_stage(v.producer_warps, stride[2], v.lanes), of_a_stage(v.consumer_warps, stride[4], v.lanes))
-  for rank, want in pairs(v.ranks) do
+  for i, want in ipairs(v.ranks) do
+    local rank = i - 1
     local got = by[rank] or {}
     t.is(text(want), text { got.full, got.tx, got.empty }, ("%s: arrivals on full, bytes, arrivals on empty of CTA %d"):format(v.id, rank))
   end
-  t.is(c.v * c.m * c.n * c.k, #v.ranks + 1, v.id .. ": all CTAs of the cluster are listed")
+  t.is(c.v * c.m * c.n * c.k, #v.ranks, v.id .. ": all CTAs of the cluster are listed")
 
   input.given = given_of(v, false)
   local d = core.protocol(input)
@@ -185,10 +187,12 @@ local function with(t, extra)
 end
 
 local function field(t, core, v)
-  local umma = v.given.type:find "_umma$"
+  local umma, stride = v.given.type:find "_umma$", v.given.interleave
+  local serve, cross = serve_of(v.multicast)
   local p = core.protocol {
-    given = with(v.given, { stages = 4 }), arch = default_arch(v), cluster = whole { v = v.v, m = v.m }, tx = v.tx,
-    producer = side { v.producer_warps or 1 }, consumer = side { umma and 1 or v.given.interleave and v.given.interleave[4] or 4 },
+    given = with(v.given, { stages = 4 }), arch = default_arch(v), cluster = whole { v = v.v, m = v.m, n = v.n }, tx = v.tx,
+    serve = serve, serve_cross = cross, producer = side { v.producer_warps or 1 },
+    consumer = v.lanes and side(v.lanes, false, "domain") or side { umma and 1 or stride and stride[4] or 4 },
   }
   local rules, message = {}, ""
   for i, f in ipairs(p.faults) do
@@ -262,7 +266,7 @@ local function leader_bytes(t, core, v)
   local function faults(bytes)
     local p = core.protocol {
       given = { type = v.type, stages = 2, bytes = bytes, bytes_per_warp_per_cta = v.bytes_per_warp_per_cta,
-                producer_signaling = signal_bits[v.producer_signaling], consumer_signaling = signal_bits[v.consumer_signaling] },
+                producer_signaling = bits_of(v.producer_signaling), consumer_signaling = bits_of(v.consumer_signaling) },
       arch = v.type == "tma_umma" and 100 or 90, cluster = whole(v.cluster), producer = side(tasks), consumer = side { 1 },
     }
     local rules = {}
@@ -286,7 +290,7 @@ local function group_input(v, members, counts)
   local list = {}
   for i, m in ipairs(members) do
     local stride = m.interleave or { 1, 1, 1, 1 }
-    list[i] = with(m, { name = "m" .. i, stages = v.stages or 4, consumer_signaling = signal_bits[v.consumer_signaling] })
+    list[i] = with(m, { name = "m" .. i, stages = v.stages or 4, consumer_signaling = bits_of(v.consumer_signaling) })
     if not counts then list[i].producers, list[i].consumers = nil, nil end
     if m.interleave and stride[3] ~= stride[4] then list[i].advance_on_wait = 1 end
   end
@@ -301,7 +305,7 @@ end
 local function member_counts(core, g, m)
   local async_p, async_c = m.type:find "^async", m.type:find "_async$" and m.type ~= "tma_async"
   local c = whole(g.cluster)
-  local leader = signal_bits[g.consumer_signaling]
+  local leader = bits_of(g.consumer_signaling)
   local producers = m.producers // (async_p and (leader and c.v or 1) * 32 or 1)
   local consumers = m.consumers // (async_c and 32 or 1)
   return core.protocol {

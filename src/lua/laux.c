@@ -42,9 +42,17 @@ void weirl_near_begin(weirl_near *n, const char *want) {
     n->dist = len < 6 ? 2 : len < 12 ? 3 : 4; /* exclusive: a longer name may differ in more letters */
 }
 
+/* Of equally near names the one that begins alike for longer, then the first by letter: the order of a hash must not show. */
+static bool nearer(const char *want, const char *a, const char *b) {
+    size_t m = 0, n = 0;
+    while (want[m] && want[m] == a[m]) m++;
+    while (want[n] && want[n] == b[n]) n++;
+    return m != n ? m > n : strcmp(a, b) < 0;
+}
+
 void weirl_near_try(weirl_near *n, const char *name) {
-    int d = distance(n->want, name); /* of equally near names the first by letter: the order of a hash must not show */
-    if (d < n->dist || (d == n->dist && n->best && strcmp(name, n->best) < 0)) n->dist = d, n->best = name;
+    int d = distance(n->want, name);
+    if (d < n->dist || (d == n->dist && n->best && nearer(n->want, name, n->best))) n->dist = d, n->best = name;
 }
 
 const char *weirl_near_text(lua_State *L, const weirl_near *n) {

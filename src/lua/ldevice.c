@@ -154,7 +154,7 @@ static int chain(lua_State *L, const weirl_buffer *u, weir_status st) { /* the t
 
 static int buffer_gc(lua_State *L) {
     weirl_buffer *u = luaL_checkudata(L, 1, WEIRL_BUFFER);
-    if (u->b && u->dev->d && u->dev->ctx->c) weir_buffer_free(u->b); /* a closed device took its memory along */
+    if (u->b && u->dev->ctx->c) weir_buffer_free(u->b);
     u->b = NULL;
     return 0;
 }

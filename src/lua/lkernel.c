@@ -530,12 +530,6 @@ static int k_group(lua_State *L) {
     weirl_get(&d, "members");
     weir_res **members = res_list(L, 3, lua_pushfstring(L, "k:group '%s': members", desc.name), &desc.nmembers);
     desc.members = members;
-    for (int i = 0; i < desc.nmembers; i++) {
-        const char *name = weir_res_name(members[i]);
-        if (weirl_reserved(L, WEIR_RES_GROUP, name))
-            return weirl_raise(L, "k:group '%s': member '%s' has the name of a method or field of groups; rename it", desc.name,
-                               name);
-    }
     weirl_at(L, kb);
     weir_res *g = weir_group(kb->k, &desc);
     if (!g) return weirl_raise(L, "%s", weir_error(kb->ctx->c));

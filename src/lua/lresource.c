@@ -278,7 +278,7 @@ static const struct method {
                 { "read", r_read, K(SMEM) | K(CUSTOM) | K(REG) | K(WGMMA) | K(TMEM) },
                 { "row_index", r_row_index, K(REG) | K(WGMMA) | K(TMEM) },
                 { "col_index", r_col_index, K(REG) | K(WGMMA) | K(TMEM) },
-                { "drain", r_drain, K(GMEM) | K(WGMMA) | K(TMEM) },
+                { "drain", r_drain, K(GMEM) | K(REG) | K(WGMMA) | K(TMEM) },
                 { "next", r_next, K(QUEUE) },
                 { "fetch", r_fetch, K(QUEUE) },
                 { "member", r_member, K(GROUP) } };
@@ -289,14 +289,6 @@ static const struct field {
 
 enum { NMETHODS = sizeof methods / sizeof *methods, NFIELDS = sizeof fields / sizeof *fields };
 
-bool weirl_reserved(lua_State *L, weir_res_kind kind, const char *name) {
-    (void)L;
-    for (int i = 0; i < NMETHODS; i++)
-        if ((methods[i].kinds >> kind & 1u) && strcmp(methods[i].name, name) == 0) return true;
-    for (int i = 0; i < NFIELDS; i++)
-        if ((fields[i].kinds >> kind & 1u) && strcmp(fields[i].name, name) == 0) return true;
-    return false;
-}
 
 /* barriers of a group: name -> { first, count }, with address, counts and bytes once planned. */
 static int push_barriers(lua_State *L, const weirl_res *h) {
@@ -440,8 +432,8 @@ static int tensor_index(lua_State *L) {
         weirl_near_try(&near, names[i]);
     }
     lua_getfield(L, -1, "name");
-    return weirl_raise(L, "tensor '%s' has no field '%s'%s (views come from a k:gmem_tile)", lua_tostring(L, -1), key,
-                       weirl_near_text(L, &near));
+    const char *name = lua_tostring(L, -1);
+    return weirl_raise(L, "tensor '%s' has no field '%s'%s (views come from a k:gmem_tile)", name, key, weirl_near_text(L, &near));
 }
 
 static int tensor_tostring(lua_State *L) {

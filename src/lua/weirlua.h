@@ -114,7 +114,6 @@ void weirl_open_kernel(lua_State *L);
 weirl_res *weirl_checkres(lua_State *L, int idx, const char *what);
 /* The handle of r, always the same one. fields: index of a table of what describes it, or 0. */
 weirl_res *weirl_pushres(lua_State *L, int kidx, weir_res *r, weir_res_kind kind, int fields);
-bool weirl_reserved(lua_State *L, weir_res_kind kind, const char *name); /* is it a method or field of such a handle? */
 const char *weirl_kind_name(weir_res_kind kind);
 int weirl_tensor_new(lua_State *L);                 /* k:tensor */
 int weirl_pipeline(lua_State *L);                   /* weir.pipeline.X, upvalues: type, name */

@@ -1,0 +1,503 @@
+// The simulator's preamble: the primitives of primitives.def for a host C++17 compiler. Read three ways:
+//
+//   WEIR_SIM_LIBRARY   the table of calls alone, C11: src/sim/ fills it in
+//   WEIR_SIM_HOOKS     the second file of a host build, compiled without instrumentation: the calls go through the table here,
+//                      and so do the answers to the compiler's thread-sanitizer hooks
+//   neither            what emitted source sees: it is compiled with -fsanitize=thread, so that each load and store of a body
+//                      reaches w_sim_access
+//
+// Every thread of the grid runs as a fiber; a call may switch to another one.
+#ifndef WEIR_SIM_H
+#define WEIR_SIM_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+
+typedef struct w_sim_dim { u32 x, y, z; } w_sim_dim;
+
+// Numbers the library converts: one conversion, one rounding, on both sides of the table.
+enum { W_SIM_F16 = 1, W_SIM_E4M3 = 2, W_SIM_E5M2 = 3 };
+enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BALLOT };
+
+// X(result, name, (parameters), (arguments)) and X0(result, name): a call into the library, which gets the table besides.
+#define W_SIM_LIST(...) __VA_ARGS__
+#define W_SIM_CALLS(X, X0)                                                                                                      \
+    X(void, w_sim_at, (u32 id), (id))                                                                                           \
+    X(u8 *, w_ptr, (u32 addr), (addr))                                                                                          \
+    X0(u32, w_elect)                                                                                                            \
+    X(void, w_mbar_init, (u32 bar, u32 count), (bar, count))                                                                    \
+    X(void, w_mbar_wait, (u32 bar, u32 parity), (bar, parity))                                                                  \
+    X(u32, w_mbar_try, (u32 bar, u32 parity), (bar, parity))                                                                    \
+    X(void, w_sim_mbar_arrive, (u32 bar, u32 cta), (bar, cta))                                                                  \
+    X(void, w_sim_mbar_expect, (u32 bar, u32 cta, u32 bytes), (bar, cta, bytes))                                                \
+    X(void, w_mbar_cp_async_arrive, (u32 bar), (bar))                                                                           \
+    X0(void, w_sync_warp)                                                                                                       \
+    X0(void, w_sync_cta)                                                                                                        \
+    X(void, w_bar_sync, (u32 id, u32 threads), (id, threads))                                                                   \
+    X(void, w_bar_arrive, (u32 id, u32 threads), (id, threads))                                                                 \
+    X0(void, w_cluster_arrive)                                                                                                  \
+    X0(void, w_cluster_wait)                                                                                                    \
+    X(void, w_sim_regs, (u32 n, u32 inc), (n, inc))                                                                             \
+    X0(void, w_fence_async)                                                                                                     \
+    X(void, w_tma_prefetch, (const w_tmap *map), (map))                                                                         \
+    X(void, w_sim_tma_load, (u32 dst, const w_tmap *map, u32 bar, u32 mask, u32 rank, const i32 *c),                            \
+      (dst, map, bar, mask, rank, c))                                                                                           \
+    X(void, w_sim_tma_store, (const w_tmap *map, u32 src, u32 reduce, u32 rank, const i32 *c), (map, src, reduce, rank, c))     \
+    X0(void, w_bulk_commit)                                                                                                     \
+    X(void, w_sim_bulk_wait, (u32 n, u32 read), (n, read))                                                                      \
+    X(void, w_bulk_push, (u32 dst, u32 src, u32 bytes, u32 bar, u32 cta), (dst, src, bytes, bar, cta))                          \
+    X(void, w_sim_cp_async, (u32 size, u32 dst, const void *src, u32 bytes), (size, dst, src, bytes))                           \
+    X0(void, w_cp_commit)                                                                                                       \
+    X(void, w_sim_cp_wait, (u32 n), (n))                                                                                        \
+    X0(void, w_wgmma_fence)                                                                                                     \
+    X0(void, w_wgmma_commit)                                                                                                    \
+    X(void, w_sim_wgmma_wait, (u32 n), (n))                                                                                     \
+    X(void, w_sim_wgmma, (u32 n, u32 type, u32 ta, u32 tb, float *d, const u32 *ra, u64 a, u64 b, u32 acc),                     \
+      (n, type, ta, tb, d, ra, a, b, acc))                                                                                      \
+    X(void, w_sim_stmatrix, (u32 addr, u32 n, u32 trans, const u32 *r), (addr, n, trans, r))                                    \
+    X(void, w_sim_ldmatrix, (u32 addr, u32 n, u32 trans, u32 *r), (addr, n, trans, r))                                          \
+    X(u32, w_sim_shfl, (u32 x, u32 kind, u32 lane, u32 width, u32 members), (x, kind, lane, width, members))                    \
+    X(u32, w_sim_from_float, (u32 kind, float x), (kind, x))                                                                    \
+    X(float, w_sim_to_float, (u32 kind, u32 bits), (kind, bits))                                                                \
+    X(void, w_sim_trap, (const char *what), (what))
+
+typedef struct w_tmap w_tmap;
+
+typedef struct w_sim_api {
+    // of the thread that runs
+    u64 stack, stack_size;       // accesses here concern nobody else; size 0 while accumulators of the thread are in flight
+    u32 running;                 // 0: no thread runs, accesses are the library's own business
+    w_sim_dim tid, bid, bdim, gdim;
+    u32 cluster_rank, smem_base;
+    // filled in by the host build
+    void (*kernel)(void *const *params);
+    const void *image, *image_end;
+    // the library's
+    void (*access)(struct w_sim_api *api, const void *p, u64 size, u32 write);
+#define X(R, NAME, PARAMS, ARGS) R (*NAME)(struct w_sim_api *api, W_SIM_LIST PARAMS);
+#define X0(R, NAME) R (*NAME)(struct w_sim_api *api);
+    W_SIM_CALLS(X, X0)
+#undef X
+#undef X0
+} w_sim_api;
+
+#ifndef WEIR_SIM_LIBRARY
+
+// A tensor map: the library puts the address of its own description in the first word.
+struct alignas(64) w_tmap { u64 q[16]; };
+
+extern "C" {
+#define X(R, NAME, PARAMS, ARGS) R NAME PARAMS;
+#define X0(R, NAME) R NAME(void);
+W_SIM_CALLS(X, X0)
+#undef X
+#undef X0
+w_sim_dim w_sim_tid(void);
+w_sim_dim w_sim_bid(void);
+w_sim_dim w_sim_bdim(void);
+w_sim_dim w_sim_gdim(void);
+u32 w_cluster_rank(void);
+u32 w_smem_base(void);
+void w_sim_bind(w_sim_api *api, void (*kernel)(void *const *params));
+}
+
+#ifdef WEIR_SIM_HOOKS
+
+static w_sim_api *w_api;
+
+extern "C" {
+extern const char __ehdr_start __attribute__((weak, visibility("hidden")));
+extern const char _end __attribute__((weak, visibility("hidden")));
+
+#define X(R, NAME, PARAMS, ARGS) R NAME PARAMS { return w_api->NAME(w_api, W_SIM_LIST ARGS); }
+#define X0(R, NAME) R NAME(void) { return w_api->NAME(w_api); }
+W_SIM_CALLS(X, X0)
+#undef X
+#undef X0
+w_sim_dim w_sim_tid(void) { return w_api->tid; }
+w_sim_dim w_sim_bid(void) { return w_api->bid; }
+w_sim_dim w_sim_bdim(void) { return w_api->bdim; }
+w_sim_dim w_sim_gdim(void) { return w_api->gdim; }
+u32 w_cluster_rank(void) { return w_api->cluster_rank; }
+u32 w_smem_base(void) { return w_api->smem_base; }
+void w_sim_bind(w_sim_api *api, void (*kernel)(void *const *params)) {
+    w_api = api;
+    api->kernel = kernel;
+    api->image = &__ehdr_start;
+    api->image_end = &_end;
+}
+
+static inline void w_sim_access(const void *p, u64 size, u32 write) {
+    if ((u64)p - w_api->stack < w_api->stack_size || !w_api->running) return;
+    w_api->access(w_api, p, size, write);
+}
+
+#define X(N)                                                                   \
+    void __tsan_read##N(void *p) { w_sim_access(p, N, 0); }                    \
+    void __tsan_write##N(void *p) { w_sim_access(p, N, 1); }                   \
+    void __tsan_unaligned_read##N(void *p) { w_sim_access(p, N, 0); }          \
+    void __tsan_unaligned_write##N(void *p) { w_sim_access(p, N, 1); }         \
+    void __tsan_volatile_read##N(void *p) { w_sim_access(p, N, 0); }           \
+    void __tsan_volatile_write##N(void *p) { w_sim_access(p, N, 1); }          \
+    void __tsan_unaligned_volatile_read##N(void *p) { w_sim_access(p, N, 0); } \
+    void __tsan_unaligned_volatile_write##N(void *p) { w_sim_access(p, N, 1); } \
+    void __tsan_read##N##_pc(void *p, void *) { w_sim_access(p, N, 0); }       \
+    void __tsan_write##N##_pc(void *p, void *) { w_sim_access(p, N, 1); }      \
+    void __tsan_read_write##N(void *p) { w_sim_access(p, N, 0); w_sim_access(p, N, 1); } \
+    void __tsan_unaligned_read_write##N(void *p) { w_sim_access(p, N, 0); w_sim_access(p, N, 1); }
+X(1) X(2) X(4) X(8) X(16)
+#undef X
+void __tsan_read_range(void *p, unsigned long n) { w_sim_access(p, n, 0); }
+void __tsan_write_range(void *p, unsigned long n) { w_sim_access(p, n, 1); }
+void __tsan_read_range_pc(void *p, unsigned long n, void *) { w_sim_access(p, n, 0); }
+void __tsan_write_range_pc(void *p, unsigned long n, void *) { w_sim_access(p, n, 1); }
+void __tsan_vptr_read(void **) {}
+void __tsan_vptr_update(void **, void *) {}
+void __tsan_func_entry(void *) {}
+void __tsan_func_exit(void) {}
+void __tsan_ignore_thread_begin(void) {}
+void __tsan_ignore_thread_end(void) {}
+void __tsan_init(void) {}
+
+// Block moves that the compiler writes as calls; a user's own memcpy comes the same way.
+void *__tsan_memcpy(void *d, const void *s, unsigned long n) {
+    w_sim_access(s, n, 0);
+    w_sim_access(d, n, 1);
+    return __builtin_memcpy(d, s, n);
+}
+void *__tsan_memmove(void *d, const void *s, unsigned long n) {
+    w_sim_access(s, n, 0);
+    w_sim_access(d, n, 1);
+    return __builtin_memmove(d, s, n);
+}
+void *__tsan_memset(void *d, int x, unsigned long n) {
+    w_sim_access(d, n, 1);
+    return __builtin_memset(d, x, n);
+}
+
+// Fibers switch only inside calls and reads, so a plain exchange is atomic among them.
+#define X(BITS, T)                                                                                                         \
+    T __tsan_atomic##BITS##_load(const volatile T *p, int) { w_sim_access((const void *)p, sizeof *p, 0); return *p; }     \
+    void __tsan_atomic##BITS##_store(volatile T *p, T x, int) { w_sim_access((const void *)p, sizeof *p, 1); *p = x; }     \
+    T __tsan_atomic##BITS##_exchange(volatile T *p, T x, int) {                                                            \
+        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = x; return y;                                           \
+    }                                                                                                                      \
+    T __tsan_atomic##BITS##_fetch_add(volatile T *p, T x, int) {                                                           \
+        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y + x); return y;                                  \
+    }                                                                                                                      \
+    T __tsan_atomic##BITS##_fetch_sub(volatile T *p, T x, int) {                                                           \
+        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y - x); return y;                                  \
+    }                                                                                                                      \
+    T __tsan_atomic##BITS##_fetch_and(volatile T *p, T x, int) {                                                           \
+        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y & x); return y;                                  \
+    }                                                                                                                      \
+    T __tsan_atomic##BITS##_fetch_or(volatile T *p, T x, int) {                                                            \
+        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y | x); return y;                                  \
+    }                                                                                                                      \
+    T __tsan_atomic##BITS##_fetch_xor(volatile T *p, T x, int) {                                                           \
+        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y ^ x); return y;                                  \
+    }                                                                                                                      \
+    T __tsan_atomic##BITS##_compare_exchange_val(volatile T *p, T c, T x, int, int) {                                      \
+        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; if (y == c) *p = x; return y;                               \
+    }                                                                                                                      \
+    int __tsan_atomic##BITS##_compare_exchange_strong(volatile T *p, T *c, T x, int, int) {                                \
+        w_sim_access((const void *)p, sizeof *p, 1);                                                                       \
+        if (*p == *c) { *p = x; return 1; }                                                                                \
+        *c = *p; return 0;                                                                                                 \
+    }
+X(8, u8) X(16, u16) X(32, u32) X(64, u64)
+#undef X
+void __tsan_atomic_thread_fence(int) {}
+void __tsan_atomic_signal_fence(int) {}
+}
+
+#else // ---- what emitted source sees --------------------------------------------------------------------------------------
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef float f32;
+typedef double f64;
+
+#define W_FN static inline __attribute__((always_inline))
+#define W_AT(id) w_sim_at(id)
+
+// CUDA's words
+#define __global__
+#define __device__
+#define __host__
+#define __constant__ static const
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define __align__(n) alignas(n)
+#define __restrict__ __restrict
+#define threadIdx (w_sim_tid())
+#define blockIdx (w_sim_bid())
+#define blockDim (w_sim_bdim())
+#define gridDim (w_sim_gdim())
+
+template <class T, class F> W_FN T w_sim_cast(F x) {
+    static_assert(sizeof(T) == sizeof(F), "sizes differ");
+    T y;
+    __builtin_memcpy(&y, &x, sizeof y);
+    return y;
+}
+W_FN u32 __float_as_uint(float x) { return w_sim_cast<u32>(x); }
+W_FN i32 __float_as_int(float x) { return w_sim_cast<i32>(x); }
+W_FN float __uint_as_float(u32 x) { return w_sim_cast<float>(x); }
+W_FN float __int_as_float(i32 x) { return w_sim_cast<float>(x); }
+
+// ---- numbers in memory: as in weir_cuda.h -------------------------------------------------------------------------------
+
+W_FN u16 w_sim_bf16(float x) {
+    u32 b = __float_as_uint(x);
+    return (u16)((b & 0x7fffffffu) > 0x7f800000u ? 0x7fffu : (b + 0x7fffu + ((b >> 16) & 1u)) >> 16);
+}
+
+struct bf16 {
+    u16 bits;
+    bf16() = default;
+    explicit bf16(float x) : bits(w_sim_bf16(x)) {}
+    bf16 &operator=(float x) { return *this = bf16(x); }
+    operator float() const { return __uint_as_float((u32)bits << 16); }
+};
+
+#define W_SIM_NUMBER(T, BITS, KIND)                                                \
+    struct T {                                                                     \
+        BITS bits;                                                                 \
+        T() = default;                                                             \
+        explicit T(float x) : bits((BITS)w_sim_from_float(KIND, x)) {}             \
+        T &operator=(float x) { return *this = T(x); }                             \
+        operator float() const { return w_sim_to_float(KIND, bits); }              \
+    };
+W_SIM_NUMBER(f16, u16, W_SIM_F16)
+W_SIM_NUMBER(e4m3, u8, W_SIM_E4M3)
+W_SIM_NUMBER(e5m2, u8, W_SIM_E5M2)
+#undef W_SIM_NUMBER
+
+struct tf32 {
+    u32 bits;
+    tf32() = default;
+    explicit tf32(float x) {
+        u32 b = __float_as_uint(x);
+        bits = (b & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : (b + 0xfffu + ((b >> 13) & 1u)) & ~0x1fffu;
+    }
+    tf32 &operator=(float x) { return *this = tf32(x); }
+    operator float() const { return __uint_as_float(bits); }
+};
+
+// ---- who am I -----------------------------------------------------------------------------------------------------------
+
+W_FN u32 w_tid(void) { return threadIdx.x; }
+W_FN u32 w_warp(void) { return threadIdx.x / 32; }
+W_FN u32 w_lane(void) { return threadIdx.x % 32; }
+W_FN u32 w_block(void) { return blockIdx.x; }
+W_FN u32 w_blocks(void) { return gridDim.x; }
+
+// ---- mbarriers, joining, proxies ----------------------------------------------------------------------------------------
+
+// A CTA number no cluster has: the own one.
+enum : u32 { W_SIM_OWN = 0xffffffffu };
+W_FN void w_fence_mbar_init(void) {}
+W_FN void w_mbar_arrive(u32 bar) { w_sim_mbar_arrive(bar, W_SIM_OWN); }
+W_FN void w_mbar_arrive_remote(u32 bar, u32 cta) { w_sim_mbar_arrive(bar, cta); }
+W_FN void w_mbar_expect(u32 bar, u32 bytes) { w_sim_mbar_expect(bar, W_SIM_OWN, bytes); }
+W_FN void w_mbar_expect_remote(u32 bar, u32 cta, u32 bytes) { w_sim_mbar_expect(bar, cta, bytes); }
+W_FN void w_cluster_arrive_relaxed(void) { w_cluster_arrive(); }
+W_FN void w_grid_wait(void) {}   // a grid is run alone
+W_FN void w_grid_launch(void) {}
+template <int N> W_FN void w_reg_inc(void) { w_sim_regs(N, 1); }
+template <int N> W_FN void w_reg_dec(void) { w_sim_regs(N, 0); }
+W_FN void w_fence_async_global(void) {}   // not modelled: global memory has one proxy here
+
+// ---- tensor maps and bulk copies ----------------------------------------------------------------------------------------
+
+template <class... C> W_FN void w_sim_load(u32 dst, const w_tmap *map, u32 bar, u32 mask, C... c) {
+    static_assert(sizeof...(C) >= 1 && sizeof...(C) <= 5, "a tensor map has 1 to 5 coordinates");
+    const i32 at[] = { (i32)c... };
+    w_sim_tma_load(dst, map, bar, mask, sizeof...(C), at);
+}
+template <class... C> W_FN void w_sim_store(const w_tmap *map, u32 src, u32 reduce, C... c) {
+    static_assert(sizeof...(C) >= 1 && sizeof...(C) <= 5, "a tensor map has 1 to 5 coordinates");
+    const i32 at[] = { (i32)c... };
+    w_sim_tma_store(map, src, reduce, sizeof...(C), at);
+}
+// mask 0: no multicast
+template <class... C> W_FN void w_tma_load(u32 dst, const w_tmap *map, u32 bar, i32 c0, C... c) {
+    w_sim_load(dst, map, bar, 0, c0, c...);
+}
+template <class... C> W_FN void w_tma_load_multicast(u32 dst, const w_tmap *map, u32 bar, u16 mask, i32 c0, C... c) {
+    if (!mask) w_sim_trap("a multicast load with an empty mask");
+    w_sim_load(dst, map, bar, mask, c0, c...);
+}
+template <class... C> W_FN void w_tma_load_hint(u32 dst, const w_tmap *map, u32 bar, u64, i32 c0, C... c) {
+    w_sim_load(dst, map, bar, 0, c0, c...);
+}
+template <class... C> W_FN void w_tma_load_multicast_hint(u32 dst, const w_tmap *map, u32 bar, u16 mask, u64, i32 c0, C... c) {
+    w_tma_load_multicast(dst, map, bar, mask, c0, c...);
+}
+template <class... C> W_FN void w_tma_store(const w_tmap *map, u32 src, i32 c0, C... c) { w_sim_store(map, src, 0, c0, c...); }
+template <class... C> W_FN void w_tma_reduce_add(const w_tmap *map, u32 src, i32 c0, C... c) { w_sim_store(map, src, 1, c0, c...); }
+template <int N> W_FN void w_bulk_wait(void) { w_sim_bulk_wait(N, 0); }
+template <int N> W_FN void w_bulk_wait_read(void) { w_sim_bulk_wait(N, 1); }
+W_FN u64 w_policy_evict_first(void) { return 0x12f0000000000000ull; }
+W_FN u64 w_policy_evict_last(void) { return 0x14f0000000000000ull; }
+
+template <int SIZE> W_FN void w_cp_async(u32 dst, const void *src, u32 bytes) {
+    static_assert(SIZE == 4 || SIZE == 8 || SIZE == 16, "cp.async copies 4, 8 or 16 bytes");
+    w_sim_cp_async(SIZE, dst, src, bytes);
+}
+template <int N> W_FN void w_cp_wait(void) { w_sim_cp_wait(N); }
+
+// ---- wgmma --------------------------------------------------------------------------------------------------------------
+
+enum { W_BF16 = 0, W_F16 = 1, W_TF32 = 2, W_E4M3 = 3, W_E5M2 = 4 };
+
+W_FN u64 w_desc(u32 addr, u32 lbo, u32 sbo, u32 layout) {
+    return (u64)((addr & 0x3ffffu) >> 4) | (u64)(lbo >> 4) << 16 | (u64)(sbo >> 4) << 32 | (u64)layout << 62;
+}
+template <int N> W_FN void w_wgmma_wait(void) { w_sim_wgmma_wait(N); }
+template <int N, int TYPE, int TA, int TB> W_FN void w_wgmma_ss(float *d, u64 a, u64 b, u32 acc) {
+    static_assert(N >= 8 && N <= 256 && N % 8 == 0, "wgmma: N is 8, 16, ... 256");
+    static_assert(TYPE <= W_F16 || (TA == 0 && TB == 0), "wgmma: only 16-bit operands may be MN-major");
+    w_sim_wgmma(N, TYPE, TA, TB, d, nullptr, a, b, acc);
+}
+template <int N, int TYPE, int TB> W_FN void w_wgmma_rs(float *d, const u32 *a, u64 b, u32 acc) {
+    static_assert(N >= 8 && N <= 256 && N % 8 == 0, "wgmma: N is 8, 16, ... 256");
+    static_assert(TYPE <= W_F16 || TB == 0, "wgmma: only 16-bit operands may be MN-major");
+    w_sim_wgmma(N, TYPE, 0, TB, d, a, 0, b, acc);
+}
+
+// ---- warp matrix moves --------------------------------------------------------------------------------------------------
+
+W_FN void w_stmatrix4(u32 addr, u32 r0, u32 r1, u32 r2, u32 r3) {
+    const u32 r[4] = { r0, r1, r2, r3 };
+    w_sim_stmatrix(addr, 4, 0, r);
+}
+W_FN void w_stmatrix4t(u32 addr, u32 r0, u32 r1, u32 r2, u32 r3) {
+    const u32 r[4] = { r0, r1, r2, r3 };
+    w_sim_stmatrix(addr, 4, 1, r);
+}
+W_FN void w_stmatrix2(u32 addr, u32 r0, u32 r1) {
+    const u32 r[2] = { r0, r1 };
+    w_sim_stmatrix(addr, 2, 0, r);
+}
+W_FN void w_ldmatrix4(u32 addr, u32 *r) { w_sim_ldmatrix(addr, 4, 0, r); }
+W_FN void w_ldmatrix4t(u32 addr, u32 *r) { w_sim_ldmatrix(addr, 4, 1, r); }
+
+// ---- numbers ------------------------------------------------------------------------------------------------------------
+
+W_FN u32 w_pack_bf16(float lo, float hi) { return (u32)w_sim_bf16(lo) | (u32)w_sim_bf16(hi) << 16; }
+W_FN u32 w_pack_f16(float lo, float hi) { return w_sim_from_float(W_SIM_F16, lo) | w_sim_from_float(W_SIM_F16, hi) << 16; }
+W_FN float w_exp2(float x) { return exp2f(x); }
+W_FN float w_log2(float x) { return log2f(x); }
+W_FN float w_rcp(float x) { return 1.f / x; }
+W_FN float w_rsqrt(float x) { return 1.f / sqrtf(x); }
+W_FN float w_tanh(float x) { return tanhf(x); }
+W_FN i32 w_ceil_div(i32 a, i32 b) { return (i32)(a / b + (a % b > 0)); }
+W_FN i32 w_min(i32 a, i32 b) { return a < b ? a : b; }
+W_FN i32 w_max(i32 a, i32 b) { return a > b ? a : b; }
+
+// ---- what bodies expect of CUDA -----------------------------------------------------------------------------------------
+
+W_FN void __syncthreads(void) { w_sync_cta(); }
+W_FN void __syncwarp(u32 = 0xffffffffu) { w_sync_warp(); }
+W_FN void __trap(void) { w_sim_trap("__trap()"); }
+
+#define W_SIM_SHFL(NAME, KIND, SCALE)                                                                           \
+    template <class T> W_FN T NAME(u32 members, T x, u32 lane, i32 width = 32) {                                \
+        static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a shuffle moves 4 or 8 bytes");                        \
+        u32 w[sizeof(T) / 4];                                                                                   \
+        __builtin_memcpy(w, &x, sizeof x);                                                                      \
+        for (u32 &y : w) y = w_sim_shfl(y, KIND, lane, (u32)width, members);                                    \
+        __builtin_memcpy(&x, w, sizeof x);                                                                      \
+        return x;                                                                                               \
+    }
+W_SIM_SHFL(__shfl_sync, W_SIM_SHFL_IDX, )
+W_SIM_SHFL(__shfl_up_sync, W_SIM_SHFL_UP, )
+W_SIM_SHFL(__shfl_down_sync, W_SIM_SHFL_DOWN, )
+W_SIM_SHFL(__shfl_xor_sync, W_SIM_SHFL_XOR, )
+#undef W_SIM_SHFL
+W_FN float w_shfl_xor(float x, u32 mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+W_FN u32 __ballot_sync(u32 members, i32 p) { return w_sim_shfl(p != 0, W_SIM_BALLOT, 0, 32, members); }
+W_FN i32 __any_sync(u32 members, i32 p) { return __ballot_sync(members, p) != 0; }
+W_FN i32 __all_sync(u32 members, i32 p) { return __ballot_sync(members, !p) == 0; }
+
+// Fibers do not switch between the load and the store of these.
+template <class T> struct w_sim_same { using type = T; };
+template <class T> W_FN T atomicAdd(T *p, typename w_sim_same<T>::type x) { T y = *p; *p = (T)(y + x); return y; }
+template <class T> W_FN T atomicSub(T *p, typename w_sim_same<T>::type x) { T y = *p; *p = (T)(y - x); return y; }
+template <class T> W_FN T atomicMax(T *p, typename w_sim_same<T>::type x) { T y = *p; *p = y < x ? x : y; return y; }
+template <class T> W_FN T atomicMin(T *p, typename w_sim_same<T>::type x) { T y = *p; *p = x < y ? x : y; return y; }
+template <class T> W_FN T atomicExch(T *p, typename w_sim_same<T>::type x) { T y = *p; *p = x; return y; }
+template <class T> W_FN T atomicCAS(T *p, typename w_sim_same<T>::type c, typename w_sim_same<T>::type x) {
+    T y = *p;
+    if (y == c) *p = x;
+    return y;
+}
+W_FN void __threadfence(void) {}
+W_FN void __threadfence_block(void) {}
+template <class T> W_FN T __ldg(const T *p) { return *p; }
+
+W_FN i32 min(i32 a, i32 b) { return a < b ? a : b; }
+W_FN i32 max(i32 a, i32 b) { return a > b ? a : b; }
+W_FN u32 min(u32 a, u32 b) { return a < b ? a : b; }
+W_FN u32 max(u32 a, u32 b) { return a > b ? a : b; }
+W_FN i64 min(i64 a, i64 b) { return a < b ? a : b; }
+W_FN i64 max(i64 a, i64 b) { return a > b ? a : b; }
+W_FN float min(float a, float b) { return fminf(a, b); }
+W_FN float max(float a, float b) { return fmaxf(a, b); }
+W_FN float rsqrtf(float x) { return 1.f / sqrtf(x); }
+#define __expf expf // glibc declares these names itself
+#define __logf logf
+W_FN float __frcp_rn(float x) { return 1.f / x; }
+W_FN float __fdividef(float a, float b) { return a / b; }
+W_FN float __saturatef(float x) { return fminf(fmaxf(x, 0.f), 1.f); }
+W_FN i32 __popc(u32 x) { return __builtin_popcount(x); }
+W_FN i32 __clz(i32 x) { return x ? __builtin_clz((u32)x) : 32; }
+W_FN i32 __ffs(i32 x) { return __builtin_ffs(x); }
+
+#define W_SIM_VECTOR(T, E)                                                                                      \
+    struct alignas(2 * sizeof(E)) T##2 { E x, y; };                                                             \
+    struct T##3 { E x, y, z; };                                                                                 \
+    struct alignas(sizeof(E) >= 8 ? 16 : 4 * sizeof(E)) T##4 { E x, y, z, w; };                                 \
+    W_FN T##2 make_##T##2(E x, E y) { return { x, y }; }                                                        \
+    W_FN T##3 make_##T##3(E x, E y, E z) { return { x, y, z }; }                                                \
+    W_FN T##4 make_##T##4(E x, E y, E z, E w) { return { x, y, z, w }; }
+W_SIM_VECTOR(uchar, unsigned char)
+W_SIM_VECTOR(short, short)
+W_SIM_VECTOR(ushort, unsigned short)
+W_SIM_VECTOR(int, int)
+W_SIM_VECTOR(uint, unsigned int)
+W_SIM_VECTOR(float, float)
+W_SIM_VECTOR(double, double)
+W_SIM_VECTOR(longlong, long long)
+W_SIM_VECTOR(ulonglong, unsigned long long)
+#undef W_SIM_VECTOR
+
+// Block moves of a body are accesses too.
+extern "C" {
+void *__tsan_memcpy(void *d, const void *s, unsigned long n);
+void *__tsan_memmove(void *d, const void *s, unsigned long n);
+void *__tsan_memset(void *d, int x, unsigned long n);
+}
+#define memcpy __tsan_memcpy
+#define memmove __tsan_memmove
+#define memset __tsan_memset
+
+// asm of a body's own cannot run here.
+#define asm static_assert(false, "inline assembly runs on the GPU only, not in the simulator"),
+
+#endif
+#endif
+#endif

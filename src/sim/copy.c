@@ -1,0 +1,476 @@
+/* The copy engines: TMA loads, stores and reductions by tensor map, bulk pushes between CTAs, cp.async. They finish late, in a
+ * seeded order: a load's bytes appear all at once at its end, a store reads its source as late as the waits allow. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../number.h"
+#include "machine.h"
+
+enum { OP_SLOW = 400 /* ticks */ };
+
+/* ---- the queue ----------------------------------------------------------------------------------------------------------- */
+
+static op *new_op(machine *m, op_kind kind, thread *by) {
+    op *o = m->free_ops;
+    if (o) {
+        m->free_ops = o->next;
+        u8 *data = o->data;
+        size_t cap = o->cap;
+        *o = (op){ .data = data, .cap = cap };
+    } else
+        o = weiri_sim_alloc(m, sizeof *o);
+    o->kind = kind;
+    o->by = by;
+    o->at = by->at;
+    /* A third at once, a third after a while, a third as late as possible. */
+    u64 r = weiri_sim_rand(m);
+    o->due = r % 3 == 0 ? 0 : r % 3 == 1 ? m->tick + (r >> 8) % OP_SLOW : UINT64_MAX;
+    return o;
+}
+
+static void free_op(machine *m, op *o) {
+    o->next = m->free_ops;
+    m->free_ops = o;
+}
+
+static void enqueue(machine *m, op *o) {
+    if (m->npending == m->pending_cap) {
+        int cap = m->pending_cap ? 2 * m->pending_cap : 64;
+        op **more = weiri_sim_alloc(m, (size_t)cap * sizeof *more);
+        if (m->npending) memcpy(more, m->pending, (size_t)m->npending * sizeof *more);
+        m->pending = more;
+        m->pending_cap = cap;
+    }
+    o->slot = m->npending;
+    m->pending[m->npending++] = o;
+}
+
+static void dequeue(machine *m, op *o) {
+    op *last = m->pending[--m->npending];
+    m->pending[o->slot] = last;
+    last->slot = o->slot;
+    o->slot = -1;
+}
+
+/* ---- tensor maps --------------------------------------------------------------------------------------------------------- */
+
+static u32 swizzled(u32 addr, int span) {
+    return span == 128 ? addr ^ ((addr >> 3) & 0x70) : span == 64 ? addr ^ ((addr >> 3) & 0x30) : span == 32 ? addr ^ ((addr >> 3) & 0x10) : addr;
+}
+
+static u32 box_bytes(const weiri_tmap *t) {
+    u32 n = (u32)t->stride[0];
+    for (int i = 0; i < t->rank; i++) n *= t->box[i];
+    return n;
+}
+
+/* The description behind a map parameter, or a fault. */
+static const weiri_tmap *need_map(thread *t, const w_tmap *map, u32 rank) {
+    const weiri_tmap *d;
+    u64 first;
+    memcpy(&first, (const void *)map, sizeof first);
+    d = (const weiri_tmap *)(uintptr_t)first;
+    machine *m = t->m;
+    if ((const char *)d < m->params || (const char *)(d + 1) > m->params + m->params_size) {
+        weiri_sim_fault(m, t, t->at, "sim-tmap", "a tensor map that is no tensor map parameter of the kernel");
+        return NULL;
+    }
+    if (d->rank != (int)rank) {
+        weiri_sim_fault(m, t, t->at, "sim-tmap", "%u coordinates for a tensor map of rank %d", rank, d->rank);
+        return NULL;
+    }
+    return d;
+}
+
+/* One row of a box (innermost dimension): its first byte in global memory, and which bytes [lo, hi) of the row exist. */
+typedef struct row { char *p; i64 lo, hi; } row;
+
+static row box_row(const weiri_tmap *t, const i32 *c, u32 index) {
+    i64 es = (i64)t->stride[0], off = 0;
+    row r = { NULL, 0, 0 };
+    for (int i = 1; i < t->rank; i++) {
+        i64 x = (i64)c[i] + index % t->box[i];
+        index /= t->box[i];
+        if (x < 0 || x >= (i64)t->dim[i]) return r;
+        off += x * (i64)t->stride[i];
+    }
+    i64 first = c[0], lo = first < 0 ? -first : 0, hi = (i64)t->dim[0] - first;
+    if (hi > (i64)t->box[0]) hi = (i64)t->box[0];
+    if (lo >= hi) return r;
+    r.p = (char *)(uintptr_t)t->base + off + first * es;
+    r.lo = lo * es;
+    r.hi = hi * es;
+    return r;
+}
+
+static u32 box_rows(const weiri_tmap *t) {
+    u32 n = 1;
+    for (int i = 1; i < t->rank; i++) n *= t->box[i];
+    return n;
+}
+
+static void run_load(const op *o) {
+    const weiri_tmap *t = o->map;
+    u32 inner = t->box[0] * (u32)t->stride[0], rows = box_rows(t);
+    for (u32 i = 0; i < rows; i++) {
+        row r = box_row(t, o->c, i);
+        for (u32 b = 0; b < inner; b += GRANULE) {
+            u8 *d = weiri_smem_at(o->dst_cta, swizzled(o->dst + i * inner + b, t->swizzle));
+            i64 lo = r.lo > b ? r.lo - b : 0, hi = r.hi - b < GRANULE ? r.hi - b : GRANULE;
+            if (lo == 0 && hi == GRANULE) {
+                memcpy(d, r.p + b, GRANULE);
+                continue;
+            }
+            memset(d, 0, GRANULE);
+            if (lo < hi) memcpy(d + lo, r.p + b + lo, (size_t)(hi - lo));
+        }
+    }
+}
+
+static void read_store(op *o) {
+    const weiri_tmap *t = o->map;
+    u32 inner = t->box[0] * (u32)t->stride[0], rows = box_rows(t);
+    for (u32 i = 0; i < rows; i++)
+        for (u32 b = 0; b < inner; b += GRANULE)
+            memcpy(o->data + i * inner + b, weiri_smem_at(o->src_cta, swizzled(o->src + i * inner + b, t->swizzle)), GRANULE);
+}
+
+static bool is_int(weir_dtype t) { return t == WEIR_I32 || t == WEIR_U32 || t == WEIR_I64 || t == WEIR_U64; }
+
+/* One rounding per addition, in the type; integers wrap. */
+static void add_element(char *p, const u8 *x, weir_dtype type) {
+    int n = weir_dtype_size(type);
+    if (is_int(type)) {
+        u64 a = 0, b = 0;                    /* little-endian: the low bytes are what counts */
+        memcpy(&a, p, (size_t)n);
+        memcpy(&b, x, (size_t)n);
+        a += b;
+        memcpy(p, &a, (size_t)n);
+        return;
+    }
+    weiri_number_put(type, weiri_number_get(type, p) + weiri_number_get(type, x), p);
+}
+
+static bool can_add(weir_dtype t) {
+    return is_int(t) || t == WEIR_F32 || t == WEIR_F64 || t == WEIR_BF16 || t == WEIR_F16;
+}
+
+static void write_store(const op *o) {
+    const weiri_tmap *t = o->map;
+    u32 inner = t->box[0] * (u32)t->stride[0], rows = box_rows(t);
+    for (u32 i = 0; i < rows; i++) {
+        row r = box_row(t, o->c, i);
+        if (!r.p) continue;
+        const u8 *s = o->data + i * inner;
+        if (!o->reduce) memcpy(r.p + r.lo, s + r.lo, (size_t)(r.hi - r.lo));
+        else
+            for (i64 b = r.lo; b < r.hi; b += (i64)t->stride[0]) add_element(r.p + b, s + b, t->dtype);
+    }
+}
+
+/* ---- finishing ----------------------------------------------------------------------------------------------------------- */
+
+static void finish_cp(machine *m, op *o) {
+    u8 *d = weiri_smem_at(o->dst_cta, o->dst);
+    memset(d, 0, o->bytes);
+    if (o->given) memcpy(d, o->gsrc, o->given);
+    weiri_smem_fill_end(o->dst_cta, o->dst, o->bytes, false);
+    weiri_smem_stamp(o->dst_cta, o->dst, o->bytes, o->by, true);
+    m->progress++;
+}
+
+/* The source of a store is read; its destination is written in a step of its own. */
+static void read_now(machine *m, op *o) {
+    read_store(o);
+    o->read = true;
+    weiri_smem_aread_end(o->src_cta, o->src, o->bytes);
+    m->progress++;
+}
+
+static void unlink_op(op **list, op **last, op *o) {
+    op *before = NULL;
+    for (op *p = *list; p != o; p = p->next) before = p;
+    if (before) before->next = o->next;
+    else *list = o->next;
+    if (*last == o) *last = before;
+    o->next = NULL;
+}
+
+/* Takes one step with a pending op; it leaves the queue when it is done. */
+static void step(machine *m, op *o) {
+    thread *by = o->by;
+    switch (o->kind) {
+    case OP_LOAD:
+        dequeue(m, o);
+        run_load(o);
+        weiri_smem_fill_end(o->dst_cta, o->dst, o->bytes, true);
+        weiri_sync_complete(o->dst_cta, o->bar, o->bytes, by, o->at);
+        free_op(m, o);
+        break;
+    case OP_STORE:
+        if (!o->read) {
+            read_now(m, o);
+            break;
+        }
+        dequeue(m, o);
+        write_store(o);
+        unlink_op(&by->bulk, &by->bulk_last, o);
+        free_op(m, o);
+        m->progress++;
+        break;
+    case OP_PUSH:
+        dequeue(m, o);
+        memcpy(weiri_smem_at(o->dst_cta, o->dst), weiri_smem_at(o->src_cta, o->src), o->bytes);
+        weiri_smem_aread_end(o->src_cta, o->src, o->bytes);
+        weiri_smem_fill_end(o->dst_cta, o->dst, o->bytes, true);
+        weiri_sync_complete(o->dst_cta, o->bar, o->bytes, by, o->at);
+        free_op(m, o);
+        break;
+    case OP_CP:
+        dequeue(m, o);
+        finish_cp(m, o);
+        unlink_op(&by->cp, &by->cp_last, o);
+        free_op(m, o);
+        break;
+    case OP_CP_ARRIVE:               /* after every earlier cp.async of its thread */
+        if (by->cp != o) {
+            step(m, by->cp);
+            break;
+        }
+        dequeue(m, o);
+        unlink_op(&by->cp, &by->cp_last, o);
+        weiri_sync_arrive(o->dst_cta, o->bar, 1, 0, by, o->at);
+        free_op(m, o);
+        break;
+    }
+}
+
+bool weiri_copy_step(machine *m, bool any) {
+    if (!m->npending) return false;
+    op *o = m->pending[weiri_sim_rand(m) % (u64)m->npending];
+    if (!any && o->due > m->tick) return false;
+    step(m, o);
+    return true;
+}
+
+/* Something issued just now and due at once happens at once. */
+static void issue(machine *m, op *o) {
+    enqueue(m, o);
+    if (!o->due) step(m, o);
+}
+
+static void append(op **list, op **last, op *o) {
+    o->next = NULL;
+    if (*last) (*last)->next = o;
+    else *list = o;
+    *last = o;
+}
+
+/* ---- TMA ----------------------------------------------------------------------------------------------------------------- */
+
+static void need_aligned(thread *t, u32 addr, u32 to, const char *what) {
+    if (addr % to)
+        weiri_sim_fault(t->m, t, t->at, "sim-align", "%s shared address %u, which is no multiple of %u", what, addr, to);
+}
+
+static void tma_load(w_sim_api *api, u32 dst, const w_tmap *map, u32 bar, u32 mask, u32 rank, const i32 *c) {
+    thread *t = weiri_sim_self(api);
+    machine *m = t->m;
+    const weiri_tmap *d = need_map(t, map, rank);
+    if (!d) return;
+    cluster *cl = t->c->cl;
+    u32 bytes = box_bytes(d);
+    need_aligned(t, dst, 128, "a TMA load to");
+    if (mask >> cl->n)
+        weiri_sim_fault(m, t, t->at, "sim-cluster", "a multicast to the CTAs 0x%x of a cluster of %d", mask, cl->n);
+    if (!mask) mask = 1u << t->c->rank;
+    for (int i = 0; i < cl->n; i++) {
+        cta *to = &cl->ctas[i];
+        if (!(mask >> i & 1)) continue;
+        if (!to->running) weiri_sim_fault(m, t, t->at, "sim-exited", "a multicast load to CTA %u, which has exited", to->block);
+        if (!weiri_smem_inside(to, dst, bytes, t, "a TMA load")) return;
+        weiri_sync_need(to, bar, t);
+        weiri_smem_fill_begin(to, dst, bytes, t, t->at, "a TMA load into");
+        op *o = new_op(m, OP_LOAD, t);
+        o->dst_cta = to;
+        o->map = d;
+        memcpy(o->c, c, rank * sizeof *c);
+        o->dst = dst;
+        o->bytes = bytes;
+        o->bar = bar;
+        issue(m, o);
+    }
+}
+
+static void tma_store(w_sim_api *api, const w_tmap *map, u32 src, u32 reduce, u32 rank, const i32 *c) {
+    thread *t = weiri_sim_self(api);
+    machine *m = t->m;
+    const weiri_tmap *d = need_map(t, map, rank);
+    if (!d) return;
+    u32 bytes = box_bytes(d);
+    need_aligned(t, src, 128, "a TMA store from");
+    if (!weiri_smem_inside(t->c, src, bytes, t, "a TMA store")) return;
+    for (u32 i = 0; i < rank; i++)
+        if (c[i] < 0)
+            weiri_sim_fault(m, t, t->at, "sim-tmap", "a TMA store at coordinate %d of dimension %u; a store's coordinates must not be negative", c[i], i);
+    if (reduce && !can_add(d->dtype))
+        weiri_sim_fault(m, t, t->at, "sim-tmap", "a TMA reduction of %s, which the copy engine cannot add", weir_dtype_name(d->dtype));
+    weiri_smem_aread_begin(t->c, src, bytes, t, t->at, "a TMA store from");
+    op *o = new_op(m, OP_STORE, t);
+    o->src_cta = t->c;
+    o->map = d;
+    memcpy(o->c, c, rank * sizeof *c);
+    o->reduce = reduce != 0;
+    o->src = src;
+    o->bytes = bytes;
+    o->group = t->bulk_group;
+    if (o->cap < bytes) {
+        o->data = weiri_sim_alloc(m, bytes);
+        o->cap = bytes;
+    }
+    append(&t->bulk, &t->bulk_last, o);
+    issue(m, o);
+}
+
+static void bulk_commit(w_sim_api *api) { weiri_sim_self(api)->bulk_group++; }
+
+/* Until at most n of the thread's closed groups are open: the engines must have finished by now, so they do. */
+static void bulk_wait(w_sim_api *api, u32 n, u32 read) {
+    thread *t = weiri_sim_self(api);
+    op *next;
+    for (op *o = t->bulk; o; o = next) {
+        next = o->next;
+        if (o->group + n >= t->bulk_group) continue;
+        if (!o->read) step(t->m, o);
+        if (!read) step(t->m, o);
+    }
+}
+
+static void prefetch(w_sim_api *api, const w_tmap *map) { (void)api, (void)map; }
+
+static void bulk_push(w_sim_api *api, u32 dst, u32 src, u32 bytes, u32 bar, u32 rank) {
+    thread *t = weiri_sim_self(api);
+    machine *m = t->m;
+    cluster *cl = t->c->cl;
+    if (rank >= (u32)cl->n || rank == t->c->rank) {
+        weiri_sim_fault(m, t, t->at, "sim-cluster", "a push to CTA %u by CTA %u of a cluster of %d; it goes to another CTA", rank, t->c->rank, cl->n);
+        return;
+    }
+    cta *to = &cl->ctas[rank];
+    need_aligned(t, dst, 16, "a push to");
+    need_aligned(t, src, 16, "a push from");
+    if (bytes % 16 || !bytes) weiri_sim_fault(m, t, t->at, "sim-align", "a push of %u bytes, which is no multiple of 16", bytes);
+    if (!to->running) weiri_sim_fault(m, t, t->at, "sim-exited", "a push to CTA %u, which has exited", to->block);
+    if (!weiri_smem_inside(t->c, src, bytes, t, "a push") || !weiri_smem_inside(to, dst, bytes, t, "a push")) return;
+    weiri_sync_need(to, bar, t);
+    weiri_smem_aread_begin(t->c, src, bytes, t, t->at, "a push of");
+    weiri_smem_fill_begin(to, dst, bytes, t, t->at, "a push into");
+    op *o = new_op(m, OP_PUSH, t);
+    o->src_cta = t->c;
+    o->dst_cta = to;
+    o->src = src;
+    o->dst = dst;
+    o->bytes = bytes;
+    o->bar = bar;
+    issue(m, o);
+}
+
+/* ---- cp.async ------------------------------------------------------------------------------------------------------------ */
+
+static void cp_async(w_sim_api *api, u32 size, u32 dst, const void *src, u32 bytes) {
+    thread *t = weiri_sim_self(api);
+    machine *m = t->m;
+    char why[256];
+    need_aligned(t, dst, size, "a cp.async to");
+    if (bytes > size) weiri_sim_fault(m, t, t->at, "sim-align", "a cp.async of %u bytes into %u", bytes, size);
+    if (bytes && (uintptr_t)src % size)
+        weiri_sim_fault(m, t, t->at, "sim-align", "a cp.async of %u bytes from %p, which is no multiple of it", size, src);
+    if (!weiri_smem_inside(t->c, dst, size, t, "a cp.async")) return;
+    if (bytes && !weiri_host_range(m->sim, src, bytes, why, sizeof why))
+        weiri_sim_fault(m, t, t->at, "sim-bounds", "a cp.async of %u bytes at %p is in no buffer: %s", bytes, src, why);
+    weiri_smem_fill_begin(t->c, dst, size, t, t->at, "a cp.async into");
+    op *o = new_op(m, OP_CP, t);
+    o->dst_cta = t->c;
+    o->dst = dst;
+    o->bytes = size;
+    o->gsrc = src;
+    o->given = bytes;
+    o->group = t->cp_group;
+    append(&t->cp, &t->cp_last, o);
+    issue(m, o);
+}
+
+static void cp_commit(w_sim_api *api) { weiri_sim_self(api)->cp_group++; }
+
+static void cp_wait(w_sim_api *api, u32 n) {
+    thread *t = weiri_sim_self(api);
+    while (t->cp && t->cp->group + n < t->cp_group) step(t->m, t->cp);
+}
+
+static void cp_arrive(w_sim_api *api, u32 bar) {
+    thread *t = weiri_sim_self(api);
+    weiri_sync_need(t->c, bar, t);
+    op *o = new_op(t->m, OP_CP_ARRIVE, t);
+    o->dst_cta = t->c;
+    o->bar = bar;
+    o->group = t->cp_group;
+    append(&t->cp, &t->cp_last, o);
+    enqueue(t->m, o);
+    if (!o->due && t->cp == o) step(t->m, o);
+}
+
+/* ---- ends ---------------------------------------------------------------------------------------------------------------- */
+
+void weiri_copy_exit(thread *t) {
+    machine *m = t->m;
+    for (const op *o = t->bulk; o; o = o->next)
+        if (!o->read) {
+            weiri_sim_fault(m, t, o->at, "sim-exit", "the thread exits while its TMA store still reads shared memory: a bulk wait is missing");
+            return;
+        }
+    for (const op *o = t->cp; o; o = o->next)
+        if (o->kind == OP_CP) {
+            weiri_sim_fault(m, t, o->at, "sim-exit", "the thread exits while its cp.async is in flight: a wait is missing");
+            return;
+        }
+}
+
+void weiri_copy_cta_exit(cta *c) {
+    machine *m = c->m;
+    for (int i = 0; i < m->npending; i++) {
+        const op *o = m->pending[i];
+        if (o->dst_cta != c && (o->src_cta != c || o->kind == OP_STORE)) continue;
+        weiri_sim_fault(m, o->by, o->at, "sim-exit", "CTA %u exits while %s still %s its shared memory", c->block,
+                        o->kind == OP_LOAD ? "a TMA load" : o->kind == OP_PUSH ? "a push" : "a cp.async", o->dst_cta == c ? "fills" : "reads");
+        return;
+    }
+}
+
+const op *weiri_copy_reader(const cta *c, u32 addr) {
+    for (int i = 0; i < c->m->npending; i++) {
+        const op *o = c->m->pending[i];
+        if (o->src_cta == c && !o->read && addr + GRANULE > o->src && addr < o->src + o->bytes) return o;
+    }
+    return NULL;
+}
+
+const op *weiri_copy_filler(const cta *c, u32 addr) {
+    for (int i = 0; i < c->m->npending; i++) {
+        const op *o = c->m->pending[i];
+        if (o->dst_cta == c && o->kind != OP_CP_ARRIVE && addr + GRANULE > o->dst && addr < o->dst + o->bytes) return o;
+    }
+    return NULL;
+}
+
+void weiri_copy_calls(w_sim_api *api) {
+    api->w_tma_prefetch = prefetch;
+    api->w_sim_tma_load = tma_load;
+    api->w_sim_tma_store = tma_store;
+    api->w_bulk_commit = bulk_commit;
+    api->w_sim_bulk_wait = bulk_wait;
+    api->w_bulk_push = bulk_push;
+    api->w_sim_cp_async = cp_async;
+    api->w_cp_commit = cp_commit;
+    api->w_sim_cp_wait = cp_wait;
+    api->w_mbar_cp_async_arrive = cp_arrive;
+}

@@ -1,0 +1,283 @@
+/* What the files of src/sim/ share: the machine while one launch runs. Addresses are those of the CTA's shared window; times
+ * are scheduler ticks. */
+#ifndef WEIRI_MACHINE_H
+#define WEIRI_MACHINE_H
+
+#define WEIR_SIM_LIBRARY
+#include "../../kernels/device/weir_sim.h"
+#include "../tmap.h"
+#include "fiber.h"
+#include "sim.h"
+
+typedef struct weiri_machine machine;
+typedef struct weiri_cta cta;
+typedef struct weiri_warp warp;
+typedef struct weiri_thread thread;
+typedef struct weiri_cluster_state cluster;
+
+enum {
+    SMEM_BASE = 1024,            /* address of the dynamic shared memory: the first KiB is the system's, as on sm_90 */
+    GRANULE = 16,                /* bytes; TMA, wgmma and stmatrix move no less */
+    MAX_TX = (1 << 20) - 1,      /* bytes and arrivals one mbarrier phase can count */
+    MAX_FINDINGS = 8,
+    NO_ADDR = -1
+};
+
+/* ---- ORDER WAIT: names in run.c */
+typedef enum wait_kind {
+    WAIT_NONE = 0,
+    WAIT_MBAR,                   /* bar, parity */
+    WAIT_POLL,                   /* a failed w_mbar_try: goes on when anything has happened */
+    WAIT_NAMED,                  /* id */
+    WAIT_CTA, WAIT_CLUSTER,
+    WAIT_WARP,                   /* the other lanes of a warp-wide operation */
+    WAIT_WGMMA,                  /* the other threads of the warpgroup have not issued the same wgmmas */
+    WAIT_REGS
+} wait_kind;
+
+typedef struct bar {             /* an mbarrier */
+    u32 addr;
+    bool live;                   /* initialised */
+    i64 count, pending;          /* arrivals per phase, of this phase still missing */
+    i64 tx;                      /* bytes armed and not landed; below 0 while more landed than was armed */
+    i64 landed;                  /* bytes landed in this phase, for messages */
+    u64 phase;                   /* phases completed */
+    thread *waiting;             /* linked by next_waiting */
+} bar;
+
+typedef struct named {           /* named barrier of a CTA; [0] is unused: w_sync_cta counts live threads */
+    u32 threads, arrived;        /* expected, 0 when idle; come so far */
+    u64 generation;
+} named;
+
+/* An asynchronous operation of the copy engines. */
+typedef enum op_kind { OP_LOAD = 1, OP_STORE, OP_PUSH, OP_CP, OP_CP_ARRIVE } op_kind;
+typedef struct op {
+    op_kind kind;
+    thread *by; u32 at;          /* who issued it, under which action */
+    cta *dst_cta;                /* LOAD, PUSH: where bytes and completion go */
+    cta *src_cta;                /* STORE, PUSH */
+    const weiri_tmap *map; i32 c[5]; bool reduce;
+    u32 dst, src, bytes;         /* shared addresses; CP: dst and the size written */
+    const char *gsrc; u32 given; /* CP: global source, bytes of it that exist */
+    u32 bar;                     /* LOAD, PUSH, CP_ARRIVE: mbarrier in dst_cta */
+    u64 due;                     /* earliest tick; UINT64_MAX: only when forced or when nothing else can happen */
+    u64 group;                   /* of its thread: STORE a bulk group, CP, CP_ARRIVE a cp.async group */
+    bool read;                   /* STORE: the source is read, the destination not yet written */
+    u8 *data; size_t cap;        /* STORE: what was read */
+    int slot;                    /* in machine.pending */
+    struct op *next;             /* of its thread (STORE, CP, CP_ARRIVE), oldest first; or free list */
+} op;
+
+/* One accumulator of a warpgroup while wgmmas on it are in flight. */
+typedef struct acc {
+    int n;                       /* columns; 64 rows */
+    int users;                   /* threads whose registers are still bound to it */
+    bool live;
+    float *d;                    /* row-major 64 x n */
+    struct acc *next;            /* free list */
+} acc;
+
+typedef struct acc_use { float *d; int n; acc *a; u64 last; } acc_use;   /* of a thread: registers, last op on them */
+
+typedef struct mma {             /* one wgmma of a warpgroup */
+    u32 n, type, ta, tb, accumulate, rs;
+    u64 a, b;                    /* descriptors */
+    u32 at;
+    int issued;                  /* threads that have issued it */
+    acc *acc;
+    u32 *ra;                     /* RS: 128 x 4 registers */
+    bool read;                   /* executed */
+    bool marked;                 /* its operands count as being read */
+} mma;
+
+typedef struct warpgroup {
+    cta *c;
+    mma *q; int nq, cap;         /* window of ops: q[i] is op first + i */
+    u64 first;
+    u64 executed, unmarked;      /* ops: all below are done, all below have been waited for */
+    u64 *group_end; u64 group_first; int ngroups, group_cap;   /* group_end[i]: ops below it are in groups up to group_first + i */
+    acc *accs;                   /* free ones */
+} warpgroup;
+
+typedef struct actor {           /* whose events are compared with the plan */
+    int task;                    /* -1: warps of no task */
+    thread *first; int nthreads;
+    u32 *log; u64 base; int n, cap;   /* ids of events base .. base + n */
+    int *state; int nstates;     /* positions of the automaton; -1 before the first event */
+    bool ended;
+} actor;
+
+struct weiri_thread {
+    weiri_fiber f;
+    machine *m;
+    cta *c;
+    warp *w;
+    actor *actor;
+    u32 tid, lane;
+    bool alive, blocked;
+    wait_kind wait; bar *bar; u32 parity; u32 id; u64 need;   /* what it waits for */
+    u32 kind, members;           /* WAIT_WARP: the operation */
+    u64 woken;                   /* POLL: machine.progress at the poll */
+    thread *next_waiting;
+    u32 at;                      /* last action begun */
+    u64 nevents;
+    u32 fence;                   /* machine.clock of its last fence.proxy.async */
+    u64 accesses;                /* since it last gave way */
+    /* bulk and cp.async groups: ops of groups below `done` have left the lists */
+    op *bulk, *bulk_last; u64 bulk_group;
+    op *cp, *cp_last; u64 cp_group;
+    /* wgmma */
+    u64 mmas, mma_groups;        /* issued; groups closed */
+    bool mma_fenced;             /* has run wgmma.fence */
+    acc_use use[16]; int nuse;
+    /* clusters and registers */
+    u64 joined[16];              /* per named barrier: generation + 1 of its last use */
+    u64 cluster_arrived; bool cluster_open;
+    u32 regs;
+    /* warp-wide operations */
+    u32 arg[5]; u32 ret[4];
+    /* parity lap: phases this thread has passed on the barriers it waits on */
+    struct { u32 addr; u32 parity; u64 phase; bool set; } *seen; int nseen, seen_cap;
+};
+
+struct weiri_warp { thread *lane[32]; };
+
+struct weiri_cta {
+    machine *m;
+    cluster *cl;
+    int slot;                    /* in machine.ctas */
+    u32 block, rank;             /* blockIdx.x; in its cluster */
+    bool running;
+    int alive;                   /* threads */
+    u8 *smem;                    /* host memory of address SMEM_BASE, 1024-aligned */
+    /* per granule */
+    u16 *defined;                /* bit per byte */
+    u16 *readers, *fillers;      /* asynchronous reads and writes in flight */
+    u8 *is_bar;                  /* holds an mbarrier */
+    /* per 4 bytes: last generic write: machine.clock at that time (0: none since the last asynchronous write), thread + 1; top bit: cp.async */
+    u32 *clock; u16 *writer;
+    bar *bars; int nbars, bar_cap; u16 *bar_at;   /* per 8 bytes: index in bars + 1 */
+    named named[16];
+    u32 cta_sync;                /* threads at w_sync_cta */
+    i64 regs_free;
+    warp *warps;
+    warpgroup *wgs;
+    actor *actors; int nactors;
+    thread *threads;
+};
+
+struct weiri_cluster_state { cta *ctas; int n; bool running; u64 generation; int arrived; int running_ctas; };
+
+typedef struct automaton automaton;
+
+struct weiri_machine {
+    w_sim_api api;               /* first: the calls get its address */
+    weir_ctx *ctx;
+    const weiri_plan *plan;
+    const weiri_sim_run *run;
+    struct weiri_sim *sim;
+    weiri_arena a;
+    u64 rng;
+    int nctas, nclusters, next_block, threads_per_cta;
+    i64 smem_bytes;
+    cta *ctas; cluster *clusters; thread *threads;
+    automaton **automata;        /* per task, then one for warps of no task */
+    weiri_fiber main;
+    thread *cur;
+    char *stacks;
+    thread **ring; int ring_first, ring_n, ring_cap;      /* runnable */
+    op **pending; int npending, pending_cap;
+    op *free_ops;
+    u64 tick, progress;          /* progress: state changes others may wait for */
+    u64 yields;                  /* since the last progress */
+    u32 clock;                   /* of proxy fences; starts at 1 */
+    char *params; size_t params_size;   /* copies the threads may read */
+    float *mat_a, *mat_b;        /* operand scratch: 64 x 32, 32 x 256 */
+    float *table[5];             /* by wgmma type: every bit pattern as a float, made when first used */
+    weiri_buf *findings; int nfindings;
+    bool stop;
+};
+
+/* ---- run.c ------------------------------------------------------------------------------------------------------------- */
+
+u64 weiri_sim_rand(machine *m);                      /* seeded */
+/* Records a fault and ends the run: does not return when a thread runs. `by` may be NULL. `rule` is shown in brackets. */
+void weiri_sim_fault(machine *m, const thread *by, u32 at, const char *rule, const char *fmt, ...) WEIRI_PRINTF(5, 6);
+void weiri_sim_block(thread *t, wait_kind why);      /* returns when woken */
+void weiri_sim_wake(thread *t);
+void weiri_sim_yield(thread *t);
+void weiri_sim_describe(const thread *t, char *out, size_t size);                 /* "task 'mma', CTA 0, warp 4" */
+const char *weiri_sim_place(const machine *m, u32 at, char *out, size_t size);    /* "gemm.lua:41", "" when unknown */
+void *weiri_sim_alloc(machine *m, size_t n);         /* dies with the machine; zeroed, never NULL */
+static inline thread *weiri_sim_self(w_sim_api *api) { return ((machine *)(void *)api)->cur; }
+
+/* ---- smem.c ------------------------------------------------------------------------------------------------------------ */
+
+void weiri_smem_reset(cta *c);
+/* Is [addr, addr + n) shared memory of the CTA? A fault of `by` otherwise (`what` names the access). */
+bool weiri_smem_inside(const cta *c, i64 addr, i64 n, const thread *by, const char *what);
+static inline u8 *weiri_smem_at(const cta *c, u32 addr) { return c->smem + (addr - SMEM_BASE); }
+/* Generic accesses of a thread to its own CTA. */
+void weiri_smem_read(thread *t, u32 addr, u32 n, const char *what);
+void weiri_smem_write(thread *t, u32 addr, u32 n, const char *what);
+void weiri_smem_stamp(cta *c, u32 addr, u32 n, const thread *by, bool cp);
+/* Asynchronous reads and writes by `by`; begin checks and marks, end unmarks. Writes are defined and fenced at the end. */
+void weiri_smem_aread_begin(cta *c, u32 addr, u32 n, const thread *by, u32 at, const char *what);
+void weiri_smem_aread_end(cta *c, u32 addr, u32 n);
+void weiri_smem_fill_begin(cta *c, u32 addr, u32 n, const thread *by, u32 at, const char *what);
+void weiri_smem_fill_end(cta *c, u32 addr, u32 n, bool async_proxy);
+/* "'smem_a' stage 2, byte 128" or "shared address 1024" */
+void weiri_smem_name(const cta *c, u32 addr, char *out, size_t size);
+void weiri_smem_access(w_sim_api *api, const void *p, u64 size, u32 write);       /* of the hooks */
+void weiri_smem_calls(w_sim_api *api);
+
+/* ---- sync.c ------------------------------------------------------------------------------------------------------------ */
+
+void weiri_sync_calls(w_sim_api *api);
+bar *weiri_sync_bar(cta *c, u32 addr);               /* NULL: none there */
+bar *weiri_sync_need(cta *c, u32 addr, const thread *by);   /* or a fault */
+void weiri_sync_bar_name(const cta *c, const bar *b, char *out, size_t size);     /* "'ab_full'[2]" */
+void weiri_sync_complete(cta *c, u32 addr, u32 bytes, const thread *by, u32 at);  /* bytes landed */
+void weiri_sync_arrive(cta *c, u32 addr, i64 arrivals, i64 expect, const thread *by, u32 at);
+void weiri_sync_exit(thread *t);                     /* the thread ends: barriers that count live threads may open */
+/* Joins the lanes of `members` at operation `kind`; the last to come runs `fn` over the lanes, then all go on. */
+void weiri_sync_warp(thread *t, u32 kind, u32 members, void (*fn)(warp *w, u32 members));
+
+/* ---- copy.c ------------------------------------------------------------------------------------------------------------ */
+
+void weiri_copy_calls(w_sim_api *api);
+bool weiri_copy_step(machine *m, bool any);          /* completes one pending op that is due (any: due or not); false: none */
+void weiri_copy_exit(thread *t);
+void weiri_copy_cta_exit(cta *c);
+const op *weiri_copy_reader(const cta *c, u32 addr); /* an op that still reads or fills this address */
+const op *weiri_copy_filler(const cta *c, u32 addr);
+
+/* ---- wgmma.c ----------------------------------------------------------------------------------------------------------- */
+
+void weiri_wgmma_calls(w_sim_api *api);
+void weiri_wgmma_reset(warpgroup *g);
+void weiri_wgmma_exit(thread *t);
+void weiri_wgmma_registers(thread *t, const void *p, u64 size, bool write);       /* an access of t to its own stack */
+const mma *weiri_wgmma_reader(const cta *c, u32 addr);
+bool weiri_wgmma_ready(const thread *t, u64 ops);    /* have all threads of the warpgroup issued the first `ops` wgmmas? */
+
+/* ---- match.c ----------------------------------------------------------------------------------------------------------- */
+
+void weiri_match_build(machine *m);
+int weiri_match_states(const machine *m, int task);  /* room for actor.state */
+void weiri_match_start(actor *a);
+void weiri_match_event(thread *t, u32 id);
+void weiri_match_exit(thread *t);
+
+/* ---- host.c ------------------------------------------------------------------------------------------------------------ */
+
+struct weiri_sim *weiri_host_sim(weir_ctx *c);       /* the context's; NULL: no memory */
+/* Compiles or finds the library of a source; `entry` is its exported function. */
+weir_status weiri_host_build(weir_ctx *c, const weiri_sim_run *r, void (**entry)(w_sim_api *), weiri_buf *log);
+/* Stacks for n threads, kept for the next run. */
+char *weiri_host_stacks(weir_ctx *c, int n, size_t size);
+/* Is [p, p + n) in one range a kernel may access? Else the nearest range before or after, for messages. */
+bool weiri_host_range(const struct weiri_sim *s, const void *p, u64 n, char *why, size_t size);
+
+#endif

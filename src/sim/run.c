@@ -1,0 +1,532 @@
+/* One launch: the grid, the threads, who runs next, and what to say when nobody can. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../number.h"
+#include "machine.h"
+
+enum {
+    STACK = 128 << 10,           /* bytes a thread; pages are only taken when touched */
+    STUCK = 2000000              /* turns in a row in which nothing changed: threads spin on memory */
+};
+
+/* ---- small things -------------------------------------------------------------------------------------------------------- */
+
+/* splitmix64 */
+u64 weiri_sim_rand(machine *m) {
+    u64 x = m->rng += 0x9e3779b97f4a7c15ull;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+void *weiri_sim_alloc(machine *m, size_t n) { return weiri_arena_alloc(&m->a, n); }
+
+const char *weiri_sim_place(const machine *m, u32 at, char *out, size_t size) {
+    const weiri_action *a = at >= 1 && (int)at <= m->plan->nactions ? m->plan->action[at] : NULL;
+    out[0] = '\0';
+    if (a && a->op && a->op->at.n > 0) snprintf(out, size, "%s:%d", a->op->at.at[0].file, a->op->at.at[0].line);
+    else if (a && a->note) snprintf(out, size, "%s", a->note);
+    else if (a) snprintf(out, size, "%s", weiri_act_name(a->kind));
+    return out;
+}
+
+static const char *task_name(const thread *t) { return t->actor->task >= 0 ? t->m->plan->tasks[t->actor->task].task->name : NULL; }
+
+void weiri_sim_describe(const thread *t, char *out, size_t size) {
+    const char *task = task_name(t);
+    snprintf(out, size, "%s%s%sCTA %u, warp %u", task ? "task '" : "", task ? task : "", task ? "', " : "", t->c->block, t->tid / 32);
+}
+
+void weiri_sim_fault(machine *m, const thread *by, u32 at, const char *rule, const char *fmt, ...) {
+    char place[256], who[160];
+    va_list ap;
+    if (m->nfindings < MAX_FINDINGS) {
+        m->nfindings++;
+        weiri_sim_place(m, at, place, sizeof place);
+        weiri_put(m->findings, "%s%s", place, *place ? ": " : "");
+        if (by) {
+            weiri_sim_describe(by, who, sizeof who);
+            weiri_put(m->findings, "%s: ", who);
+        }
+        va_start(ap, fmt);
+        weiri_putv(m->findings, fmt, ap);
+        va_end(ap);
+        weiri_put(m->findings, " [%s]\n", rule);
+    }
+    m->stop = true;
+    thread *t = m->cur;
+    if (t) {                     /* never comes back */
+        t->blocked = true;
+        m->cur = NULL;
+        weiri_fiber_switch(&t->f, &m->main);
+    }
+}
+
+/* ---- switching ----------------------------------------------------------------------------------------------------------- */
+
+static void ready(machine *m, thread *t) {
+    m->ring[(m->ring_first + m->ring_n++) % m->ring_cap] = t;
+}
+
+static void leave(thread *t) {
+    machine *m = t->m;
+    m->cur = NULL;
+    m->api.running = 0;
+    weiri_fiber_switch(&t->f, &m->main);
+}
+
+void weiri_sim_block(thread *t, wait_kind why) {
+    t->blocked = true;
+    t->wait = why;
+    leave(t);
+}
+
+void weiri_sim_wake(thread *t) {
+    if (!t->blocked) return;
+    t->blocked = false;
+    t->wait = WAIT_NONE;
+    ready(t->m, t);
+}
+
+void weiri_sim_yield(thread *t) {
+    machine *m = t->m;
+    m->yields++;
+    ready(m, t);
+    leave(t);
+}
+
+static void enter(machine *m, thread *t) {
+    w_sim_api *api = &m->api;
+    t->accesses = 0;
+    m->cur = t;
+    api->tid.x = t->tid;
+    api->bid.x = t->c->block;
+    api->cluster_rank = t->c->rank;
+    api->stack = (u64)(uintptr_t)t->f.stack;
+    api->stack_size = t->nuse ? 0 : t->f.size;
+    api->running = 1;
+    weiri_fiber_switch(&m->main, &t->f);
+    m->cur = NULL;
+    api->running = 0;
+}
+
+static void cta_exit(cta *c);
+
+static void thread_main(void *arg) {
+    thread *t = arg;
+    machine *m = t->m;
+    weiri_fiber_enter(&m->main);
+    m->api.kernel((void *const *)(void *)m->params);
+    m->api.running = 0;
+    weiri_match_exit(t);
+    weiri_wgmma_exit(t);
+    weiri_copy_exit(t);
+    t->alive = false;
+    t->c->alive--;
+    m->progress++;
+    weiri_sync_exit(t);
+    if (!t->c->alive) cta_exit(t->c);
+    t->blocked = true;
+    t->wait = WAIT_NONE;
+    for (;;) leave(t);
+}
+
+/* ---- the grid ------------------------------------------------------------------------------------------------------------ */
+
+static const weiri_ptask *task_of(const machine *m, const cta *c, u32 w, int *index) {
+    const weiri_plan *p = m->plan;
+    const weir_cluster *cl = &p->k->cluster;
+    int at[4], r = (int)c->rank, size[4] = { cl->v, cl->m, cl->n, cl->k };
+    for (int i = 0; i < 4; i++) {
+        int n = size[i] > 0 ? size[i] : 1;
+        at[i] = r % n;
+        r /= n;
+    }
+    for (int i = 0; i < p->ntasks; i++) {
+        const weiri_task *t = p->tasks[i].task;
+        if ((int)w < t->first_warp || (int)w >= t->first_warp + t->num_warps) continue;
+        bool here = true;
+        for (int x = 0; x < 4 && t->on_cta; x++) here &= t->cta[x] < 0 || t->cta[x] == at[x];
+        if (!here) continue;
+        *index = i;
+        return &p->tasks[i];
+    }
+    *index = -1;
+    return NULL;
+}
+
+/* Whose events are one sequence: a warpgroup, a warp, or each thread by itself where one of them runs the task. */
+static void make_actors(cta *c) {
+    machine *m = c->m;
+    c->nactors = 0;
+    for (int first = 0; first < m->threads_per_cta;) {
+        int task;
+        const weiri_ptask *pt = task_of(m, c, (u32)first / 32, &task);
+        int n = pt && pt->solo ? 1 : pt && pt->wg_actor ? 128 : 32;
+        if (n > m->threads_per_cta - first) n = m->threads_per_cta - first;
+        actor *a = &c->actors[c->nactors++];
+        if (!a->state || a->task != task) a->state = weiri_sim_alloc(m, (size_t)weiri_match_states(m, task) * sizeof *a->state);
+        a->task = task;
+        a->first = &c->threads[first];
+        a->nthreads = n;
+        weiri_match_start(a);
+        for (int i = 0; i < n; i++) c->threads[first + i].actor = a;
+        first += n;
+    }
+}
+
+static void start_cta(cta *c, u32 block, char *stacks) {
+    machine *m = c->m;
+    c->block = block;
+    c->running = true;
+    c->alive = m->threads_per_cta;
+    c->cta_sync = 0;
+    c->regs_free = 0;
+    memset(c->named, 0, sizeof c->named);
+    weiri_smem_reset(c);
+    for (int i = 0; i < m->threads_per_cta / 128; i++) weiri_wgmma_reset(&c->wgs[i]);
+    for (int i = 0; i < m->threads_per_cta; i++) {
+        thread *t = &c->threads[i];
+        thread keep = *t;
+        memset(t, 0, sizeof *t);
+        t->m = m;
+        t->c = c;
+        t->seen = keep.seen;
+        t->seen_cap = keep.seen_cap;
+        t->tid = (u32)i;
+        t->lane = (u32)i % 32;
+        t->w = &c->warps[i / 32];
+        t->w->lane[i % 32] = t;
+        t->alive = true;
+        t->regs = (u32)m->plan->entry_registers;
+        char *stack = weiri_stack(stacks, c->slot * m->threads_per_cta + i, STACK);
+        weiri_fiber_make(&t->f, stack, STACK, thread_main, t);
+    }
+    make_actors(c);
+    for (int i = 0; i < m->threads_per_cta; i++) ready(m, &c->threads[i]);
+}
+
+static void start_cluster(machine *m, cluster *cl) {
+    cl->running = true;
+    cl->generation = 0;
+    cl->arrived = 0;
+    cl->running_ctas = cl->n;
+    for (int i = 0; i < cl->n; i++) start_cta(&cl->ctas[i], (u32)m->next_block++, m->stacks);
+}
+
+static void cta_exit(cta *c) {
+    weiri_copy_cta_exit(c);
+    c->running = false;
+    c->cl->running_ctas--;
+}
+
+static void make_machine(machine *m) {
+    const weiri_plan *p = m->plan;
+    int per = p->cluster > 0 ? p->cluster : 1, total = m->run->grid / per, want = m->run->resident > 0 ? m->run->resident : 8;
+    int clusters = (want + per - 1) / per;
+    if (clusters > total) clusters = total;
+    m->threads_per_cta = p->threads;
+    m->smem_bytes = (p->smem_total + 1023) / 1024 * 1024;
+    if (!m->smem_bytes) m->smem_bytes = 1024;
+    m->nclusters = clusters;
+    m->nctas = clusters * per;
+    m->clusters = weiri_sim_alloc(m, (size_t)clusters * sizeof *m->clusters);
+    m->ctas = weiri_sim_alloc(m, (size_t)m->nctas * sizeof *m->ctas);
+    m->threads = weiri_sim_alloc(m, (size_t)m->nctas * (size_t)p->threads * sizeof *m->threads);
+    m->ring_cap = m->nctas * p->threads + 1;
+    m->ring = weiri_sim_alloc(m, (size_t)m->ring_cap * sizeof *m->ring);
+    m->mat_a = weiri_sim_alloc(m, 64 * 32 * sizeof(float));
+    m->mat_b = weiri_sim_alloc(m, 32 * 256 * sizeof(float));
+    m->clock = 1;
+    size_t n = (size_t)m->smem_bytes;
+    for (int i = 0; i < m->nctas; i++) {
+        cta *c = &m->ctas[i];
+        c->m = m;
+        c->slot = i;
+        c->cl = &m->clusters[i / per];
+        c->rank = (u32)(i % per);
+        char *raw = weiri_sim_alloc(m, n + 1024);
+        c->smem = (u8 *)raw + (1024 - (uintptr_t)raw % 1024) % 1024;
+        c->defined = weiri_sim_alloc(m, n / GRANULE * sizeof *c->defined);
+        c->readers = weiri_sim_alloc(m, n / GRANULE * sizeof *c->readers);
+        c->fillers = weiri_sim_alloc(m, n / GRANULE * sizeof *c->fillers);
+        c->is_bar = weiri_sim_alloc(m, n / GRANULE);
+        c->clock = weiri_sim_alloc(m, n / 4 * sizeof *c->clock);
+        c->writer = weiri_sim_alloc(m, n / 4 * sizeof *c->writer);
+        c->bar_at = weiri_sim_alloc(m, n / 8 * sizeof *c->bar_at);
+        c->bar_cap = p->nbarriers + 64;
+        c->bars = weiri_sim_alloc(m, (size_t)c->bar_cap * sizeof *c->bars);
+        c->warps = weiri_sim_alloc(m, (size_t)(p->threads / 32 + 1) * sizeof *c->warps);
+        c->wgs = weiri_sim_alloc(m, (size_t)(p->threads / 128 + 1) * sizeof *c->wgs);
+        for (int g = 0; g <= p->threads / 128; g++) c->wgs[g].c = c;
+        c->actors = weiri_sim_alloc(m, (size_t)p->threads * sizeof *c->actors);
+        c->threads = m->threads + (size_t)i * (size_t)p->threads;
+    }
+    for (int i = 0; i < clusters; i++) m->clusters[i] = (cluster){ .ctas = &m->ctas[i * per], .n = per };
+    m->api.bdim = (w_sim_dim){ (u32)p->threads, 1, 1 };
+    m->api.gdim = (w_sim_dim){ (u32)m->run->grid, 1, 1 };
+    m->api.tid = m->api.bid = (w_sim_dim){ 0, 0, 0 };
+    m->api.smem_base = SMEM_BASE;
+}
+
+/* The parameter block: an array of pointers, then the bytes, 64-aligned each. A tensor map parameter is 128 bytes whose first
+ * word points at the description, which lies in the block as well. */
+static bool make_params(machine *m) {
+    const weiri_sim_run *r = m->run;
+    size_t n = (size_t)r->nparams * sizeof(void *) + 64;
+    for (int i = 0; i < r->nparams; i++) n += (r->params[i].size + 63) / 64 * 64 + 256;
+    char *block = weiri_sim_alloc(m, n + 64);
+    block += (64 - (uintptr_t)block % 64) % 64;
+    m->params = block;
+    m->params_size = n;
+    void **at = (void **)(void *)block;
+    size_t used = ((size_t)r->nparams * sizeof(void *) + 63) / 64 * 64;
+    for (int i = 0; i < r->nparams; i++) {
+        const weiri_kparam *k = &m->plan->params.v[i];
+        char *p = block + used;
+        memcpy(p, r->params[i].data, r->params[i].size);
+        used += (r->params[i].size + 63) / 64 * 64;
+        at[i] = p;
+        if (k->kind != KP_TMAP) continue;
+        const weiri_tmap *t = (const weiri_tmap *)(void *)p;
+        i64 extent = 0;
+        char why[256];
+        for (int d = 0; d < t->rank; d++) extent += (i64)(t->dim[d] - 1) * (i64)t->stride[d];
+        extent += (i64)t->stride[0];
+        if (!weiri_host_range(m->sim, (const void *)(uintptr_t)t->base, (u64)extent, why, sizeof why)) {
+            weiri_sim_fault(m, NULL, 0, "sim-bounds", "tensor map %s covers %lld bytes at %#llx, which are in no buffer: %s", k->name, extent, (u64)t->base, why);
+            return false;
+        }
+        u64 word = (u64)(uintptr_t)p;
+        memcpy(block + used, &word, sizeof word);
+        at[i] = block + used;
+        used += 128;
+    }
+    return true;
+}
+
+/* ---- deadlock ------------------------------------------------------------------------------------------------------------ */
+
+/* What a thread waits for, and what is missing. */
+static void describe_wait(const thread *t, char *out, size_t size) {
+    const cta *c = t->c;
+    char name[96];
+    switch (t->wait) {
+    case WAIT_MBAR:
+    case WAIT_POLL: {
+        const bar *b = t->bar;
+        weiri_sync_bar_name(c, b, name, sizeof name);
+        int n = snprintf(out, size, "mbarrier %s, parity %u: phase %llu has %lld of %lld arrivals", name, t->parity, b->phase, b->count - b->pending, b->count);
+        if (n > 0 && (size_t)n < size && (b->tx || b->landed))
+            snprintf(out + n, size - (size_t)n, ", %lld bytes landed, %lld %s", b->landed, b->tx < 0 ? -b->tx : b->tx, b->tx < 0 ? "too many so far" : "missing");
+        break;
+    }
+    case WAIT_NAMED:
+        snprintf(out, size, "named barrier %u: %u of %u threads have come", t->id, c->named[t->id].arrived, c->named[t->id].threads);
+        break;
+    case WAIT_CTA: snprintf(out, size, "the CTA barrier: %u of %d threads have come", c->cta_sync, c->alive); break;
+    case WAIT_CLUSTER: {
+        int alive = 0;
+        for (int i = 0; i < c->cl->n; i++) alive += c->cl->ctas[i].alive;
+        snprintf(out, size, "the cluster barrier: %d of %d threads have arrived", c->cl->arrived, alive);
+        break;
+    }
+    case WAIT_WARP: snprintf(out, size, "the other lanes of its warp (lanes 0x%x are to join)", t->members); break;
+    case WAIT_WGMMA: snprintf(out, size, "its warpgroup: not all 128 threads have issued wgmma %llu", t->need - 1); break;
+    case WAIT_REGS:
+        snprintf(out, size, "setmaxnreg.inc %llu: it lacks %lld registers a thread, the CTA's pool has %lld free", t->need, (i64)t->need - (i64)t->regs, c->regs_free);
+        break;
+    case WAIT_NONE: snprintf(out, size, "nothing"); break;
+    }
+}
+
+static void deadlock(machine *m, bool spinning) {
+    int waiting = 0, alive = 0;
+    for (int i = 0; i < m->nctas * m->threads_per_cta; i++) {
+        alive += m->threads[i].alive;
+        waiting += m->threads[i].alive && m->threads[i].blocked;
+    }
+    m->stop = true;
+    m->nfindings++;
+    weiri_put(m->findings, spinning ? "livelock: nothing has changed for %d turns; %d of %d threads wait, the others spin on memory [sim-livelock]\n"
+                                    : "deadlock: no copy is in flight and no thread can go on [sim-deadlock]\n",
+              STUCK, waiting, alive);
+    /* One line for warps in a row that wait in the same way. */
+    for (int i = 0; i < m->nctas * m->threads_per_cta;) {
+        const thread *t = &m->threads[i];
+        char what[256], next[256], place[256];
+        if (!t->alive || !t->blocked) {
+            i++;
+            continue;
+        }
+        describe_wait(t, what, sizeof what);
+        int j = i + 1, lanes = 1;
+        for (; j < m->nctas * m->threads_per_cta; j++) {
+            const thread *o = &m->threads[j];
+            if (o->c != t->c || (o->alive && o->actor->task != t->actor->task)) break;
+            if (!o->alive && o->tid / 32 == t->tid / 32) continue;       /* lanes that are done */
+            if (!o->alive || !o->blocked || o->wait != t->wait || o->at != t->at) break;
+            describe_wait(o, next, sizeof next);
+            if (strcmp(what, next)) break;
+            lanes++;
+        }
+        u32 w0 = t->tid / 32, w1 = (u32)(j - 1) % (u32)m->threads_per_cta / 32;
+        weiri_sim_place(m, t->at, place, sizeof place);
+        weiri_put(m->findings, "  %s%s", place, *place ? ": " : "");
+        const char *task = task_name(t);
+        if (task) weiri_put(m->findings, "task '%s', ", task);
+        weiri_put(m->findings, "CTA %u, warp%s %u", t->c->block, w1 > w0 ? "s" : "", w0);
+        if (w1 > w0) weiri_put(m->findings, " to %u", w1);
+        if (lanes == 1) weiri_put(m->findings, ", lane %u", t->lane);
+        else if (lanes < 32) weiri_put(m->findings, ", %d lanes", lanes);
+        weiri_put(m->findings, ": waits for %s\n", what);
+        i = j;
+    }
+}
+
+/* ---- the scheduler ------------------------------------------------------------------------------------------------------- */
+
+static thread *next_thread(machine *m) {
+    if (!m->ring_n) return NULL;
+    /* mostly in turn; now and then somebody else first */
+    if ((weiri_sim_rand(m) & 7) == 0 && m->ring_n > 1) {
+        int i = (m->ring_first + (int)(weiri_sim_rand(m) % (u64)m->ring_n)) % m->ring_cap;
+        thread *t = m->ring[i];
+        m->ring[i] = m->ring[m->ring_first];
+        m->ring[m->ring_first] = t;
+    }
+    thread *t = m->ring[m->ring_first];
+    m->ring_first = (m->ring_first + 1) % m->ring_cap;
+    m->ring_n--;
+    return t;
+}
+
+/* Threads whose w_mbar_try failed look again. */
+static bool wake_polls(machine *m) {
+    bool any = false;
+    for (int i = 0; i < m->nctas * m->threads_per_cta; i++) {
+        thread *t = &m->threads[i];
+        if (!t->alive || !t->blocked || t->wait != WAIT_POLL || t->woken == m->progress) continue;
+        weiri_sim_wake(t);
+        any = true;
+    }
+    return any;
+}
+
+static bool start_clusters(machine *m) {
+    bool any = false;
+    for (int i = 0; i < m->nclusters && m->next_block < m->run->grid; i++) {
+        cluster *cl = &m->clusters[i];
+        if (cl->running && cl->running_ctas) continue;
+        start_cluster(m, cl);
+        any = true;
+    }
+    return any;
+}
+
+static bool all_done(const machine *m) {
+    for (int i = 0; i < m->nctas; i++)
+        if (m->ctas[i].running) return false;
+    return true;
+}
+
+static void schedule(machine *m) {
+    u64 progress = m->progress;
+    start_clusters(m);
+    while (!m->stop) {
+        m->tick++;
+        if (m->npending && (weiri_sim_rand(m) & 3) == 0) weiri_copy_step(m, false);
+        thread *t = next_thread(m);
+        if (t) {
+            enter(m, t);
+            if (m->progress != progress) {
+                progress = m->progress;
+                m->yields = 0;
+            } else if (m->yields > STUCK && !weiri_copy_step(m, true) && !wake_polls(m)) {
+                deadlock(m, true);
+                return;
+            }
+            continue;
+        }
+        if (start_clusters(m) || weiri_copy_step(m, true) || wake_polls(m)) continue;
+        if (m->stop || all_done(m)) break;
+        deadlock(m, false);
+        return;
+    }
+    while (!m->stop && m->npending) weiri_copy_step(m, true);
+}
+
+/* ---- calls that belong nowhere else -------------------------------------------------------------------------------------- */
+
+static void at(w_sim_api *api, u32 id) {
+    thread *t = weiri_sim_self(api);
+    t->at = id;
+    weiri_match_event(t, id);
+    if ((weiri_sim_rand(t->m) & 31) == 0) {
+        ready(t->m, t);
+        leave(t);
+    }
+}
+
+static weir_dtype number_type(u32 kind) { return kind == W_SIM_F16 ? WEIR_F16 : kind == W_SIM_E4M3 ? WEIR_E4M3 : WEIR_E5M2; }
+
+static u32 from_float(w_sim_api *api, u32 kind, float x) {
+    u32 bits = 0;
+    (void)api;
+    weiri_number_put(number_type(kind), x, &bits);
+    return bits;
+}
+
+static float to_float(w_sim_api *api, u32 kind, u32 bits) {
+    (void)api;
+    return (float)weiri_number_get(number_type(kind), &bits);
+}
+
+weir_status weiri_sim_launch(weir_ctx *c, const weiri_sim_run *r, weiri_buf *findings) {
+    const weiri_plan *p = r->plan;
+    int per = p->cluster > 0 ? p->cluster : 1;
+    void (*entry)(w_sim_api *) = NULL;
+    if (r->nparams != p->params.n) return weiri_fail(c, WEIR_E_ARGUMENT, "%d parameters for a kernel of %d", r->nparams, p->params.n);
+    if (r->grid < 0 || r->grid % per) return weiri_fail(c, WEIR_E_LAUNCH, "a grid of %d CTAs is no multiple of the cluster's %d", r->grid, per);
+    if (p->threads < 32 || p->threads % 32 || p->threads > 1024) return weiri_fail(c, WEIR_E_ARGUMENT, "a block of %d threads", p->threads);
+    struct weiri_sim *sim = weiri_host_sim(c);
+    if (!sim) return weiri_fail(c, WEIR_E_MEMORY, "out of memory: simulator");
+    weir_status st = weiri_host_build(c, r, &entry, findings);
+    if (st != WEIR_OK || !r->grid) return st;
+
+    machine *m = weiri_alloc(c, sizeof *m);
+    if (!m) return weiri_fail(c, WEIR_E_MEMORY, "out of memory: simulator");
+    weiri_arena_init(&m->a, c);
+    m->ctx = c;
+    m->plan = p;
+    m->run = r;
+    m->sim = sim;
+    m->rng = r->seed ? r->seed : 1;
+    m->findings = findings;
+    make_machine(m);
+    weiri_match_build(m);
+    m->stacks = weiri_host_stacks(c, m->nctas * m->threads_per_cta, STACK);
+    if (!m->stacks || m->a.oom) {
+        st = weiri_fail(c, WEIR_E_MEMORY, "out of memory: %d simulated CTAs of %d threads", m->nctas, m->threads_per_cta);
+    } else if (make_params(m)) {
+        m->api.w_sim_at = at;
+        m->api.w_sim_from_float = from_float;
+        m->api.w_sim_to_float = to_float;
+        weiri_smem_calls(&m->api);
+        weiri_sync_calls(&m->api);
+        weiri_copy_calls(&m->api);
+        weiri_wgmma_calls(&m->api);
+        entry(&m->api);
+        schedule(m);
+    }
+    if (st == WEIR_OK && m->a.oom) st = weiri_fail(c, WEIR_E_MEMORY, "out of memory in a simulated launch");
+    if (st == WEIR_OK && m->stop) {
+        st = WEIR_E_SIM;
+        weiri_fail(c, st, "the simulator stopped: %.900s", findings->s ? findings->s : "");
+    }
+    weiri_arena_free(&m->a);
+    weiri_free(c, m, sizeof *m);
+    return st;
+}

@@ -1,0 +1,445 @@
+/* What threads wait for each other with: mbarriers, named barriers, cluster barriers, warp-wide operations, the register pool. */
+#include <stdio.h>
+#include <string.h>
+
+#include "machine.h"
+
+/* ---- mbarriers ----------------------------------------------------------------------------------------------------------- */
+
+bar *weiri_sync_bar(cta *c, u32 addr) {
+    if (addr < SMEM_BASE || addr + 8 > SMEM_BASE + c->m->smem_bytes || addr % 8) return NULL;
+    u16 i = c->bar_at[(addr - SMEM_BASE) / 8];
+    return i ? &c->bars[i - 1] : NULL;
+}
+
+/* The plan's run of barriers that holds an address. */
+static const weiri_bar *planned(const machine *m, u32 addr, int *stage) {
+    i64 off = (i64)addr - SMEM_BASE;
+    for (int i = 0; i < m->plan->bars.n; i++) {
+        const weiri_bar *b = &m->plan->bars.v[i];
+        if (off >= b->offset && off < b->offset + 8 * (i64)b->stages) {
+            *stage = (int)((off - b->offset) / 8);
+            return b;
+        }
+    }
+    return NULL;
+}
+
+static void name_at(const machine *m, u32 addr, char *out, size_t size) {
+    int stage = 0;
+    const weiri_bar *b = planned(m, addr, &stage);
+    if (b) snprintf(out, size, "'%s' stage %d", b->name, stage);
+    else snprintf(out, size, "at shared byte %lld", (i64)addr - SMEM_BASE);
+}
+
+void weiri_sync_bar_name(const cta *c, const bar *b, char *out, size_t size) { name_at(c->m, b->addr, out, size); }
+
+/* The barrier at an address of a CTA, or a fault. */
+static bar *need_bar(cta *c, u32 addr, const thread *by, u32 at, const char *what) {
+    bar *b = weiri_sync_bar(c, addr);
+    if (b && b->live) return b;
+    char name[96];
+    name_at(c->m, addr, name, sizeof name);
+    weiri_sim_fault(c->m, by, at, "sim-bar-init", "%s mbarrier %s of CTA %u, which is not initialised", what, name, c->block);
+    return NULL;
+}
+
+bar *weiri_sync_need(cta *c, u32 addr, const thread *by) { return need_bar(c, addr, by, by->at, "a copy that completes on"); }
+
+static void mbar_init(w_sim_api *api, u32 addr, u32 count) {
+    thread *t = weiri_sim_self(api);
+    cta *c = t->c;
+    machine *m = t->m;
+    if (addr % 8) weiri_sim_fault(m, t, t->at, "sim-align", "an mbarrier at shared address %u, which is no multiple of 8", addr);
+    if (!weiri_smem_inside(c, addr, 8, t, "an mbarrier")) return;
+    if (count < 1 || count > MAX_TX)
+        weiri_sim_fault(m, t, t->at, "sim-bar-init", "an mbarrier with an arrive count of %u; 1 to %d can be counted", count, MAX_TX);
+    bar *b = weiri_sync_bar(c, addr);
+    if (!b) {
+        if (c->nbars == c->bar_cap)   /* threads hold pointers into the array while they wait, so it never moves */
+            weiri_sim_fault(m, t, t->at, "sim-bar-init", "more than %d mbarriers in one CTA; the plan has %d", c->bar_cap, m->plan->nbarriers);
+        b = &c->bars[c->nbars++];
+        c->bar_at[(addr - SMEM_BASE) / 8] = (u16)c->nbars;
+        c->is_bar[(addr - SMEM_BASE) / GRANULE] = 1;
+    } else if (b->waiting) {
+        char name[96];
+        weiri_sync_bar_name(c, b, name, sizeof name);
+        weiri_sim_fault(m, t, t->at, "sim-bar-init", "mbarrier %s is initialised again while threads wait on it", name);
+    }
+    *b = (bar){ .addr = addr, .live = true, .count = count, .pending = count };
+    m->progress++;
+}
+
+static void try_complete(cta *c, bar *b) {
+    if (b->pending || b->tx) return;
+    b->phase++;
+    b->pending = b->count;
+    b->landed = 0;
+    c->m->progress++;
+    thread *t = b->waiting, *next;
+    b->waiting = NULL;
+    for (; t; t = next) {        /* those of the other parity can only be laps behind; they look again themselves */
+        next = t->next_waiting;
+        weiri_sim_wake(t);
+    }
+}
+
+static void check_tx(cta *c, bar *b, const thread *by, u32 at) {
+    char name[96];
+    if (b->tx > MAX_TX || b->tx < -MAX_TX) {
+        weiri_sync_bar_name(c, b, name, sizeof name);
+        weiri_sim_fault(c->m, by, at, "sim-tx", "mbarrier %s of CTA %u: %lld bytes pending in one phase, at most %d can be counted", name,
+                        c->block, b->tx, MAX_TX);
+    } else if (!b->pending && b->tx < 0) {
+        weiri_sync_bar_name(c, b, name, sizeof name);
+        weiri_sim_fault(c->m, by, at, "sim-tx", "mbarrier %s of CTA %u, phase %llu: %lld bytes landed, %lld were expected", name, c->block,
+                        b->phase, b->landed, b->landed + b->tx);
+    }
+}
+
+void weiri_sync_arrive(cta *c, u32 addr, i64 arrivals, i64 expect, const thread *by, u32 at) {
+    machine *m = c->m;
+    char name[96];
+    if (!c->running) {
+        name_at(m, addr, name, sizeof name);
+        weiri_sim_fault(m, by, at, "sim-exited", "an arrive on mbarrier %s of CTA %u, which has exited or not begun", name, c->block);
+        return;
+    }
+    bar *b = need_bar(c, addr, by, at, "an arrive on");
+    if (!b) return;
+    if (b->pending < arrivals) {
+        weiri_sync_bar_name(c, b, name, sizeof name);
+        weiri_sim_fault(m, by, at, "sim-arrivals",
+                        "an arrival too many on mbarrier %s of CTA %u: all %lld of phase %llu have come, and %lld bytes are still to land", name,
+                        c->block, b->count, b->phase, b->tx);
+        return;
+    }
+    b->tx += expect;
+    b->pending -= arrivals;
+    m->progress++;
+    check_tx(c, b, by, at);
+    try_complete(c, b);
+}
+
+void weiri_sync_complete(cta *c, u32 addr, u32 bytes, const thread *by, u32 at) {
+    bar *b = need_bar(c, addr, by, at, "bytes land on");
+    if (!b) return;
+    b->tx -= bytes;
+    b->landed += bytes;
+    c->m->progress++;
+    check_tx(c, b, by, at);
+    try_complete(c, b);
+}
+
+static cta *target(thread *t, u32 rank) {
+    if (rank == 0xffffffffu) return t->c;
+    if (rank < (u32)t->c->cl->n) return &t->c->cl->ctas[rank];
+    weiri_sim_fault(t->m, t, t->at, "sim-cluster", "an arrive at CTA %u of a cluster of %d", rank, t->c->cl->n);
+    return t->c;
+}
+
+static void mbar_arrive(w_sim_api *api, u32 addr, u32 rank) {
+    thread *t = weiri_sim_self(api);
+    weiri_sync_arrive(target(t, rank), addr, 1, 0, t, t->at);
+}
+
+static void mbar_expect(w_sim_api *api, u32 addr, u32 rank, u32 bytes) {
+    thread *t = weiri_sim_self(api);
+    weiri_sync_arrive(target(t, rank), addr, 1, bytes, t, t->at);
+}
+
+/* A waiter that takes every phase in turn must not find the barrier two phases ahead: it would then read what has been
+ * overwritten. Tasks that skip stages (lanes of a work-tile loop) skip phases rightly. */
+static void check_lap(thread *t, const bar *b, u32 parity) {
+    const weiri_plan *p = t->m->plan;
+    for (int i = 0; i < p->cursors.n; i++)
+        if (p->cursors.v[i].tile_lanes > 1) return;
+    int i = 0;
+    while (i < t->nseen && t->seen[i].addr != b->addr) i++;
+    if (i == t->nseen) {
+        if (t->nseen == t->seen_cap) {
+            int cap = t->seen_cap ? 2 * t->seen_cap : 8;
+            void *more = weiri_sim_alloc(t->m, (size_t)cap * sizeof *t->seen);
+            if (t->nseen) memcpy(more, t->seen, (size_t)t->nseen * sizeof *t->seen);
+            t->seen = more;
+            t->seen_cap = cap;
+        }
+        t->seen[t->nseen].addr = b->addr;
+        t->seen[t->nseen++].set = false;
+    }
+    /* the phase it has now seen complete, counted from 1; 0 is the one before a fresh barrier's first */
+    u64 phase = b->phase;
+    if (t->seen[i].set && t->seen[i].parity != parity && phase >= t->seen[i].phase + 3) {
+        char name[96];
+        weiri_sync_bar_name(t->c, b, name, sizeof name);
+        weiri_sim_fault(t->m, t, t->at, "sim-lap",
+                        "parity lap on mbarrier %s: the wait is for phase %llu, the barrier has completed phase %llu already", name,
+                        t->seen[i].phase, phase - 1);
+    }
+    t->seen[i].set = true;
+    t->seen[i].parity = parity;
+    t->seen[i].phase = phase;
+}
+
+static void mbar_wait(w_sim_api *api, u32 addr, u32 parity) {
+    thread *t = weiri_sim_self(api);
+    bar *b = need_bar(t->c, addr, t, t->at, "a wait on");
+    if (parity > 1)
+        weiri_sim_fault(t->m, t, t->at, "sim-parity", "a wait with parity %u; a parity is 0 or 1", parity);
+    while ((b->phase & 1) == parity) {
+        t->bar = b;
+        t->parity = parity;
+        t->next_waiting = b->waiting;
+        b->waiting = t;
+        weiri_sim_block(t, WAIT_MBAR);
+    }
+    check_lap(t, b, parity);
+}
+
+static u32 mbar_try(w_sim_api *api, u32 addr, u32 parity) {
+    thread *t = weiri_sim_self(api);
+    bar *b = need_bar(t->c, addr, t, t->at, "a try_wait on");
+    if ((b->phase & 1) != parity) return 1;
+    /* try_wait may suspend; a loop around it must not keep the others from running. */
+    t->bar = b;
+    t->parity = parity;
+    t->woken = t->m->progress;
+    weiri_sim_block(t, WAIT_POLL);
+    return (b->phase & 1) != parity;
+}
+
+/* ---- named barriers, the CTA --------------------------------------------------------------------------------------------- */
+
+static void wake_all(cta *c, wait_kind kind, u32 id) {
+    for (int i = 0; i < c->m->threads_per_cta; i++) {
+        thread *t = &c->threads[i];
+        if (t->blocked && t->wait == kind && t->id == id) weiri_sim_wake(t);
+    }
+}
+
+static void named_join(thread *t, u32 id, u32 threads, bool wait) {
+    machine *m = t->m;
+    cta *c = t->c;
+    if (id < 1 || id > 15)
+        weiri_sim_fault(m, t, t->at, "sim-named", "named barrier %u; ids are 1 to 15 (0 is the whole CTA's)", id);
+    if (threads < 32 || threads % 32 || threads > (u32)m->threads_per_cta)
+        weiri_sim_fault(m, t, t->at, "sim-named", "named barrier %u over %u threads; a count is a multiple of 32 up to the CTA's %d", id,
+                        threads, m->threads_per_cta);
+    named *n = &c->named[id];
+    if (n->arrived && n->threads != threads)
+        weiri_sim_fault(m, t, t->at, "sim-named", "named barrier %u is joined with %u threads, others joined it with %u", id, threads, n->threads);
+    /* a thread of the generation that arrives again before it completes */
+    if (n->arrived && t->joined[id] == n->generation + 1)
+        weiri_sim_fault(m, t, t->at, "sim-named", "a thread joins named barrier %u again before its last use has completed (%u of %u threads)", id,
+                        n->arrived, n->threads);
+    t->joined[id] = n->generation + 1;
+    n->threads = threads;
+    n->arrived++;
+    m->progress++;
+    if (n->arrived == threads) {
+        n->arrived = 0;
+        n->threads = 0;
+        n->generation++;
+        wake_all(c, WAIT_NAMED, id);
+        return;
+    }
+    t->id = id;
+    if (wait) weiri_sim_block(t, WAIT_NAMED);
+}
+
+static void bar_sync(w_sim_api *api, u32 id, u32 threads) { named_join(weiri_sim_self(api), id, threads, true); }
+static void bar_arrive(w_sim_api *api, u32 id, u32 threads) { named_join(weiri_sim_self(api), id, threads, false); }
+
+static void open_cta(cta *c) {
+    c->cta_sync = 0;
+    c->m->progress++;
+    wake_all(c, WAIT_CTA, 0);
+}
+
+static void sync_cta(w_sim_api *api) {
+    thread *t = weiri_sim_self(api);
+    cta *c = t->c;
+    if ((int)++c->cta_sync == c->alive) {
+        open_cta(c);
+        return;
+    }
+    t->id = 0;
+    weiri_sim_block(t, WAIT_CTA);
+}
+
+/* ---- cluster barrier ----------------------------------------------------------------------------------------------------- */
+
+static int cluster_alive(const cluster *cl) {
+    int n = 0;
+    for (int i = 0; i < cl->n; i++) n += cl->ctas[i].alive;
+    return n;
+}
+
+static void open_cluster(cluster *cl) {
+    cl->arrived = 0;
+    cl->generation++;
+    cl->ctas->m->progress++;
+    for (int i = 0; i < cl->n; i++) wake_all(&cl->ctas[i], WAIT_CLUSTER, 0);
+}
+
+static void cluster_arrive(w_sim_api *api) {
+    thread *t = weiri_sim_self(api);
+    cluster *cl = t->c->cl;
+    if (t->cluster_open)
+        weiri_sim_fault(t->m, t, t->at, "sim-cluster", "a thread arrives at the cluster barrier twice without waiting for it");
+    t->cluster_open = true;
+    t->cluster_arrived = cl->generation;
+    if (++cl->arrived == cluster_alive(cl)) open_cluster(cl);
+}
+
+static void cluster_wait(w_sim_api *api) {
+    thread *t = weiri_sim_self(api);
+    cluster *cl = t->c->cl;
+    if (!t->cluster_open)
+        weiri_sim_fault(t->m, t, t->at, "sim-cluster", "a thread waits for the cluster barrier without having arrived at it");
+    t->id = 0;
+    while (cl->generation == t->cluster_arrived) weiri_sim_block(t, WAIT_CLUSTER);
+    t->cluster_open = false;
+}
+
+void weiri_sync_exit(thread *t) {
+    cta *c = t->c;
+    cluster *cl = c->cl;
+    if (t->cluster_open && cl->generation == t->cluster_arrived) cl->arrived--; /* it no longer counts among the live ones either */
+    if (c->alive && (int)c->cta_sync == c->alive) open_cta(c);
+    int alive = cluster_alive(cl);
+    if (alive && cl->arrived == alive) open_cluster(cl);
+    c->regs_free += t->regs;
+    for (int i = 0; i < c->m->threads_per_cta; i++)
+        if (c->threads[i].blocked && c->threads[i].wait == WAIT_REGS) weiri_sim_wake(&c->threads[i]);
+}
+
+/* ---- warps --------------------------------------------------------------------------------------------------------------- */
+
+enum { OP_SYNC = 1, OP_ELECT = 2, OP_SHFL = 0x1000 };
+
+static const char *warp_op_name(u32 kind) {
+    return kind == OP_SYNC ? "__syncwarp" : kind == OP_ELECT ? "elect" : kind >= OP_SHFL ? "a shuffle or vote" : kind & 0x200 ? "stmatrix" : "ldmatrix";
+}
+
+void weiri_sync_warp(thread *t, u32 kind, u32 members, void (*fn)(warp *w, u32 members)) {
+    machine *m = t->m;
+    warp *w = t->w;
+    if (!(members >> t->lane & 1))
+        weiri_sim_fault(m, t, t->at, "sim-warp", "lane %u calls %s for the lanes 0x%x, of which it is none", t->lane, warp_op_name(kind), members);
+    t->kind = kind;
+    t->members = members;
+    u32 here = 1u << t->lane;
+    for (u32 i = 0; i < 32; i++) {
+        const thread *o = w->lane[i];
+        if (!(members >> i & 1) || o == t || !o->blocked || o->wait != WAIT_WARP || o->members != members) continue;
+        if (o->kind != kind) {
+            char place[160];
+            weiri_sim_place(m, o->at, place, sizeof place);
+            weiri_sim_fault(m, t, t->at, "sim-warp", "the warp has diverged: lane %u is at %s, lane %u at %s%s%s%s", t->lane, warp_op_name(kind), i,
+                            warp_op_name(o->kind), *place ? " (" : "", place, *place ? ")" : "");
+        }
+        here |= 1u << i;
+    }
+    if (here != members) {
+        weiri_sim_block(t, WAIT_WARP);
+        return;
+    }
+    if (fn) fn(w, members);
+    m->progress++;
+    for (u32 i = 0; i < 32; i++)
+        if ((members >> i & 1) && w->lane[i] != t) weiri_sim_wake(w->lane[i]);
+}
+
+static void sync_warp(w_sim_api *api) { weiri_sync_warp(weiri_sim_self(api), OP_SYNC, 0xffffffffu, NULL); }
+
+/* elect.sync names the same lane every time; which one is not for the program to know. */
+static u32 elect(w_sim_api *api) {
+    thread *t = weiri_sim_self(api);
+    weiri_sync_warp(t, OP_ELECT, 0xffffffffu, NULL);
+    u64 x = (t->m->run->seed + t->c->block * 977u + t->tid / 32 * 31u) * 0x9e3779b97f4a7c15ull;
+    return t->lane == x >> 59;
+}
+
+static void shuffle(warp *w, u32 members) {
+    u32 ballot = 0;
+    for (u32 i = 0; i < 32; i++)
+        if ((members >> i & 1) && w->lane[i]->arg[0]) ballot |= 1u << i;
+    for (u32 i = 0; i < 32; i++) {
+        if (!(members >> i & 1)) continue;
+        thread *t = w->lane[i];
+        u32 width = t->arg[2], base = i & ~(width - 1), from = i;
+        switch (t->kind - OP_SHFL) {
+        case W_SIM_SHFL_IDX: from = base + (t->arg[1] & (width - 1)); break;
+        case W_SIM_SHFL_UP: from = i - base >= t->arg[1] ? i - t->arg[1] : i; break;
+        case W_SIM_SHFL_DOWN: from = i - base + t->arg[1] < width ? i + t->arg[1] : i; break;
+        case W_SIM_SHFL_XOR: from = (i ^ t->arg[1]) < base + width ? i ^ t->arg[1] : i; break;
+        default: break;
+        }
+        t->ret[0] = t->kind - OP_SHFL == W_SIM_BALLOT ? ballot : w->lane[from & 31]->arg[0];
+        if (t->kind - OP_SHFL != W_SIM_BALLOT && !(members >> (from & 31) & 1))
+            weiri_sim_fault(t->m, t, t->at, "sim-warp", "lane %u shuffles from lane %u, which is not among the lanes 0x%x", i, from, members);
+    }
+}
+
+static u32 shfl(w_sim_api *api, u32 x, u32 kind, u32 lane, u32 width, u32 members) {
+    thread *t = weiri_sim_self(api);
+    if (!width || width > 32 || (width & (width - 1)))
+        weiri_sim_fault(t->m, t, t->at, "sim-warp", "a shuffle of width %u; it is a power of two up to 32", width);
+    t->arg[0] = x;
+    t->arg[1] = lane;
+    t->arg[2] = width;
+    weiri_sync_warp(t, OP_SHFL + kind, members, shuffle);
+    return t->ret[0];
+}
+
+/* ---- registers ----------------------------------------------------------------------------------------------------------- */
+
+static void regs(w_sim_api *api, u32 n, u32 inc) {
+    thread *t = weiri_sim_self(api);
+    cta *c = t->c;
+    machine *m = t->m;
+    const char *name = inc ? "setmaxnreg.inc" : "setmaxnreg.dec";
+    if (n < 24 || n > 256 || n % 8)
+        weiri_sim_fault(m, t, t->at, "sim-registers", "%s %u; it takes 24 to 256 in steps of 8", name, n);
+    if (!t->regs) return;                    /* the plan names no registers at entry */
+    if (inc ? n < t->regs : n > t->regs)
+        weiri_sim_fault(m, t, t->at, "sim-registers", "%s %u by a thread that has %u", name, n, t->regs);
+    if (!inc) {
+        c->regs_free += t->regs - n;
+        t->regs = n;
+        m->progress++;
+        for (int i = 0; i < m->threads_per_cta; i++)
+            if (c->threads[i].blocked && c->threads[i].wait == WAIT_REGS) weiri_sim_wake(&c->threads[i]);
+        return;
+    }
+    while (c->regs_free < (i64)(n - t->regs)) {
+        t->need = n;
+        weiri_sim_block(t, WAIT_REGS);
+    }
+    c->regs_free -= n - t->regs;
+    t->regs = n;
+}
+
+static void trap(w_sim_api *api, const char *what) {
+    thread *t = weiri_sim_self(api);
+    weiri_sim_fault(t->m, t, t->at, "sim-trap", "%s", what);
+}
+
+void weiri_sync_calls(w_sim_api *api) {
+    api->w_mbar_init = mbar_init;
+    api->w_mbar_wait = mbar_wait;
+    api->w_mbar_try = mbar_try;
+    api->w_sim_mbar_arrive = mbar_arrive;
+    api->w_sim_mbar_expect = mbar_expect;
+    api->w_bar_sync = bar_sync;
+    api->w_bar_arrive = bar_arrive;
+    api->w_sync_cta = sync_cta;
+    api->w_cluster_arrive = cluster_arrive;
+    api->w_cluster_wait = cluster_wait;
+    api->w_sync_warp = sync_warp;
+    api->w_elect = elect;
+    api->w_sim_shfl = shfl;
+    api->w_sim_regs = regs;
+    api->w_sim_trap = trap;
+}

@@ -480,6 +480,7 @@ static void produce(const facts *f, weiri_proto *out)
     share s = share_of(p, f->stride[1]);
     out->producer_grain = WEIR_GRAIN_WARP;
     weiri_row wait = { .kind = ROW_WAIT, .bar = ROW_EMPTY, .leader_only = lead };
+    if (f->type == WEIR_UMMA_ASYNC && f->c.v > 1) wait.leader_only = true; /* threads of both CTAs release to the leader alone */
     char why[96];
 
     switch (types[f->type].producer) {
@@ -490,10 +491,6 @@ static void produce(const facts *f, weiri_proto *out)
         row(out->acquire, wait);
         row(out->acquire, (weiri_row){ .kind = ROW_EXPECT, .bar = ROW_FULL, .who = f->twl ? ROW_ONE : ROW_LANE, .twl_only = f->twl,
                                        .leader_only = umma ? f->c.v > 1 : lead });
-        if (!umma && lead)
-            fault(out, "X-SIG-01", "all", signal_name(d->producer_signaling),
-                  "producer_signaling = \"%s\" on tma_async with v = %d: the other CTAs never arm their own full barrier; leave it out",
-                  signal_name(d->producer_signaling), f->c.v);
         check_tma_warps(f, out);
         snprintf(why, sizeof why, "%d warp%s that arm%s", arming, arming == 1 ? "" : "s", arming == 1 ? "s" : "");
         out->full_count = count_fixed("producers", d->producers, f->stride[1] > 1 ? "V-CNT-07" : "V-CNT-09", arming, why, out->full_sum,
@@ -571,11 +568,14 @@ static void consume(const facts *f, weiri_proto *out)
     bool cross = served > 1 && f->in->serve_cross;
     char why[96];
     out->grain = WEIR_GRAIN_WARP;
-    row(out->wait, (weiri_row){ .kind = ROW_WAIT, .bar = ROW_FULL, .leader_only = gated(f, f->wsig) });
+    /* with v = 2 the full barrier of an mma's operands is the leader's alone, unless another mma fills the stage */
+    bool leaders_full = f->c.v > 1 && types[f->type].consumer == BY_MMA && types[f->type].producer != BY_MMA;
+    bool wait_gated = gated(f, f->wsig) || leaders_full;
+    row(out->wait, (weiri_row){ .kind = ROW_WAIT, .bar = ROW_FULL, .leader_only = wait_gated });
     /* cp.async completes in the generic proxy and arrives by itself: the fence can only stand behind the wait */
     bool read_async = types[f->type].consumer == BY_MMA || types[f->type].consumer == BY_STORE || c->only_mma_reads || c->async_reads;
     if (d->producer_op == WEIR_PRODUCER_LOAD && read_async)
-        row(out->wait, (weiri_row){ .kind = ROW_FENCE_ASYNC, .leader_only = gated(f, f->wsig) });
+        row(out->wait, (weiri_row){ .kind = ROW_FENCE_ASYNC, .leader_only = wait_gated });
 
     switch (types[f->type].consumer) {
     case BY_MMA:
@@ -630,6 +630,45 @@ static void consume(const facts *f, weiri_proto *out)
         a.leader_only = lead;
         row(out->release, a);
     }
+    }
+}
+
+/* From how many CTAs of a V group the rows arrive at `bar` of the one with coordinate v. */
+static int sources(const weiri_row rows[WEIRI_MAX_ROWS], weiri_row_bar bar, int v, int group)
+{
+    int n = 0;
+    for (int i = 0; i < WEIRI_MAX_ROWS && rows[i].kind != ROW_END; i++) {
+        const weiri_row *r = &rows[i];
+        if (r->bar != bar || weiri_row_arrivals(r, false) == 0) continue;
+        int from = r->leader_only ? 1 : group; /* CTAs that run the row */
+        if (r->targets == TO_LEADER) n += v == 0 ? from : 0;
+        else if (r->targets > 0 && r->targets & V) n += from;
+        else n += v < from;
+    }
+    return n;
+}
+
+/* Barriers count alike in all CTAs. Where another CTA than the leader waits, as many arrivals must come as at the leader's. */
+static void check_followers(const facts *f, weiri_proto *out)
+{
+    if (f->c.v == 1 || types[f->type].producer == BY_CLC) return; /* CLC: CTA 0 alone waits for its empty barrier, all are armed */
+    const struct { const weiri_row *wait, *arrive[2]; weiri_row_bar bar; const char *field; int signaling; } side[2] = {
+        { out->wait, { out->acquire, out->commit }, ROW_FULL, "producer_signaling", f->psig },
+        { out->acquire, { out->release, out->release }, ROW_EMPTY, "consumer_signaling", f->csig },
+    };
+    for (int i = 0; i < 2; i++) {
+        bool waits = false;
+        for (int j = 0; j < WEIRI_MAX_ROWS && side[i].wait[j].kind != ROW_END; j++)
+            waits |= side[i].wait[j].kind == ROW_WAIT && side[i].wait[j].bar == side[i].bar && !side[i].wait[j].leader_only;
+        int leader = sources(side[i].arrive[0], side[i].bar, 0, f->c.v), other = sources(side[i].arrive[0], side[i].bar, 1, f->c.v);
+        if (i == 0) {
+            leader += sources(side[i].arrive[1], side[i].bar, 0, f->c.v);
+            other += sources(side[i].arrive[1], side[i].bar, 1, f->c.v);
+        }
+        if (!waits || leader == other) continue;
+        fault(out, "X-SIG-01", "all", signal_name(side[i].signaling),
+              "%s = \"%s\" on %s with v = %d: CTAs with v > 0 wait on their own %s barriers, where %s arrives; leave it out",
+              side[i].field, signal_name(side[i].signaling), types[f->type].name, f->c.v, i == 0 ? "full" : "empty", other ? "too little" : "nothing");
     }
 }
 
@@ -696,6 +735,7 @@ void weiri_protocol(const weiri_proto_in *in, weiri_proto *out)
     check_lanes("release", &in->consumer, f.stride[3], out);
     produce(&f, out);
     consume(&f, out);
+    check_followers(&f, out);
     settle_bytes(&f, out);
     bool p_wg = in->producer.warps > 0 && in->producer.warpgroups * 4 == in->producer.warps;
     bool c_wg = in->consumer.warps > 0 && in->consumer.warpgroups * 4 == in->consumer.warps;

@@ -4,5 +4,8 @@ local tap = require "tap"
 package.path = "t/vectors/?.lua;" .. package.path
 package.cpath = (os.getenv "WEIR_BUILD" or "build") .. "/t/?.so;" .. package.cpath
 
-require "pipelines_suite".protocol(tap, require "pipelines", require "weir_test")
+local core, suite = require "weir_test", require "pipelines_suite"
+
+suite.protocol(tap, require "pipelines", core)
+suite.properties(tap, core)
 tap.done()

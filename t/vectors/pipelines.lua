@@ -424,6 +424,7 @@ pipelines.mixes = {
 }
 
 -- Bytes of leader-routed or aggregated loads: what must be given, or the rule that is broken.
+-- (L4: the CTAs that do not lead would also wait for ever, X-SIG-01; only bytes are looked at here.)
 pipelines.leader_bytes = {
   { id = "L1", type = "tma_umma", cluster = { v = 2, m = 1, n = 1, k = 1 }, tasks = 1, warps = 1,
     consumer_signaling = "cta_leader", bytes_per_warp_per_cta = 16384, required = 32768 },
@@ -602,6 +603,11 @@ pipelines.fields = {
   { id = "ILV4", given = { type = "async_umma", interleave = { 1, 1, 2, 2 } }, faults = { "V-ILV-04" } },
   { id = "SIG1", given = { type = "tma_async", producer_signaling = 2 }, v = 2, faults = { "X-SIG-01" },
     names = { "cta_leader" } },
+  { id = "SIG1b", given = { type = "async_async", producer_signaling = 2 }, v = 2, faults = { "X-SIG-01" },
+    names = { "producer_signaling", "cta_leader", "full" } },
+  { id = "SIG1c", given = { type = "async_async", consumer_signaling = 2 }, v = 2, faults = { "X-SIG-01" },
+    names = { "consumer_signaling", "cta_leader", "empty" } },
+  { id = "SIG1d", given = { type = "umma_async", consumer_signaling = 2 }, v = 2, faults = {} },
   { id = "SIG1a", given = { type = "tma_async", producer_signaling = 2 }, m = 2, faults = {} },
   { id = "BYT2a", given = { type = "tma_async", bytes = 1000 }, tx = 1024, faults = { "V-BYT-02" }, names = { "1000",
     "1024" } },

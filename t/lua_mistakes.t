@@ -134,7 +134,7 @@ in_schedule("member of a group", "group 'ab' has no member, method or field 'aa'
 end)
 in_schedule("axis of a tile", "a work tile of queue 'wq' has no axis 'x'; it has m, n", function(p)
   for t in weir.work_tile_loop(p.wq) do
-    line() return t.x
+    line() local _ = t.x
   end
 end)
 in_schedule("method of a value", "a view has no method or field 'column'", function(p)
@@ -177,7 +177,7 @@ in_schedule("nil from a misspelt variable", "tma_load: argument 1: a value expec
 end)
 in_schedule("arithmetic on a work tile", "a work tile is a place, not a number: use its axis, tile.m", function(p)
   for t in weir.work_tile_loop(p.wq) do
-    line() return t + 1
+    line() local _ = t + 1
   end
 end)
 

@@ -169,14 +169,19 @@ const char *weirl_code_place(lua_State *L, const char *code, int *line) {
     int top = lua_gettop(L);
     const char *text = *ar.source == '@' ? read_file(L, ar.source + 1) : *ar.source == '=' ? NULL : ar.source;
     if (text && *code) {
-        const char *from = text;
-        for (int i = 1; i < ar.currentline && from; i++) {
+        const char *from = text, *hit = NULL;
+        int first = 1;
+        for (; first < ar.currentline && from; first++) {
             from = strchr(from, '\n');
             if (from) from++;
         }
-        const char *hit = from ? strstr(from, code) : NULL;
-        for (const char *s = from; hit && s < hit; s++)
-            if (*s == '\n') ++*line;
+        if (from) hit = strstr(from, code);
+        if (!hit) hit = strstr(from = text, code), first = 1; /* kept in a variable above the call */
+        if (hit) {
+            *line = first;
+            for (const char *s = from; s < hit; s++)
+                if (*s == '\n') ++*line;
+        }
     }
     lua_settop(L, top);
     return file;

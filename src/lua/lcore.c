@@ -16,19 +16,17 @@ static int ctx_gc(lua_State *L) {
 
 /* The module's own context speaks on stderr, as a command would; a host's context has the host's log. */
 static void log_stderr(void *ud, weir_log_level level, const char *text) {
-    static const char *const levels[] = { "", "error", "warning", "info", "debug" }; /* ORDER weir_log_level */
-    (void)ud;
-    if (level <= WEIR_LOG_WARNING) fprintf(stderr, "weir: %s: %s\n", levels[level], text);
-    else fprintf(stderr, "weir: %s\n", text);
+    (void)ud, (void)level;
+    fprintf(stderr, "%s\n", text);
 }
 
-/* WEIR_LOG: error, warning, info (default: one line says that there is no GPU) or debug. */
+/* WEIR_LOG: error, warning (default: one line says that there is no GPU), info or debug. */
 static weir_log_level log_level(void) {
+    static const char *const names[] = { "error", "warning", "info", "debug" }; /* ORDER weir_log_level */
     const char *s = getenv("WEIR_LOG");
-    if (s && strcmp(s, "error") == 0) return WEIR_LOG_ERROR;
-    if (s && strcmp(s, "warning") == 0) return WEIR_LOG_WARNING;
-    if (s && strcmp(s, "debug") == 0) return WEIR_LOG_DEBUG;
-    return WEIR_LOG_INFO;
+    for (int i = 0; s && i < 4; i++)
+        if (strcmp(s, names[i]) == 0) return (weir_log_level)(WEIR_LOG_ERROR + i);
+    return WEIR_LOG_WARNING;
 }
 
 static weirl_ctx *upvalue_ctx(lua_State *L) {

@@ -173,9 +173,9 @@ static int k_assume(lua_State *L) {
 
 /* ---- resources ---------------------------------------------------------------------------------------------------------- */
 
-static int push_new(lua_State *L, weirl_kernel *kb, weir_res *r, weir_res_kind kind) {
-    if (!r) return weirl_raise(L, "%s: %s", weirl_kind_name(kind), weir_error(kb->ctx->c));
-    weirl_pushres(L, 1, r, kind, lua_istable(L, 2) ? 2 : 0);
+static int push_new(lua_State *L, weirl_kernel *kb, weir_res *r) {
+    if (!r) return weirl_raise(L, "%s", weir_error(kb->ctx->c));
+    weirl_pushres(L, 1, r, 2);
     return 1;
 }
 
@@ -201,7 +201,7 @@ static int k_gmem_tile(lua_State *L) {
     weir_gmem_tile_desc desc = { .name = weirl_need_str(&d, "name"), .tensor = tensor_field(&d, "tensor", true) };
     desc.rank = weirl_ints(&d, "tile", desc.tile, WEIR_MAX_RANK);
     weirl_at(L, kb);
-    return push_new(L, kb, weir_gmem_tile(kb->k, &desc), WEIR_RES_GMEM);
+    return push_new(L, kb, weir_gmem_tile(kb->k, &desc));
 }
 
 static int k_smem_tile(lua_State *L) {
@@ -214,7 +214,7 @@ static int k_smem_tile(lua_State *L) {
     desc.pipeline = weirl_pipe(&d, "pipeline");
     desc.storage = res_field(&d, "storage");
     weirl_at(L, kb);
-    return push_new(L, kb, weir_smem_tile(kb->k, &desc), WEIR_RES_SMEM);
+    return push_new(L, kb, weir_smem_tile(kb->k, &desc));
 }
 
 static void tile2(const weirl_desc *d, int *tile) {
@@ -229,7 +229,7 @@ static int k_reg_tile(lua_State *L) {
     weir_reg_tile_desc desc = { .name = weirl_need_str(&d, "name"), .dtype = weirl_dtype(&d, "dtype") };
     tile2(&d, desc.tile);
     weirl_at(L, kb);
-    return push_new(L, kb, weir_reg_tile(kb->k, &desc), WEIR_RES_REG);
+    return push_new(L, kb, weir_reg_tile(kb->k, &desc));
 }
 
 static int k_wgmma_tile(lua_State *L) {
@@ -240,7 +240,7 @@ static int k_wgmma_tile(lua_State *L) {
     weir_wgmma_tile_desc desc = { .name = weirl_need_str(&d, "name"), .split = *splits[weirl_choice(&d, "split", splits, 0)] };
     tile2(&d, desc.tile);
     weirl_at(L, kb);
-    return push_new(L, kb, weir_wgmma_tile(kb->k, &desc), WEIR_RES_WGMMA);
+    return push_new(L, kb, weir_wgmma_tile(kb->k, &desc));
 }
 
 static int k_tmem_tile(lua_State *L) {
@@ -250,7 +250,7 @@ static int k_tmem_tile(lua_State *L) {
     weir_tmem_tile_desc desc = { .name = weirl_need_str(&d, "name"), .pipeline = weirl_pipe(&d, "pipeline") };
     tile2(&d, desc.tile);
     weirl_at(L, kb);
-    return push_new(L, kb, weir_tmem_tile(kb->k, &desc), WEIR_RES_TMEM);
+    return push_new(L, kb, weir_tmem_tile(kb->k, &desc));
 }
 
 static int k_barrier(lua_State *L) {
@@ -259,20 +259,20 @@ static int k_barrier(lua_State *L) {
     weirl_desc d = weirl_desc_open(L, 2, "k:barrier", names);
     weir_barrier_desc desc = { .name = weirl_need_str(&d, "name"), .pipeline = weirl_pipe(&d, "pipeline") };
     weirl_at(L, kb);
-    return push_new(L, kb, weir_barrier(kb->k, &desc), WEIR_RES_BARRIER);
+    return push_new(L, kb, weir_barrier(kb->k, &desc));
 }
 
-static int new_pdl(lua_State *L, const char *fn, weir_res *(*make)(weir_kernel *, const char *), weir_res_kind kind) {
+static int new_pdl(lua_State *L, const char *fn, weir_res *(*make)(weir_kernel *, const char *)) {
     static const char *const names[] = { "name", NULL };
     weirl_kernel *kb = weirl_checkkernel(L, 1);
     weirl_desc d = weirl_desc_open(L, 2, fn, names);
     const char *name = weirl_need_str(&d, "name");
     weirl_at(L, kb);
-    return push_new(L, kb, make(kb->k, name), kind);
+    return push_new(L, kb, make(kb->k, name));
 }
 
-static int k_pdl_wait(lua_State *L) { return new_pdl(L, "k:pdl_wait", weir_pdl_wait, WEIR_RES_PDL_WAIT); }
-static int k_pdl_launch(lua_State *L) { return new_pdl(L, "k:pdl_launch", weir_pdl_launch, WEIR_RES_PDL_LAUNCH); }
+static int k_pdl_wait(lua_State *L) { return new_pdl(L, "k:pdl_wait", weir_pdl_wait); }
+static int k_pdl_launch(lua_State *L) { return new_pdl(L, "k:pdl_launch", weir_pdl_launch); }
 
 /* The raster function, traced once: from a linear tile number and the queue's extents to the tile's coordinates. */
 static void trace_raster(lua_State *L, weirl_kernel *kb, weir_res *q, const char *name) {
@@ -332,7 +332,7 @@ static int k_work_queue(lua_State *L) {
         weirl_get(&d, "raster");
         trace_raster(L, kb, q, desc.name);
     }
-    return push_new(L, kb, q, WEIR_RES_QUEUE);
+    return push_new(L, kb, q);
 }
 
 /* The string keys of the table on top, sorted: an array on the stack. Declared order is not known to Lua. */
@@ -461,7 +461,7 @@ static int k_resource(lua_State *L) {
         else desc.work = work, desc.nwork = n;
     }
     weirl_at(L, kb);
-    return push_new(L, kb, weir_resource(kb->k, &desc), WEIR_RES_CUSTOM);
+    return push_new(L, kb, weir_resource(kb->k, &desc));
 }
 
 int weirl_work_def(lua_State *L) {
@@ -533,13 +533,13 @@ static int k_group(lua_State *L) {
     weirl_at(L, kb);
     weir_res *g = weir_group(kb->k, &desc);
     if (!g) return weirl_raise(L, "%s", weir_error(kb->ctx->c));
-    push_new(L, kb, g, WEIR_RES_GROUP);
+    push_new(L, kb, g);
     for (int i = 0; i < desc.nmembers; i++) { /* handles of the members seen through the group know what they stand for */
         lua_rawgeti(L, 3, i + 1);
         weirl_res *bare = weirl_checkres(L, -1, "k:group");
         weir_res *view = weir_group_member(g, weir_res_name(members[i]));
         lua_getiuservalue(L, -1, 2);
-        if (view) weirl_pushres(L, 1, view, bare->kind, lua_gettop(L))->member = true;
+        if (view) weirl_pushres(L, 1, view, lua_gettop(L))->kind = bare->kind;
         lua_settop(L, lua_gettop(L) - (view ? 3 : 2));
     }
     return 1;
@@ -680,15 +680,7 @@ static const char *kernel_text(lua_State *L, weir_print what) {
     return lua_pushstring(L, text);
 }
 
-static int k_print(lua_State *L) { /* through Lua's own print: a host decides where it goes */
-    int what = luaL_checkoption(L, 2, "all", prints);
-    lua_getglobal(L, "print");
-    kernel_text(L, (weir_print)what);
-    lua_call(L, 1, 0);
-    return 0;
-}
-
-static int k_text(lua_State *L) { return kernel_text(L, (weir_print)luaL_checkoption(L, 2, "all", prints)), 1; }
+static int k_print(lua_State *L) { return kernel_text(L, (weir_print)luaL_checkoption(L, 2, "all", prints)), 1; }
 static int k_schedule_table(lua_State *L) { return kernel_text(L, WEIR_PRINT_SCHEDULE), 1; }
 static int k_dot(lua_State *L) { return kernel_text(L, WEIR_PRINT_DOT), 1; }
 
@@ -763,7 +755,6 @@ void weirl_open_kernel(lua_State *L) {
                                      { "build", weirl_kernel_build },
                                      { "source", weirl_kernel_source },
                                      { "print", k_print },
-                                     { "text", k_text },
                                      { "schedule_table", k_schedule_table },
                                      { "dot", k_dot },
                                      { "smem_layout", k_smem_layout },

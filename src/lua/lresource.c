@@ -23,7 +23,7 @@ weirl_res *weirl_checkres(lua_State *L, int idx, const char *what) {
     return r;
 }
 
-weirl_res *weirl_pushres(lua_State *L, int kidx, weir_res *r, weir_res_kind kind, int fields) {
+weirl_res *weirl_pushres(lua_State *L, int kidx, weir_res *r, int fields) {
     kidx = lua_absindex(L, kidx);
     lua_getiuservalue(L, kidx, handles_uv);
     weirl_res *h;
@@ -33,7 +33,7 @@ weirl_res *weirl_pushres(lua_State *L, int kidx, weir_res *r, weir_res_kind kind
         lua_pop(L, 1);
         weirl_kernel *kb = lua_touserdata(L, kidx);
         h = weirl_new(L, sizeof *h, 2, WEIRL_RES);
-        *h = (weirl_res){ .kb = kb, .r = r, .kind = kind, .seq = kb->nres++ };
+        *h = (weirl_res){ .kb = kb, .r = r, .kind = weir_res_get_kind(r), .seq = kb->nres++ };
         lua_pushvalue(L, kidx);
         lua_setiuservalue(L, -2, 1);
         if (fields && lua_istable(L, fields)) { /* what was given stays readable: gd.tensor, a.tile */
@@ -255,7 +255,7 @@ static int r_member(lua_State *L) {
         return 1;
     }
     lua_getiuservalue(L, 1, 1);
-    weirl_pushres(L, lua_gettop(L), m, WEIR_RES_MEMBER, 0);
+    weirl_pushres(L, lua_gettop(L), m, 0);
     return 1;
 }
 
@@ -288,7 +288,6 @@ static const struct field {
 } fields[] = { { "name", ~0u }, { "kind", ~0u }, { "mode", K(GROUP) }, { "barriers", K(GROUP) } };
 
 enum { NMETHODS = sizeof methods / sizeof *methods, NFIELDS = sizeof fields / sizeof *fields };
-
 
 /* barriers of a group: name -> { first, count }, with address, counts and bytes once planned. */
 static int push_barriers(lua_State *L, const weirl_res *h) {
@@ -342,7 +341,7 @@ static int res_index(lua_State *L) {
         weir_res *m = weir_group_member(h->r, key);
         if (m) {
             lua_getiuservalue(L, 1, 1);
-            weirl_pushres(L, lua_gettop(L), m, WEIR_RES_MEMBER, 0);
+            weirl_pushres(L, lua_gettop(L), m, 0);
             return 1;
         }
         if (strcmp(key, "mode") == 0) return lua_pushstring(L, modes[weir_group_get_mode(h->r)]), 1;
@@ -378,7 +377,7 @@ static int res_tostring(lua_State *L) {
     if (!h->kb->k) lua_pushliteral(L, "resource of a closed kernel");
     else
         lua_pushfstring(L, "%s '%s'%s", weirl_kind_name(h->kind), weir_res_name(h->r),
-                        h->member ? " seen through its group" : "");
+                        weir_res_get_kind(h->r) == WEIR_RES_MEMBER ? " seen through its group" : "");
     return 1;
 }
 
@@ -433,7 +432,8 @@ static int tensor_index(lua_State *L) {
     }
     lua_getfield(L, -1, "name");
     const char *name = lua_tostring(L, -1);
-    return weirl_raise(L, "tensor '%s' has no field '%s'%s (views come from a k:gmem_tile)", name, key, weirl_near_text(L, &near));
+    return weirl_raise(L, "tensor '%s' has no field '%s'%s (views come from a k:gmem_tile)", name, key,
+                       weirl_near_text(L, &near));
 }
 
 static int tensor_tostring(lua_State *L) {

@@ -50,7 +50,6 @@ typedef struct weirl_res {             /* user values: kernel, fields */
     weirl_kernel *kb;
     weir_res *r;
     weir_res_kind kind;                /* of the resource itself, also for a member seen through its group */
-    bool member;
     int seq;                           /* declaration order */
 } weirl_res;
 typedef struct weirl_value { weirl_kernel *kb; weir_value v; } weirl_value;
@@ -113,7 +112,7 @@ void weirl_open_kernel(lua_State *L);
 
 weirl_res *weirl_checkres(lua_State *L, int idx, const char *what);
 /* The handle of r, always the same one. fields: index of a table of what describes it, or 0. */
-weirl_res *weirl_pushres(lua_State *L, int kidx, weir_res *r, weir_res_kind kind, int fields);
+weirl_res *weirl_pushres(lua_State *L, int kidx, weir_res *r, int fields);
 const char *weirl_kind_name(weir_res_kind kind);
 int weirl_tensor_new(lua_State *L);                 /* k:tensor */
 int weirl_pipeline(lua_State *L);                   /* weir.pipeline.X, upvalues: type, name */

@@ -122,6 +122,8 @@ static int loop_number(emitter *e, const weiri_node *loop) {
 
 static const char *cta_expr(emitter *e, int64_t axis) {
     weir_cluster c = e->k->cluster;
+    int size = axis == 'v' ? c.v : axis == 'm' ? c.m : axis == 'n' ? c.n : axis == 'k' ? c.k : 0;
+    if (size > 1 && size == e->p->cluster) return "(i32)rank";
     switch (axis) {
     case 'v': return c.v > 1 ? fmt(e, "(i32)(rank %% %d)", c.v) : "0";
     case 'm': return c.m > 1 ? fmt(e, "(i32)(rank / %d %% %d)", c.v, c.m) : "0";
@@ -174,7 +176,7 @@ static const char *expr(emitter *e, uint32_t id) {
     case WEIR_OP_CTA: return cta_expr(e, v->i);
     case WEIR_OP_INDEX: return fmt(e, "i%d", loop_number(e, v->loop));
     case WEIR_OP_COORD: return coord_name(e, v->res, (int)v->i);
-    case WEIR_OP_QUEUE_INDEX: return fmt(e, "%s_i", v->res->name);
+    case WEIR_OP_QUEUE_INDEX: return fmt(e, "%s_at", v->res->name);
     case WEIR_OP_RETURN:
     case WEIR_OP_LOAD:
         if (v->kind == WEIR_VALUE_TILE) return view_element(e, v->arg[0], e->row ? e->row : frag_row(e, e->share), e->row ? e->col : frag_col(e), true);
@@ -184,7 +186,7 @@ static const char *expr(emitter *e, uint32_t id) {
     case WEIR_OP_READ_REG: return leaf_tile(e, id, v);
     case WEIR_OP_TILE_COLS: {
         const char *el = e->el;
-        e->el = fmt(e, "(%s + %d)", el, (int)v->i / 2);
+        if (v->i) e->el = fmt(e, "(%s + %d)", el, (int)v->i / 2);
         a = expr(e, v->arg[0]);
         e->el = el;
         return a;
@@ -624,7 +626,7 @@ static void store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, c
     if (pack_name(s->dtype, &pack) && g.cols % 16 == 0 && g.swizzle) {
         int shift = g.swizzle == 128 ? 0 : g.swizzle == 64 ? 1 : 2, mask = g.swizzle / 16 - 1;
         line(e, "const u32 row = %sf * 64 + warp %% 4 * 16 + lane %% 16;", wg);
-        line(e, "const u32 at = %s + row * %" PRId64 ", twist = (row >> %d & %d) << 4;", base, g.row_bytes, shift, mask);
+        line(e, "const u32 at = %s + row * %" PRId64 ", twist = (%s & %d) << 4;", base, g.row_bytes, shift ? fmt(e, "row >> %d", shift) : "row", mask);
         line(e, "#pragma unroll");
         line(e, "for (int j = 0; j < %d; j += 2) {", g.cols / 8);
         e->depth++;
@@ -963,6 +965,7 @@ static void emit_action(emitter *e, const weiri_action *a) {
     case ACT_EXPECT: line(e, "W_AT(%d); %sw_mbar_expect(%s, %" PRId64 ");", a->id, guard_of(e, a->who), bar_addr(e, a), a->bytes); return;
     case ACT_CP_ARRIVE: line(e, "W_AT(%d); w_mbar_cp_async_arrive(%s);", a->id, bar_addr(e, a)); return;
     case ACT_ADVANCE: emit_advance(e, a); return;
+    case ACT_REGS: return; /* emit_regs: before the roles of a warpgroup part */
     case ACT_LOAD_BULK:
     case ACT_STORE_BULK: emit_bulk(e, a); return;
     case ACT_BULK_COMMIT: line(e, "W_AT(%d); %sw_bulk_commit();", a->id, guard_of(e, a->who)); return;
@@ -1036,29 +1039,29 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
     for (int i = 0; i < q->qrank; i++) {
         int per = i == q->axis_m ? c.m * c.v : i == q->axis_n ? c.n : 1;
         const char *x = expr(e, q->extent[i].id);
-        line(e, "const i32 %s_n%s = %s;", Q, q->axis[i], per > 1 ? fmt(e, "w_ceil_div(%s, %d)", x, per) : x);
+        line(e, "const i32 %s_tiles_%s = %s;", Q, q->axis[i], per > 1 ? fmt(e, "w_ceil_div(%s, %d)", x, per) : x);
     }
     weiri_buf b;
     weiri_buf_init(&b, e->k->ctx);
-    for (int i = 0; i < q->qrank; i++) weiri_put(&b, "%s%s_n%s", i ? " * " : "", Q, q->axis[i]);
+    for (int i = 0; i < q->qrank; i++) weiri_put(&b, "%s%s_tiles_%s", i ? " * " : "", Q, q->axis[i]);
     line(e, "const i32 %s_tiles = %s;", Q, b.s ? b.s : "1");
     weiri_buf_free(&b);
     if (q->qkind == WEIR_QUEUE_GRID) {
-        line(e, "const i32 %s_i = %s;", Q, first);
-        open_brace(e, fmt(e, "if (%s_i < %s_tiles)", Q, Q));
+        line(e, "const i32 %s_at = %s;", Q, first);
+        open_brace(e, fmt(e, "if (%s_at < %s_tiles)", Q, Q));
     } else {
-        open_brace(e, fmt(e, "for (i32 %s_i = %s; %s_i < %s_tiles; %s_i += %s)", Q, first, Q, Q, Q, step));
+        open_brace(e, fmt(e, "for (i32 %s_at = %s; %s_at < %s_tiles; %s_at += %s)", Q, first, Q, Q, Q, step));
     }
     if (q->raster == WEIR_RASTER_CUSTOM) {
         for (int i = 0; i < q->qrank; i++) line(e, "const i32 %s = %s;", coord_name(e, q, i), expr(e, q->raster_coord[i].id));
     } else {
         /* the two innermost axes by raster; outer ones slowest */
-        const char *rest = fmt(e, "%s_i", Q);
+        const char *rest = fmt(e, "%s_at", Q);
         int inner = q->qrank >= 2 ? 2 : 1;
         for (int i = 0; i + inner < q->qrank; i++) {
             weiri_buf d;
             weiri_buf_init(&d, e->k->ctx);
-            for (int j = i + 1; j < q->qrank; j++) weiri_put(&d, "%s%s_n%s", j > i + 1 ? " * " : "", Q, q->axis[j]);
+            for (int j = i + 1; j < q->qrank; j++) weiri_put(&d, "%s%s_tiles_%s", j > i + 1 ? " * " : "", Q, q->axis[j]);
             line(e, "const i32 %s = %s / (%s), %s_r%d = %s %% (%s);", coord_name(e, q, i), rest, d.s, Q, i, rest, d.s);
             weiri_buf_free(&d);
             rest = fmt(e, "%s_r%d", Q, i);
@@ -1068,7 +1071,7 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
             line(e, "const i32 %s = %s_c0;", coord_name(e, q, 0), Q);
         } else {
             int m = q->qrank - 2, nn = q->qrank - 1;
-            const char *nm = fmt(e, "%s_n%s", Q, q->axis[m]), *nn_ = fmt(e, "%s_n%s", Q, q->axis[nn]);
+            const char *nm = fmt(e, "%s_tiles_%s", Q, q->axis[m]), *nn_ = fmt(e, "%s_tiles_%s", Q, q->axis[nn]);
             if (q->raster == WEIR_RASTER_ROW) line(e, "const i32 %s_c0 = %s / %s, %s_c1 = %s %% %s;", Q, rest, nn_, Q, rest, nn_);
             else if (q->raster == WEIR_RASTER_COLUMN) line(e, "const i32 %s_c0 = %s %% %s, %s_c1 = %s / %s;", Q, rest, nm, Q, rest, nm);
             else {

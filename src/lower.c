@@ -699,8 +699,10 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         a->reg = r->index;
         reg_effect(l, a, true, r);
         return;
-    case ATOM_SET:
     case ATOM_READ:
+        if (r->kind != WEIR_RES_REG && r->kind != WEIR_RES_WGMMA) return; /* a view: what uses it reads the stage */
+        /* fall through */
+    case ATOM_SET:
         a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
         a->reg = r->index;
         reg_effect(l, a, op->atom == ATOM_SET, r);

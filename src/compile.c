@@ -1,9 +1,9 @@
 /* NVRTC and the cubin cache.
  *
- * The cache's key is everything that decides the binary: source, options, architecture, NVRTC's version, weir's version. An entry
- * is written under a name of its own, flushed and renamed, so that readers see a whole entry or none; a short or damaged one is a
- * miss and is written again. Opening NVRTC takes 10 ms and more, so a second small file remembers which library the search
- * found and its version: a hit opens no library at all. */
+ * * The cache's key is everything that decides the binary: source, options, architecture, NVRTC's version, weir's version.
+ * An entry is written under a name of its own, flushed and renamed, so that readers see a whole entry or none; a short or
+ * damaged one is a miss and is written again. Opening NVRTC takes 10 ms and more, so a second small file remembers which
+ * library the search found and its version: a hit opens no library at all. */
 #define _GNU_SOURCE /* dladdr */
 #include "compile.h"
 
@@ -30,27 +30,27 @@ typedef void *nvrtc_program;
 enum { NVRTC_OK = 0, NVRTC_INVALID_OPTION = 5, NVRTC_COMPILATION = 6, NVRTC_BUILTIN = 7 };
 
 /* X(field, symbol, needed, arguments) */
-#define NVRTC_FUNCTIONS(X)                                                                                                      \
-    X(version, "nvrtcVersion", 1, (int *major, int *minor))                                                                   \
-    X(create, "nvrtcCreateProgram", 1,                                                                                        \
+#define NVRTC_FUNCTIONS(X) \
+    X(version, "nvrtcVersion", 1, (int *major, int *minor)) \
+    X(create, "nvrtcCreateProgram", 1, \
       (nvrtc_program * p, const char *source, const char *name, int n, const char *const *headers, const char *const *names)) \
-    X(compile, "nvrtcCompileProgram", 1, (nvrtc_program p, int n, const char *const *options))                                \
-    X(log_size, "nvrtcGetProgramLogSize", 1, (nvrtc_program p, size_t * size))                                                \
-    X(log, "nvrtcGetProgramLog", 1, (nvrtc_program p, char *log))                                                             \
-    X(cubin_size, "nvrtcGetCUBINSize", 1, (nvrtc_program p, size_t * size))                                                   \
-    X(cubin, "nvrtcGetCUBIN", 1, (nvrtc_program p, char *cubin))                                                              \
-    X(ptx_size, "nvrtcGetPTXSize", 1, (nvrtc_program p, size_t * size))                                                       \
-    X(ptx, "nvrtcGetPTX", 1, (nvrtc_program p, char *ptx))                                                                    \
-    X(destroy, "nvrtcDestroyProgram", 1, (nvrtc_program * p))                                                                 \
-    X(narchs, "nvrtcGetNumSupportedArchs", 0, (int *n))                                                                       \
+    X(compile, "nvrtcCompileProgram", 1, (nvrtc_program p, int n, const char *const *options)) \
+    X(log_size, "nvrtcGetProgramLogSize", 1, (nvrtc_program p, size_t * size)) \
+    X(log, "nvrtcGetProgramLog", 1, (nvrtc_program p, char *log)) \
+    X(cubin_size, "nvrtcGetCUBINSize", 1, (nvrtc_program p, size_t * size)) \
+    X(cubin, "nvrtcGetCUBIN", 1, (nvrtc_program p, char *cubin)) \
+    X(ptx_size, "nvrtcGetPTXSize", 1, (nvrtc_program p, size_t * size)) \
+    X(ptx, "nvrtcGetPTX", 1, (nvrtc_program p, char *ptx)) \
+    X(destroy, "nvrtcDestroyProgram", 1, (nvrtc_program * p)) \
+    X(narchs, "nvrtcGetNumSupportedArchs", 0, (int *n)) \
     X(archs, "nvrtcGetSupportedArchs", 0, (int *archs))
 
 typedef struct nvrtc {
-    void *lib;                   /* NULL: not opened (yet) */
-    bool found;                  /* path, major and minor are known */
+    void *lib;  /* NULL: not opened (yet) */
+    bool found; /* path, major and minor are known */
     char path[PATH_MAX];
     int major, minor;
-    char why[640];               /* of a failed search */
+    char why[640]; /* of a failed search */
     int hits, misses;
     bool said_unwritable;
     const char *(*error_string)(nvrtc_result r);
@@ -115,9 +115,9 @@ static bool open_library(nvrtc *n, const char *path) {
     void *f = dlsym(lib, "nvrtcGetErrorString");
     if (f) OBJECT_TO_FUNCTION(n->error_string, f);
     else complete = false;
-#define FIND(field, symbol, needed, args)                                                                                     \
-    f = dlsym(lib, symbol);                                                                                                   \
-    if (f) OBJECT_TO_FUNCTION(n->field, f);                                                                                   \
+#define FIND(field, symbol, needed, args) \
+    f = dlsym(lib, symbol); \
+    if (f) OBJECT_TO_FUNCTION(n->field, f); \
     else if (needed) complete = false;
     NVRTC_FUNCTIONS(FIND)
 #undef FIND
@@ -140,13 +140,22 @@ enum { NSONAMES = sizeof sonames / sizeof *sonames };
 
 /* Folders beside the loader's: `var` is an environment variable put before the pattern, NULL none. pip's packages hold the
  * library in nvidia/cu13/lib (13) or nvidia/cuda_nvrtc/lib (12). */
-static const struct { const char *var, *pattern; } folders[] = {
-    { "CUDA_HOME", "/lib64" }, { "CUDA_PATH", "/lib64" }, { NULL, "/usr/local/cuda/lib64" }, { NULL, "/usr/local/cuda-*/lib64" },
-    { "VIRTUAL_ENV", "/lib/python3*/site-packages/nvidia/*/lib" }, { "CONDA_PREFIX", "/lib" },
-    { "CONDA_PREFIX", "/lib/python3*/site-packages/nvidia/*/lib" }, { "HOME", "/.local/lib/python3*/site-packages/nvidia/*/lib" },
+static const struct {
+    const char *var, *pattern;
+} folders[] = {
+    { "CUDA_HOME", "/lib64" },
+    { "CUDA_PATH", "/lib64" },
+    { NULL, "/usr/local/cuda/lib64" },
+    { NULL, "/usr/local/cuda-*/lib64" },
+    { "VIRTUAL_ENV", "/lib/python3*/site-packages/nvidia/*/lib" },
+    { "CONDA_PREFIX", "/lib" },
+    { "CONDA_PREFIX", "/lib/python3*/site-packages/nvidia/*/lib" },
+    { "HOME", "/.local/lib/python3*/site-packages/nvidia/*/lib" },
     { "HOME", "/.pyenv/versions/*/lib/python3*/site-packages/nvidia/*/lib" },
-    { NULL, "/usr/local/lib/python3*/dist-packages/nvidia/*/lib" }, { NULL, "/usr/local/lib/python3*/site-packages/nvidia/*/lib" },
-    { NULL, "/usr/lib/python3*/dist-packages/nvidia/*/lib" }, { NULL, "/opt/*/lib/python3*/site-packages/nvidia/*/lib" },
+    { NULL, "/usr/local/lib/python3*/dist-packages/nvidia/*/lib" },
+    { NULL, "/usr/local/lib/python3*/site-packages/nvidia/*/lib" },
+    { NULL, "/usr/lib/python3*/dist-packages/nvidia/*/lib" },
+    { NULL, "/opt/*/lib/python3*/site-packages/nvidia/*/lib" },
     { NULL, "/opt/*/*/lib/python3*/site-packages/nvidia/*/lib" },
 };
 enum { NFOLDERS = sizeof folders / sizeof *folders };
@@ -167,7 +176,8 @@ static bool search_library(weir_ctx *ctx, nvrtc *n) {
     if (given && *given) {
         if (open_library(n, given)) return true;
         const char *e = dlerror();
-        snprintf(n->why, sizeof n->why, "NVRTC cannot be opened at the given path '%s' (%s)", given, e ? e : "it lacks functions weir needs");
+        snprintf(n->why, sizeof n->why, "NVRTC cannot be opened at the given path '%s' (%s)", given,
+                 e ? e : "it lacks functions weir needs");
         return false;
     }
     for (int i = 0; i < NSONAMES; i++)
@@ -182,7 +192,8 @@ static bool search_library(weir_ctx *ctx, nvrtc *n) {
         }
     }
     snprintf(n->why, sizeof n->why,
-             "NVRTC is not found: looked for libnvrtc.so.13, .12, .11.2 on the loader's path, in $CUDA_HOME/lib64%s, $CUDA_PATH/lib64%s, "
+             "NVRTC is not found: looked for libnvrtc.so.13, .12, .11.2 on the loader's path, in $CUDA_HOME/lib64%s, "
+             "$CUDA_PATH/lib64%s, "
              "/usr/local/cuda*/lib64 and the nvidia/*/lib folders of Python packages; install a CUDA toolkit or the package "
              "nvidia-cuda-nvrtc, or set nvrtc_path",
              getenv("CUDA_HOME") ? "" : " (unset)", getenv("CUDA_PATH") ? "" : " (unset)");
@@ -217,7 +228,10 @@ static bool write_all(int fd, const void *data, size_t n) {
     return true;
 }
 
-typedef struct piece { const void *data; size_t n; } piece;
+typedef struct piece {
+    const void *data;
+    size_t n;
+} piece;
 
 /* Writes under a temporary name that no other process or thread uses, flushes, renames. */
 static bool write_whole(const char *path, const piece *pieces, int n) {
@@ -337,9 +351,9 @@ static weir_status find_nvrtc(weir_ctx *ctx, nvrtc *n, bool open) {
 /* ---- the cache ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct entry_head {
-    char magic[8];               /* "weircub1" */
+    char magic[8]; /* "weircub1" */
     uint64_t log_size, cubin_size;
-    uint8_t digest[32];          /* of what follows */
+    uint8_t digest[32]; /* of what follows */
 } entry_head;
 
 static const char magic[8] = { 'w', 'e', 'i', 'r', 'c', 'u', 'b', '1' };
@@ -363,7 +377,8 @@ static bool entry_read(weir_ctx *ctx, const char *path, weiri_binary *out) {
     if (ok) {
         memcpy(&head, file, sizeof head);
         size_t body = size - sizeof head;
-        ok = !memcmp(head.magic, magic, sizeof magic) && head.log_size <= body && head.cubin_size == body - head.log_size && head.cubin_size > 0;
+        ok = !memcmp(head.magic, magic, sizeof magic) && head.log_size <= body && head.cubin_size == body - head.log_size &&
+             head.cubin_size > 0;
     }
     if (ok) {
         const char *log = file + sizeof head, *cubin = log + head.log_size;
@@ -386,7 +401,8 @@ static void entry_write(weir_ctx *ctx, nvrtc *n, const char *path, const weiri_b
     entry_digest(b->log.s, b->log.n, b->cubin, b->cubin_size, head.digest);
     piece pieces[] = { { &head, sizeof head }, { b->log.s, b->log.n }, { b->cubin, b->cubin_size } };
     if (make_folders(ctx->cfg.cache_dir) && write_whole(path, pieces, 3)) return;
-    if (!n->said_unwritable) weiri_log(ctx, WEIR_LOG_INFO, "weir: the cache %s cannot be written: %s", ctx->cfg.cache_dir, strerror(errno));
+    if (!n->said_unwritable)
+        weiri_log(ctx, WEIR_LOG_INFO, "weir: the cache %s cannot be written: %s", ctx->cfg.cache_dir, strerror(errno));
     n->said_unwritable = true;
 }
 
@@ -407,25 +423,28 @@ static int options_for(const char *arch_option, bool extras, const char *option[
 }
 
 static weir_status fail_nvrtc(weir_ctx *ctx, const nvrtc *n, nvrtc_result r, const char *what) {
-    return weiri_fail(ctx, WEIR_E_COMPILE, "%s: %s (%d) from NVRTC %d.%d at %s", what, n->error_string(r), r, n->major, n->minor, n->path);
+    return weiri_fail(ctx, WEIR_E_COMPILE, "%s: %s (%d) from NVRTC %d.%d at %s", what, n->error_string(r), r, n->major,
+                      n->minor, n->path);
 }
 
 /* False, with a text, when NVRTC lists its architectures and this is not among them. */
 static bool knows_arch(weir_ctx *ctx, const nvrtc *n, const char *name, weir_arch arch) {
     int count = 0, list[128], newest = 0;
-    if (!n->narchs || !n->archs || n->narchs(&count) != NVRTC_OK || count <= 0 || count > 128 || n->archs(list) != NVRTC_OK) return true;
+    if (!n->narchs || !n->archs || n->narchs(&count) != NVRTC_OK || count <= 0 || count > 128 || n->archs(list) != NVRTC_OK)
+        return true;
     for (int i = 0; i < count; i++) {
         if (list[i] == (int)arch) return true;
         if (list[i] > newest) newest = list[i];
     }
-    weiri_fail(ctx, WEIR_E_NO_COMPILER, "kernel '%s' is for %s, but NVRTC %d.%d at %s knows %d to %d: %s", name, weiri_arch_name(arch), n->major,
-               n->minor, n->path, list[0], newest,
-               (int)arch > newest ? "a newer NVRTC is needed (12.0 for sm_90a, 12.8 for sm_100a)" : "an older NVRTC still has it");
+    weiri_fail(ctx, WEIR_E_NO_COMPILER, "kernel '%s' is for %s, but NVRTC %d.%d at %s knows %d to %d: %s", name,
+               weiri_arch_name(arch), n->major, n->minor, n->path, list[0], newest,
+               (int)arch > newest ? "a newer NVRTC is needed (12.0 for sm_90a, 12.8 for sm_100a)"
+                                  : "an older NVRTC still has it");
     return false;
 }
 
-static weir_status run_nvrtc(weir_ctx *ctx, nvrtc *n, const char *name, const char *source, weir_arch arch, const char *arch_option,
-                             bool want_ptx, weiri_binary *out) {
+static weir_status run_nvrtc(weir_ctx *ctx, nvrtc *n, const char *name, const char *source, weir_arch arch,
+                             const char *arch_option, bool want_ptx, weiri_binary *out) {
     nvrtc_program prog = NULL;
     const char *option[MAX_OPTIONS];
     char file[256];
@@ -444,10 +463,11 @@ static weir_status run_nvrtc(weir_ctx *ctx, nvrtc *n, const char *name, const ch
         weiri_free(ctx, text, size);
     }
     if (r == NVRTC_COMPILATION) {
-        st = weiri_fail(ctx, WEIR_E_COMPILE, "kernel '%s' does not compile for %s (NVRTC %d.%d):\n%s", name, weiri_arch_name(arch), n->major,
-                        n->minor, out->log.n ? out->log.s : "(empty log)");
+        st = weiri_fail(ctx, WEIR_E_COMPILE, "kernel '%s' does not compile for %s (NVRTC %d.%d):\n%s", name,
+                        weiri_arch_name(arch), n->major, n->minor, out->log.n ? out->log.s : "(empty log)");
     } else if (r == NVRTC_BUILTIN) {
-        st = weiri_fail(ctx, WEIR_E_NO_COMPILER, "NVRTC %d.%d at %s cannot open its libnvrtc-builtins.so.%d.%d; it belongs into the same folder",
+        st = weiri_fail(ctx, WEIR_E_NO_COMPILER,
+                        "NVRTC %d.%d at %s cannot open its libnvrtc-builtins.so.%d.%d; it belongs into the same folder",
                         n->major, n->minor, n->path, n->major, n->minor);
     } else if (r != NVRTC_OK) {
         st = fail_nvrtc(ctx, n, r, "NVRTC did not compile");
@@ -460,7 +480,8 @@ static weir_status run_nvrtc(weir_ctx *ctx, nvrtc *n, const char *name, const ch
         r = n->cubin(prog, out->cubin);
         if (r != NVRTC_OK) st = fail_nvrtc(ctx, n, r, "NVRTC gave no CUBIN");
     }
-    if (st == WEIR_OK && want_ptx && n->ptx_size(prog, &size) == NVRTC_OK && size > 1 && (text = weiri_alloc(ctx, size)) != NULL) {
+    if (st == WEIR_OK && want_ptx && n->ptx_size(prog, &size) == NVRTC_OK && size > 1 &&
+        (text = weiri_alloc(ctx, size)) != NULL) {
         if (n->ptx(prog, text) == NVRTC_OK) weiri_put_n(&out->ptx, text, size - 1);
         weiri_free(ctx, text, size);
     }
@@ -469,7 +490,8 @@ static weir_status run_nvrtc(weir_ctx *ctx, nvrtc *n, const char *name, const ch
 }
 
 /* "DIR/NAME-<key>.cubin" */
-static void entry_path(weir_ctx *ctx, const nvrtc *n, const char *name, const char *source, const char *arch_option, char *out, size_t size) {
+static void entry_path(weir_ctx *ctx, const nvrtc *n, const char *name, const char *source, const char *arch_option, char *out,
+                       size_t size) {
     weiri_hash h;
     uint8_t digest[32];
     char hex[33], version[64];
@@ -485,7 +507,8 @@ static void entry_path(weir_ctx *ctx, const nvrtc *n, const char *name, const ch
     snprintf(out, size, "%s/%.64s-%s.cubin", ctx->cfg.cache_dir, name, hex);
 }
 
-weir_status weiri_compile(weir_ctx *ctx, const char *name, const char *source, weir_arch arch, bool want_ptx, weiri_binary *out) {
+weir_status weiri_compile(weir_ctx *ctx, const char *name, const char *source, weir_arch arch, bool want_ptx,
+                          weiri_binary *out) {
     char path[PATH_MAX], arch_option[32];
     double start = now_ms();
     *out = (weiri_binary){ 0 };
@@ -573,7 +596,8 @@ void weiri_compile_log_complaint(const weiri_log_facts *f, char *out, size_t siz
     size_t at = 0;
     *out = 0;
     if (f->spill_stores || f->spill_loads)
-        at += (size_t)snprintf(out + at, size - at, "; %d bytes of spill stores, %d of spill loads", f->spill_stores, f->spill_loads);
+        at += (size_t)snprintf(out + at, size - at, "; %d bytes of spill stores, %d of spill loads", f->spill_stores,
+                               f->spill_loads);
     for (int i = 0; i < f->ncodes && at < size; i++)
         at += (size_t)snprintf(out + at, size - at, "; C%d: %s", f->codes[i], note_meaning(f->codes[i]));
     if (f->warnings && at < size) snprintf(out + at, size - at, "; %d warning%s", f->warnings, f->warnings == 1 ? "" : "s");

@@ -15,7 +15,11 @@
 typedef weiri_cures (*get_proc_v1)(const char *name, void **f, int version, uint64_t flags);
 typedef weiri_cures (*get_proc_v2)(const char *name, void **f, int version, uint64_t flags, int *status);
 
-typedef struct lookup { void *lib; get_proc_v2 v2; get_proc_v1 v1; } lookup;
+typedef struct lookup {
+    void *lib;
+    get_proc_v2 v2;
+    get_proc_v1 v1;
+} lookup;
 
 /* cuGetProcAddress answers an unknown symbol with success and a NULL pointer. */
 static void *find(const lookup *l, const char *exported, const char *base, int version) {
@@ -40,12 +44,12 @@ static void open_driver(weir_ctx *ctx, weiri_cuda *cu) {
     void *p = dlsym(cu->lib, "cuGetProcAddress_v2"), *q = dlsym(cu->lib, "cuGetProcAddress");
     if (p) OBJECT_TO_FUNCTION(l.v2, p);
     if (q) OBJECT_TO_FUNCTION(l.v1, q);
-#define FIND(field, exported, base, version, args)                                                                            \
-    {                                                                                                                         \
-        void *f = find(&l, exported, base, version);                                                                          \
-        if (f) OBJECT_TO_FUNCTION(cu->field, f);                                                                              \
-        else if (!*cu->why)                                                                                                   \
-            snprintf(cu->why, sizeof cu->why, "the CUDA driver %s has no %s; CUDA 12.0 or newer is needed", path, base);      \
+#define FIND(field, exported, base, version, args) \
+    { \
+        void *f = find(&l, exported, base, version); \
+        if (f) OBJECT_TO_FUNCTION(cu->field, f); \
+        else if (!*cu->why) \
+            snprintf(cu->why, sizeof cu->why, "the CUDA driver %s has no %s; CUDA 12.0 or newer is needed", path, base); \
     }
     WEIRI_CUDA_FUNCTIONS(FIND)
 #undef FIND
@@ -57,7 +61,8 @@ static void open_driver(weir_ctx *ctx, weiri_cuda *cu) {
         const char *name = NULL, *text = NULL;
         cu->error_name(r, &name);
         cu->error_text(r, &text);
-        snprintf(cu->why, sizeof cu->why, "the CUDA driver does not start: %s (%d): %s", name ? name : "error", r, text ? text : "");
+        snprintf(cu->why, sizeof cu->why, "the CUDA driver does not start: %s (%d): %s", name ? name : "error", r,
+                 text ? text : "");
     } else if (cu->gpus == 0) {
         snprintf(cu->why, sizeof cu->why, "the CUDA driver sees no GPU");
     }

@@ -38,43 +38,43 @@ enum {                                       /* CUresult */
 };
 
 /* X(result type, field, exported name, base name, ABI version (major * 1000 + minor * 10), arguments) */
-#define WEIRI_CUDA_FUNCTIONS(X)                                                                                               \
-    X(init, "cuInit", "cuInit", 2000, (unsigned flags))                                                                       \
-    X(driver_version, "cuDriverGetVersion", "cuDriverGetVersion", 2020, (int *version))                                       \
-    X(device_count, "cuDeviceGetCount", "cuDeviceGetCount", 2000, (int *n))                                                   \
-    X(device_get, "cuDeviceGet", "cuDeviceGet", 2000, (weiri_cudev * d, int index))                                           \
-    X(device_name, "cuDeviceGetName", "cuDeviceGetName", 2000, (char *name, int size, weiri_cudev d))                         \
-    X(device_attribute, "cuDeviceGetAttribute", "cuDeviceGetAttribute", 2000, (int *value, int attribute, weiri_cudev d))     \
-    X(primary_retain, "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRetain", 7000, (weiri_cuctx * c, weiri_cudev d))         \
-    X(primary_release, "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease", 11000, (weiri_cudev d))                   \
-    X(ctx_get, "cuCtxGetCurrent", "cuCtxGetCurrent", 4000, (weiri_cuctx * c))                                                 \
-    X(ctx_push, "cuCtxPushCurrent_v2", "cuCtxPushCurrent", 4000, (weiri_cuctx c))                                             \
-    X(ctx_pop, "cuCtxPopCurrent_v2", "cuCtxPopCurrent", 4000, (weiri_cuctx * c))                                              \
-    X(ctx_sync, "cuCtxSynchronize", "cuCtxSynchronize", 2000, (void))                                                         \
-    X(module_load, "cuModuleLoadData", "cuModuleLoadData", 2000, (weiri_cumod * m, const void *image))                        \
-    X(module_unload, "cuModuleUnload", "cuModuleUnload", 2000, (weiri_cumod m))                                               \
+#define WEIRI_CUDA_FUNCTIONS(X) \
+    X(init, "cuInit", "cuInit", 2000, (unsigned flags)) \
+    X(driver_version, "cuDriverGetVersion", "cuDriverGetVersion", 2020, (int *version)) \
+    X(device_count, "cuDeviceGetCount", "cuDeviceGetCount", 2000, (int *n)) \
+    X(device_get, "cuDeviceGet", "cuDeviceGet", 2000, (weiri_cudev * d, int index)) \
+    X(device_name, "cuDeviceGetName", "cuDeviceGetName", 2000, (char *name, int size, weiri_cudev d)) \
+    X(device_attribute, "cuDeviceGetAttribute", "cuDeviceGetAttribute", 2000, (int *value, int attribute, weiri_cudev d)) \
+    X(primary_retain, "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRetain", 7000, (weiri_cuctx * c, weiri_cudev d)) \
+    X(primary_release, "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease", 11000, (weiri_cudev d)) \
+    X(ctx_get, "cuCtxGetCurrent", "cuCtxGetCurrent", 4000, (weiri_cuctx * c)) \
+    X(ctx_push, "cuCtxPushCurrent_v2", "cuCtxPushCurrent", 4000, (weiri_cuctx c)) \
+    X(ctx_pop, "cuCtxPopCurrent_v2", "cuCtxPopCurrent", 4000, (weiri_cuctx * c)) \
+    X(ctx_sync, "cuCtxSynchronize", "cuCtxSynchronize", 2000, (void)) \
+    X(module_load, "cuModuleLoadData", "cuModuleLoadData", 2000, (weiri_cumod * m, const void *image)) \
+    X(module_unload, "cuModuleUnload", "cuModuleUnload", 2000, (weiri_cumod m)) \
     X(module_function, "cuModuleGetFunction", "cuModuleGetFunction", 2000, (weiri_cufn * f, weiri_cumod m, const char *name)) \
-    X(func_get, "cuFuncGetAttribute", "cuFuncGetAttribute", 2020, (int *value, int attribute, weiri_cufn f))                  \
-    X(func_set, "cuFuncSetAttribute", "cuFuncSetAttribute", 9000, (weiri_cufn f, int attribute, int value))                   \
-    X(launch, "cuLaunchKernelEx", "cuLaunchKernelEx", 11060,                                                                  \
-      (const weiri_culaunch *config, weiri_cufn f, void **params, void **extra))                                              \
-    X(max_clusters, "cuOccupancyMaxActiveClusters", "cuOccupancyMaxActiveClusters", 11070,                                    \
-      (int *n, weiri_cufn f, const weiri_culaunch *config))                                                                   \
-    X(mem_alloc, "cuMemAlloc_v2", "cuMemAlloc", 3020, (weiri_cuptr * p, size_t bytes))                                        \
-    X(mem_free, "cuMemFree_v2", "cuMemFree", 3020, (weiri_cuptr p))                                                           \
-    X(copy_to, "cuMemcpyHtoD_v2", "cuMemcpyHtoD", 3020, (weiri_cuptr to, const void *from, size_t bytes))                     \
-    X(copy_from, "cuMemcpyDtoH_v2", "cuMemcpyDtoH", 3020, (void *to, weiri_cuptr from, size_t bytes))                         \
-    X(set_d8, "cuMemsetD8_v2", "cuMemsetD8", 3020, (weiri_cuptr p, unsigned char x, size_t n))                                \
-    X(set_d32_async, "cuMemsetD32Async", "cuMemsetD32Async", 3020, (weiri_cuptr p, unsigned x, size_t n, weiri_custream s))   \
-    X(event_create, "cuEventCreate", "cuEventCreate", 2000, (weiri_cuevent * e, unsigned flags))                              \
-    X(event_destroy, "cuEventDestroy_v2", "cuEventDestroy", 4000, (weiri_cuevent e))                                          \
-    X(event_record, "cuEventRecord", "cuEventRecord", 2000, (weiri_cuevent e, weiri_custream s))                              \
-    X(event_sync, "cuEventSynchronize", "cuEventSynchronize", 2000, (weiri_cuevent e))                                        \
-    X(event_elapsed, "cuEventElapsedTime", "cuEventElapsedTime", 2000, (float *ms, weiri_cuevent from, weiri_cuevent to))     \
-    X(error_name, "cuGetErrorName", "cuGetErrorName", 6000, (weiri_cures r, const char **text))                               \
-    X(error_text, "cuGetErrorString", "cuGetErrorString", 6000, (weiri_cures r, const char **text))                           \
-    X(tensor_map, "cuTensorMapEncodeTiled", "cuTensorMapEncodeTiled", 12000,                                                  \
-      (weiri_cumap * m, int type, unsigned rank, void *base, const uint64_t *dim, const uint64_t *stride,                     \
+    X(func_get, "cuFuncGetAttribute", "cuFuncGetAttribute", 2020, (int *value, int attribute, weiri_cufn f)) \
+    X(func_set, "cuFuncSetAttribute", "cuFuncSetAttribute", 9000, (weiri_cufn f, int attribute, int value)) \
+    X(launch, "cuLaunchKernelEx", "cuLaunchKernelEx", 11060, \
+      (const weiri_culaunch *config, weiri_cufn f, void **params, void **extra)) \
+    X(max_clusters, "cuOccupancyMaxActiveClusters", "cuOccupancyMaxActiveClusters", 11070, \
+      (int *n, weiri_cufn f, const weiri_culaunch *config)) \
+    X(mem_alloc, "cuMemAlloc_v2", "cuMemAlloc", 3020, (weiri_cuptr * p, size_t bytes)) \
+    X(mem_free, "cuMemFree_v2", "cuMemFree", 3020, (weiri_cuptr p)) \
+    X(copy_to, "cuMemcpyHtoD_v2", "cuMemcpyHtoD", 3020, (weiri_cuptr to, const void *from, size_t bytes)) \
+    X(copy_from, "cuMemcpyDtoH_v2", "cuMemcpyDtoH", 3020, (void *to, weiri_cuptr from, size_t bytes)) \
+    X(set_d8, "cuMemsetD8_v2", "cuMemsetD8", 3020, (weiri_cuptr p, unsigned char x, size_t n)) \
+    X(set_d32_async, "cuMemsetD32Async", "cuMemsetD32Async", 3020, (weiri_cuptr p, unsigned x, size_t n, weiri_custream s)) \
+    X(event_create, "cuEventCreate", "cuEventCreate", 2000, (weiri_cuevent * e, unsigned flags)) \
+    X(event_destroy, "cuEventDestroy_v2", "cuEventDestroy", 4000, (weiri_cuevent e)) \
+    X(event_record, "cuEventRecord", "cuEventRecord", 2000, (weiri_cuevent e, weiri_custream s)) \
+    X(event_sync, "cuEventSynchronize", "cuEventSynchronize", 2000, (weiri_cuevent e)) \
+    X(event_elapsed, "cuEventElapsedTime", "cuEventElapsedTime", 2000, (float *ms, weiri_cuevent from, weiri_cuevent to)) \
+    X(error_name, "cuGetErrorName", "cuGetErrorName", 6000, (weiri_cures r, const char **text)) \
+    X(error_text, "cuGetErrorString", "cuGetErrorString", 6000, (weiri_cures r, const char **text)) \
+    X(tensor_map, "cuTensorMapEncodeTiled", "cuTensorMapEncodeTiled", 12000, \
+      (weiri_cumap * m, int type, unsigned rank, void *base, const uint64_t *dim, const uint64_t *stride, \
        const uint32_t *box, const uint32_t *step, int interleave, int swizzle, int l2_promotion, int oob_fill))
 
 typedef struct weiri_cuda {

@@ -22,7 +22,8 @@ static const char *fault_meaning(weiri_cures r) {
 }
 
 static weir_status fail_dead(weir_device *d) {
-    return weiri_fail(d->ctx, WEIR_E_DRIVER, "GPU %d cannot be used: its context was lost when kernel '%s' failed with error %d (%s)", d->index,
+    return weiri_fail(d->ctx, WEIR_E_DRIVER,
+                      "GPU %d cannot be used: its context was lost when kernel '%s' failed with error %d (%s)", d->index,
                       d->killer, d->dead, fault_meaning(d->dead));
 }
 
@@ -52,8 +53,9 @@ weir_status weiri_device_fail(weir_device *d, weiri_cures r, const char *what, .
     if (!weiri_cuda_fatal(r)) return weiri_cuda_fail(d->ctx, d->cu, r, "%s", text);
     d->dead = r;
     snprintf(d->killer, sizeof d->killer, "%s", *d->last_kernel ? d->last_kernel : "(not weir's)");
-    return weiri_cuda_fail(d->ctx, d->cu, r, "kernel '%s' failed: %s. The context of GPU %d is lost; nothing more can run in it. Seen at: %s", d->killer,
-                           fault_meaning(r), d->index, text);
+    return weiri_cuda_fail(d->ctx, d->cu, r,
+                           "kernel '%s' failed: %s. The context of GPU %d is lost; nothing more can run in it. Seen at: %s",
+                           d->killer, fault_meaning(r), d->index, text);
 }
 
 /* ---- devices ------------------------------------------------------------------------------------------------------------ */
@@ -78,7 +80,8 @@ static weir_device *open_sim(weir_ctx *ctx, weiri_cuda *cu, const weir_device_de
 
 static weir_device *open_gpu(weir_ctx *ctx, weiri_cuda *cu, int index) {
     if (index >= cu->gpus) {
-        weiri_fail(ctx, WEIR_E_NO_DEVICE, "there is no GPU %d: the driver sees %d (0%s)", index, cu->gpus, cu->gpus > 1 ? " ..." : "");
+        weiri_fail(ctx, WEIR_E_NO_DEVICE, "there is no GPU %d: the driver sees %d (0%s)", index, cu->gpus,
+                   cu->gpus > 1 ? " ..." : "");
         return NULL;
     }
     weir_device *d = weiri_alloc(ctx, sizeof *d);
@@ -110,7 +113,8 @@ weir_device *weir_device_open(weir_ctx *ctx, const weir_device_desc *desc) {
     weiri_cuda *cu = weiri_cuda_state(ctx);
     if (!cu) return NULL;
     if (desc && desc->index < -1) {
-        weiri_fail(ctx, WEIR_E_ARGUMENT, "device index is %d; it must be -1 (the simulator) or a GPU's number from 0", desc->index);
+        weiri_fail(ctx, WEIR_E_ARGUMENT, "device index is %d; it must be -1 (the simulator) or a GPU's number from 0",
+                   desc->index);
         return NULL;
     }
     if (desc && desc->index == -1) return open_sim(ctx, cu, desc);
@@ -237,7 +241,8 @@ static bool plan_buffer(weir_ctx *ctx, const weir_buffer_desc *desc, weir_buffer
     for (int i = 0; i < b->rank; i++) {
         b->shape[i] = desc->shape[i];
         if (b->shape[i] >= 0) continue;
-        weiri_fail(ctx, WEIR_E_ARGUMENT, "axis %d of a tensor has %lld elements; it must have 0 or more", i, (long long)b->shape[i]);
+        weiri_fail(ctx, WEIR_E_ARGUMENT, "axis %d of a tensor has %lld elements; it must have 0 or more", i,
+                   (long long)b->shape[i]);
         return false;
     }
     int last = b->rank - 1;
@@ -307,13 +312,15 @@ static weir_status move_bytes(const weir_buffer *b, int direction, int64_t offse
     if (st != WEIR_OK) return st;
     weiri_cuptr p = b->address + (uint64_t)offset;
     weiri_cures r = direction == TO_DEVICE ? d->cu->copy_to(p, host, n) : d->cu->copy_from(host, p, n);
-    if (r != CU_OK) st = weiri_device_fail(d, r, "copying %zu bytes %s GPU %d", n, direction == TO_DEVICE ? "to" : "from", d->index);
+    if (r != CU_OK)
+        st = weiri_device_fail(d, r, "copying %zu bytes %s GPU %d", n, direction == TO_DEVICE ? "to" : "from", d->index);
     weiri_device_leave(d, pushed);
     return st;
 }
 
-/* Brings the tensor through host memory a few rows at a time and calls fn on each row: before the copy to the device, or after the
- * copy from it. Kernels on any stream are waited for first: launches are asynchronous and the host's streams unknown here. */
+/* Brings the tensor through host memory a few rows at a time and calls fn on each row: before the copy to the device, or
+ * after the copy from it. Kernels on any stream are waited for first: launches are asynchronous and the host's streams
+ * unknown here. */
 static weir_status through_rows(const weir_buffer *b, int direction, row_fn fn, void *ud) {
     if (!b->d) return weiri_fail(b->ctx, WEIR_E_ARGUMENT, "the tensor's device was closed");
     int64_t count = b->shape[b->rank - 1], chunk = CHUNK_BYTES / b->pitch > 0 ? CHUNK_BYTES / b->pitch : 1;

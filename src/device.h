@@ -8,23 +8,23 @@ struct weiri_module;
 
 struct weir_device {
     weir_ctx *ctx;
-    weir_device *next;           /* in weiri_cuda.devices */
-    int index;                   /* -1: the simulator */
+    weir_device *next; /* in weiri_cuda.devices */
+    int index;         /* -1: the simulator */
     char name[128];
-    int sms;                     /* multiprocessors; simulator: CTAs that run at once */
+    int sms; /* multiprocessors; simulator: CTAs that run at once */
     /* GPU */
     weiri_cuda *cu;
     weiri_cudev dev;
-    weiri_cuctx context;         /* the primary one, retained once by this object */
-    int cc;                      /* compute capability, 90 for 9.0 */
-    int64_t smem_optin;          /* bytes of shared memory a CTA may ask for */
+    weiri_cuctx context;             /* the primary one, retained once by this object */
+    int cc;                          /* compute capability, 90 for 9.0 */
+    int64_t smem_optin;              /* bytes of shared memory a CTA may ask for */
     const struct weir_program *last; /* launched last, while it lives; its name stays: */
-    char last_kernel[64];        /* asynchronous faults are blamed on it */
-    weiri_cures dead;            /* the result that lost the context, 0 none */
-    char killer[64];             /* the kernel it was lost in */
+    char last_kernel[64];            /* asynchronous faults are blamed on it */
+    weiri_cures dead;                /* the result that lost the context, 0 none */
+    char killer[64];                 /* the kernel it was lost in */
     /* simulator */
     uint64_t seed;
-    weiri_buf findings;          /* of the last run */
+    weiri_buf findings; /* of the last run */
     /* what closes with it */
     weir_buffer *buffers;
     struct weiri_module *modules;
@@ -33,18 +33,19 @@ struct weir_device {
 
 struct weir_buffer {
     weir_ctx *ctx;
-    weir_device *d;              /* NULL: the device was closed */
-    weir_buffer *prev, *next;    /* in d->buffers */
+    weir_device *d;           /* NULL: the device was closed */
+    weir_buffer *prev, *next; /* in d->buffers */
     weir_dtype dtype;
     int rank;
     int64_t shape[WEIR_MAX_RANK], stride[WEIR_MAX_RANK]; /* outermost first, elements */
-    int64_t rows, row_bytes, pitch; /* innermost rows; bytes of one, and from one to the next */
-    size_t bytes;                /* allocated */
+    int64_t rows, row_bytes, pitch;                      /* innermost rows; bytes of one, and from one to the next */
+    size_t bytes;                                        /* allocated */
     uint64_t address;
 };
 
-/* Makes the device's context current, unless it is; leave undoes exactly that, so that the host's current context is the same
- * before and after every call. Between the two no early return. enter fails when the context is lost; then there is nothing to leave. */
+/* Makes the device's context current, unless it is; leave undoes exactly that, so that the host's current context is the
+ * same before and after every call. Between the two no early return. enter fails when the context is lost; then there is
+ * nothing to leave. */
 weir_status weiri_device_enter(weir_device *d, bool *pushed);
 void weiri_device_leave(weir_device *d, bool pushed);
 /* Turns a driver result into a status and the context's error; results that lose the context mark the device. */

@@ -14,10 +14,18 @@
 static const char *parameter_meaning(const weir_program *p, const weiri_kparam *q, char *out, size_t size) {
     const weir_kernel *k = p->k;
     switch (q->kind) {
-    case KP_TMAP: snprintf(out, size, "tensor map %d below, of tensor %s", q->index, k->tensors.v[p->plan->tmaps.v[q->index].tensor]->name); break;
-    case KP_PTR: snprintf(out, size, "device address of tensor %s, %s", k->tensors.v[q->index]->name, weir_dtype_name(k->tensors.v[q->index]->dtype)); break;
+    case KP_TMAP:
+        snprintf(out, size, "tensor map %d below, of tensor %s", q->index,
+                 k->tensors.v[p->plan->tmaps.v[q->index].tensor]->name);
+        break;
+    case KP_PTR:
+        snprintf(out, size, "device address of tensor %s, %s", k->tensors.v[q->index]->name,
+                 weir_dtype_name(k->tensors.v[q->index]->dtype));
+        break;
     case KP_SHAPE: snprintf(out, size, "elements of tensor %s along axis %d", k->tensors.v[q->index]->name, q->axis); break;
-    case KP_STRIDE: snprintf(out, size, "elements from one index to the next of tensor %s, axis %d", k->tensors.v[q->index]->name, q->axis); break;
+    case KP_STRIDE:
+        snprintf(out, size, "elements from one index to the next of tensor %s, axis %d", k->tensors.v[q->index]->name, q->axis);
+        break;
     case KP_DIM: snprintf(out, size, "dim %s", weiri_val(k, k->dims.v[q->index])->name); break;
     case KP_SCALAR: snprintf(out, size, "scalar %s", weiri_val(k, k->scalars.v[q->index])->name); break;
     case KP_COUNTER: snprintf(out, size, "device address of 64 bytes that are zero at each launch"); break;
@@ -39,10 +47,13 @@ static const char *c_type(const weiri_kparam *q) {
     if (q->kind == KP_PTR || q->kind == KP_COUNTER) return "uint64_t";
     if (q->kind == KP_STRIDE) return "int64_t";
     if (q->kind != KP_SCALAR) return "int32_t";
-    static const struct { const char *device, *host; } types[] = {
-        { "i8", "int8_t" }, { "u8", "uint8_t" }, { "i16", "int16_t" }, { "u16", "uint16_t" }, { "i32", "int32_t" }, { "u32", "uint32_t" },
-        { "i64", "int64_t" }, { "u64", "uint64_t" }, { "float", "float" }, { "f32", "float" }, { "double", "double" }, { "f64", "double" },
-        { "bool", "uint8_t" }, { "f16", "uint16_t" }, { "bf16", "uint16_t" }, { "e4m3", "uint8_t" }, { "e5m2", "uint8_t" }, { "tf32", "float" },
+    static const struct {
+        const char *device, *host;
+    } types[] = {
+        { "i8", "int8_t" },     { "u8", "uint8_t" },   { "i16", "int16_t" },  { "u16", "uint16_t" }, { "i32", "int32_t" },
+        { "u32", "uint32_t" },  { "i64", "int64_t" },  { "u64", "uint64_t" }, { "float", "float" },  { "f32", "float" },
+        { "double", "double" }, { "f64", "double" },   { "bool", "uint8_t" }, { "f16", "uint16_t" }, { "bf16", "uint16_t" },
+        { "e4m3", "uint8_t" },  { "e5m2", "uint8_t" }, { "tf32", "float" },
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (!strcmp(types[i].device, q->type)) return types[i].host;
@@ -60,20 +71,25 @@ static void put_grid(const weir_program *p, weiri_buf *b) {
         weiri_put(b, "%s %s = ", i ? "," : "", q->axis[i]);
         weiri_value_print(p->k, q->extent[i].id, b);
     }
-    weiri_put(b, ".\n * %s\n", p->plan->persistent ? "Persistent: at most as many clusters as are resident at once, at most one per tile."
-                                                   : "One cluster per tile.");
+    weiri_put(b, ".\n * %s\n",
+              p->plan->persistent ? "Persistent: at most as many clusters as are resident at once, at most one per tile."
+                                  : "One cluster per tile.");
 }
 
 static void put_maps(const weir_program *p, weiri_buf *b) {
-    weiri_put(b, "/* Tensor maps, innermost axis first; swizzle and l2_promotion in bytes. Encode with cuTensorMapEncodeTiled: dims and strides\n"
-                 " * of the tensor at hand, element strides 1, no interleave, no fill; an extent of 0 as 1; base and outer strides multiples of 16. */\n"
-                 "static const struct { const char *tensor, *dtype; int rank; uint32_t box[5]; int swizzle, l2_promotion; } %s_maps[] = {\n",
+    weiri_put(b,
+              "/* Tensor maps, innermost axis first; swizzle and l2_promotion in bytes. Encode with cuTensorMapEncodeTiled: "
+              "dims and strides\n"
+              " * of the tensor at hand, element strides 1, no interleave, no fill; an extent of 0 as 1; base and outer "
+              "strides multiples of 16. */\n"
+              "static const struct { const char *tensor, *dtype; int rank; uint32_t box[5]; int swizzle, l2_promotion; } "
+              "%s_maps[] = {\n",
               p->name);
     for (int i = 0; i < p->plan->tmaps.n; i++) {
         const weiri_tmap_use *u = &p->plan->tmaps.v[i];
         const weir_tensor *t = p->k->tensors.v[u->tensor];
-        weiri_put(b, "    { \"%s\", \"%s\", %d, { %u, %u, %u, %u, %u }, %d, %d },\n", t->name, weir_dtype_name(t->dtype), u->rank, u->box[0], u->box[1],
-                  u->box[2], u->box[3], u->box[4], u->swizzle, u->l2_promotion);
+        weiri_put(b, "    { \"%s\", \"%s\", %d, { %u, %u, %u, %u, %u }, %d, %d },\n", t->name, weir_dtype_name(t->dtype),
+                  u->rank, u->box[0], u->box[1], u->box[2], u->box[3], u->box[4], u->swizzle, u->l2_promotion);
     }
     if (!p->plan->tmaps.n) weiri_put(b, "    { 0, 0, 0, { 0 }, 0, 0 }, /* none */\n");
     weiri_put(b, "};\n\n");
@@ -82,10 +98,12 @@ static void put_maps(const weir_program *p, weiri_buf *b) {
 static void put_header(const weir_program *p, weiri_buf *b) {
     const weiri_plan *plan = p->plan;
     char text[200];
-    weiri_put(b, "/* Kernel %s for %s, written by weir %d.%d. Load %s.cubin with cuModuleLoadData, get the function \"%s\", raise its\n"
-                 " * CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES to the shared memory below, launch with cuLaunchKernelEx%s.\n",
-              p->name, weiri_arch_name(p->arch), WEIR_VERSION_MAJOR, WEIR_VERSION_MINOR, p->name, p->name,
-              plan->cluster > 1 ? " and a cluster dimension" : "");
+    weiri_put(
+        b,
+        "/* Kernel %s for %s, written by weir %d.%d. Load %s.cubin with cuModuleLoadData, get the function \"%s\", raise its\n"
+        " * CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES to the shared memory below, launch with cuLaunchKernelEx%s.\n",
+        p->name, weiri_arch_name(p->arch), WEIR_VERSION_MAJOR, WEIR_VERSION_MINOR, p->name, p->name,
+        plan->cluster > 1 ? " and a cluster dimension" : "");
     put_grid(p, b);
     weiri_put(b, " */\n#ifndef WEIR_EXPORT_");
     put_upper(b, p->name);
@@ -106,8 +124,9 @@ static void put_header(const weir_program *p, weiri_buf *b) {
         else weiri_put(b, "    %s %s; /* %s */\n", c_type(q), q->name, text);
     }
     if (!plan->params.n) weiri_put(b, "    char none;\n");
-    weiri_put(b, "} %s_args;\n\n/* Fills in what cuLaunchKernelEx takes as kernelParams; valid as long as *args is. */\n"
-                 "static inline void %s_params(%s_args *args, void **params) {\n",
+    weiri_put(b,
+              "} %s_args;\n\n/* Fills in what cuLaunchKernelEx takes as kernelParams; valid as long as *args is. */\n"
+              "static inline void %s_params(%s_args *args, void **params) {\n",
               p->name, p->name, p->name);
     for (int i = 0; i < plan->params.n; i++) {
         const weiri_kparam *q = &plan->params.v[i];
@@ -129,7 +148,8 @@ weir_status weir_program_export(weir_program *p, const char *dir) {
     char path[PATH_MAX];
     weir_status st = weiri_program_compile(p);
     if (st != WEIR_OK) return st;
-    if (mkdir(dir, 0777) && errno != EEXIST) return weiri_fail(p->ctx, WEIR_E_IO, "folder %s cannot be made: %s", dir, strerror(errno));
+    if (mkdir(dir, 0777) && errno != EEXIST)
+        return weiri_fail(p->ctx, WEIR_E_IO, "folder %s cannot be made: %s", dir, strerror(errno));
     weiri_buf b;
     weiri_buf_init(&b, p->ctx);
     put_header(p, &b);

@@ -17,27 +17,27 @@
 #include "number.h"
 #include "sim/sim.h"
 
-struct weiri_module {            /* a program loaded on a GPU */
+struct weiri_module { /* a program loaded on a GPU */
     weir_program *p;
     weir_device *d;
     weiri_module *next_of_program, *next_of_device;
     weiri_cumod module;
     weiri_cufn function;
-    int clusters;                /* that are resident at once; 0: not asked yet */
+    int clusters; /* that are resident at once; 0: not asked yet */
 };
 
-typedef struct given {           /* one argument, resolved; compared bytewise between launches */
+typedef struct given { /* one argument, resolved; compared bytewise between launches */
     uint64_t address;
     int64_t shape[WEIR_MAX_RANK], stride[WEIR_MAX_RANK];
     double number;
-    int rank, dtype;             /* rank 0: a foreign tensor without shape */
+    int rank, dtype; /* rank 0: a foreign tensor without shape */
     int is_number, foreign;
 } given;
 
 struct weir_bound {
-    weir_program *p;             /* NULL: it was freed */
-    weir_device *d;              /* NULL: it was closed */
-    weir_bound *next;            /* in d->bounds */
+    weir_program *p;  /* NULL: it was freed */
+    weir_device *d;   /* NULL: it was closed */
+    weir_bound *next; /* in d->bounds */
     weir_ctx *ctx;
     weiri_arena a;
     /* the request, to recognise it again */
@@ -47,14 +47,14 @@ struct weir_bound {
     const char **names;
     given *args;
     /* the run */
-    int64_t *dims;               /* of k->dims */
-    given **tensor;              /* of k->tensors: the argument, with shape and strides filled in */
-    double *scalar;              /* of k->scalars */
-    weiri_module *module;        /* GPU */
+    int64_t *dims;        /* of k->dims */
+    given **tensor;       /* of k->tensors: the argument, with shape and strides filled in */
+    double *scalar;       /* of k->scalars */
+    weiri_module *module; /* GPU */
     weiri_culaunch config;
     weiri_cuattr attrs[2];
-    weiri_cumap *maps;           /* GPU */
-    weiri_tmap *tmaps;           /* simulator: as they are; GPU: what `maps` encode */
+    weiri_cumap *maps; /* GPU */
+    weiri_tmap *tmaps; /* simulator: as they are; GPU: what `maps` encode */
     void **params;
     size_t *sizes;
     int nparams;
@@ -97,8 +97,10 @@ static const char *what_it_takes(const weir_kernel *k, weiri_arena *a) {
     weiri_buf b;
     weiri_buf_init(&b, a->ctx);
     for (int i = 0; i < k->tensors.n; i++) weiri_put(&b, "%s%s", i ? ", " : "tensors ", k->tensors.v[i]->name);
-    for (int i = 0; i < k->dims.n; i++) weiri_put(&b, "%s%s", i ? ", " : b.n ? "; dims " : "dims ", weiri_val(k, k->dims.v[i])->name);
-    for (int i = 0; i < k->scalars.n; i++) weiri_put(&b, "%s%s", i ? ", " : b.n ? "; scalars " : "scalars ", weiri_val(k, k->scalars.v[i])->name);
+    for (int i = 0; i < k->dims.n; i++)
+        weiri_put(&b, "%s%s", i ? ", " : b.n ? "; dims " : "dims ", weiri_val(k, k->dims.v[i])->name);
+    for (int i = 0; i < k->scalars.n; i++)
+        weiri_put(&b, "%s%s", i ? ", " : b.n ? "; scalars " : "scalars ", weiri_val(k, k->scalars.v[i])->name);
     const char *text = weiri_arena_str(a, b.n ? b.s : "no arguments");
     weiri_buf_free(&b);
     return text;
@@ -126,7 +128,9 @@ static const char *value_text(weir_bound *b, uint32_t id) {
 }
 
 /* Where a dim's number came from, for the message of a conflict. */
-typedef struct origin { int tensor, axis; } origin; /* tensor -1: the argument itself; -2: not bound yet */
+typedef struct origin {
+    int tensor, axis;
+} origin; /* tensor -1: the argument itself; -2: not bound yet */
 
 static const char *origin_text(weir_bound *b, origin o, int dim) {
     const weir_kernel *k = b->p->k;
@@ -137,8 +141,8 @@ static const char *origin_text(weir_bound *b, origin o, int dim) {
 static weir_status bind_dim(weir_bound *b, origin *from, int dim, int64_t value, origin o) {
     const weir_kernel *k = b->p->k;
     if (from[dim].tensor != -2 && b->dims[dim] != value)
-        return refuse(b, "dim '%s' is %" PRId64 " by %s but %" PRId64 " by %s", weiri_val(k, k->dims.v[dim])->name, b->dims[dim],
-                      origin_text(b, from[dim], dim), value, origin_text(b, o, dim));
+        return refuse(b, "dim '%s' is %" PRId64 " by %s but %" PRId64 " by %s", weiri_val(k, k->dims.v[dim])->name,
+                      b->dims[dim], origin_text(b, from[dim], dim), value, origin_text(b, o, dim));
     if (from[dim].tensor == -2) from[dim] = o;
     b->dims[dim] = value;
     return WEIR_OK;
@@ -151,16 +155,20 @@ static weir_status match_names(weir_bound *b, origin *from) {
     for (int i = 0; i < b->nargs; i++) {
         const char *name = b->names[i];
         given *g = &b->args[i];
-        int t = tensor_named(k, name), d = value_named(k, k->dims.v, k->dims.n, name), s = value_named(k, k->scalars.v, k->scalars.n, name);
+        int t = tensor_named(k, name), d = value_named(k, k->dims.v, k->dims.n, name),
+            s = value_named(k, k->scalars.v, k->scalars.n, name);
         if (t < 0 && d < 0 && s < 0) return refuse(b, "it has no argument '%s'; it takes %s", name, what_it_takes(k, &b->a));
         for (int j = 0; j < i; j++)
             if (!strcmp(b->names[j], name)) return refuse(b, "argument '%s' is given twice", name);
-        if (t >= 0 && g->is_number) return refuse(b, "argument '%s' is a tensor of %s; the number %g was given", name, weir_dtype_name(k->tensors.v[t]->dtype), g->number);
+        if (t >= 0 && g->is_number)
+            return refuse(b, "argument '%s' is a tensor of %s; the number %g was given", name,
+                          weir_dtype_name(k->tensors.v[t]->dtype), g->number);
         if (t < 0 && !g->is_number) return refuse(b, "argument '%s' is a number; a tensor was given", name);
         if (t >= 0) {
             b->tensor[t] = g;
         } else if (d >= 0) {
-            if (g->number != (double)(int64_t)g->number) return refuse(b, "dim '%s' is %g; it must be an integer", name, g->number);
+            if (g->number != (double)(int64_t)g->number)
+                return refuse(b, "dim '%s' is %g; it must be an integer", name, g->number);
             weir_status st = bind_dim(b, from, d, (int64_t)g->number, (origin){ -1, 0 });
             if (st != WEIR_OK) return st;
         } else {
@@ -173,24 +181,29 @@ static weir_status match_names(weir_bound *b, origin *from) {
         const given *g = b->tensor[i];
         if (!g) return refuse(b, "tensor '%s' is missing; it takes %s", t->name, what_it_takes(k, &b->a));
         if (g->dtype != WEIR_DTYPE_NONE && g->dtype != (int)t->dtype)
-            return refuse(b, "tensor '%s' is %s; the kernel takes %s", t->name, weir_dtype_name((weir_dtype)g->dtype), weir_dtype_name(t->dtype));
+            return refuse(b, "tensor '%s' is %s; the kernel takes %s", t->name, weir_dtype_name((weir_dtype)g->dtype),
+                          weir_dtype_name(t->dtype));
         if (g->rank != t->rank && !(g->rank == 0 && g->foreign))
             return refuse(b, "tensor '%s' has rank %d; the kernel takes rank %d", t->name, g->rank, t->rank);
     }
     for (int i = 0; i < k->scalars.n; i++)
-        if (!seen[i]) return refuse(b, "scalar '%s' is missing; it takes %s", weiri_val(k, k->scalars.v[i])->name, what_it_takes(k, &b->a));
+        if (!seen[i])
+            return refuse(b, "scalar '%s' is missing; it takes %s", weiri_val(k, k->scalars.v[i])->name,
+                          what_it_takes(k, &b->a));
     return WEIR_OK;
 }
 
 static weir_status check_dim(weir_bound *b, int dim) {
     const weiri_value *v = weiri_val(b->p->k, b->p->k->dims.v[dim]);
     int64_t x = b->dims[dim], multiple = v->multiple > 0 ? v->multiple : 1;
-    if (x < v->min || x < 0) return refuse(b, "dim '%s' is %" PRId64 "; it must be %" PRId64 " or more", v->name, x, v->min > 0 ? v->min : 0);
-    if (v->max > 0 && x > v->max) return refuse(b, "dim '%s' is %" PRId64 "; it must be %" PRId64 " or less", v->name, x, v->max);
+    if (x < v->min || x < 0)
+        return refuse(b, "dim '%s' is %" PRId64 "; it must be %" PRId64 " or more", v->name, x, v->min > 0 ? v->min : 0);
+    if (v->max > 0 && x > v->max)
+        return refuse(b, "dim '%s' is %" PRId64 "; it must be %" PRId64 " or less", v->name, x, v->max);
     if (x > INT32_MAX) return refuse(b, "dim '%s' is %" PRId64 "; kernels count in 32 bits", v->name, x);
     if (x % multiple)
-        return refuse(b, "dim '%s' is %" PRId64 "; it must be a multiple of %" PRId64 " (nearest: %" PRId64 ", %" PRId64 ")", v->name, x, multiple,
-                      x - x % multiple, x - x % multiple + multiple);
+        return refuse(b, "dim '%s' is %" PRId64 "; it must be a multiple of %" PRId64 " (nearest: %" PRId64 ", %" PRId64 ")",
+                      v->name, x, multiple, x - x % multiple, x - x % multiple + multiple);
     return WEIR_OK;
 }
 
@@ -206,9 +219,10 @@ static weir_status solve_dims(weir_bound *b, origin *from) {
     for (int i = 0; i < k->dims.n && st == WEIR_OK; i++) {
         const char *name = weiri_val(k, k->dims.v[i])->name;
         if (from[i].tensor == -2)
-            st = refuse(b, "dim '%s' is not known: no launched tensor has it alone as an axis; pass it as an argument, %s = ...", name, name);
-        else
-            st = check_dim(b, i);
+            st =
+                refuse(b, "dim '%s' is not known: no launched tensor has it alone as an axis; pass it as an argument, %s = ...",
+                       name, name);
+        else st = check_dim(b, i);
     }
     return st;
 }
@@ -225,24 +239,30 @@ static weir_status check_shapes(weir_bound *b) {
         for (int a = t->rank - 1; a >= 0; a--) {
             int64_t want = 0;
             if (!weiri_value_eval(k, t->shape[a].id, b->dims, NULL, 0, &want))
-                return refuse(b, "tensor '%s': its declared axis %d, %s, cannot be computed from the dims", t->name, a, value_text(b, t->shape[a].id));
+                return refuse(b, "tensor '%s': its declared axis %d, %s, cannot be computed from the dims", t->name, a,
+                              value_text(b, t->shape[a].id));
             if (packed) g->shape[a] = want;
             else if (g->shape[a] != want)
-                return refuse(b, "tensor '%s': axis %d has %" PRId64 " elements; it is declared as %s = %" PRId64, t->name, a, g->shape[a],
-                              value_text(b, t->shape[a].id), want);
-            if (want < 0 || want > INT32_MAX) return refuse(b, "tensor '%s': axis %d has %" PRId64 " elements; 0 to 2^31 - 1 fit", t->name, a, want);
+                return refuse(b, "tensor '%s': axis %d has %" PRId64 " elements; it is declared as %s = %" PRId64, t->name, a,
+                              g->shape[a], value_text(b, t->shape[a].id), want);
+            if (want < 0 || want > INT32_MAX)
+                return refuse(b, "tensor '%s': axis %d has %" PRId64 " elements; 0 to 2^31 - 1 fit", t->name, a, want);
             int64_t stride = packed ? step : g->stride[a];
             if (t->stride[a].id) {
                 if (!weiri_value_eval(k, t->stride[a].id, b->dims, NULL, 0, &want))
-                    return refuse(b, "tensor '%s': its declared stride %d, %s, cannot be computed from the dims", t->name, a, value_text(b, t->stride[a].id));
+                    return refuse(b, "tensor '%s': its declared stride %d, %s, cannot be computed from the dims", t->name, a,
+                                  value_text(b, t->stride[a].id));
                 if (packed) stride = want;
                 else if (stride != want && g->shape[a] > 1)
-                    return refuse(b, "tensor '%s': axis %d steps by %" PRId64 " elements; it is declared as %s = %" PRId64, t->name, a, stride,
-                                  value_text(b, t->stride[a].id), want);
+                    return refuse(b, "tensor '%s': axis %d steps by %" PRId64 " elements; it is declared as %s = %" PRId64,
+                                  t->name, a, stride, value_text(b, t->stride[a].id), want);
             }
-            if (stride < 0) return refuse(b, "tensor '%s': axis %d steps by %" PRId64 " elements; strides must not be negative", t->name, a, stride);
+            if (stride < 0)
+                return refuse(b, "tensor '%s': axis %d steps by %" PRId64 " elements; strides must not be negative", t->name, a,
+                              stride);
             if (a == t->rank - 1 && stride != 1 && g->shape[a] > 1)
-                return refuse(b, "tensor '%s': its innermost axis steps by %" PRId64 " elements; it must step by 1", t->name, stride);
+                return refuse(b, "tensor '%s': its innermost axis steps by %" PRId64 " elements; it must step by 1", t->name,
+                              stride);
             g->stride[a] = stride;
             step = stride * (g->shape[a] > 0 ? g->shape[a] : 1);
         }
@@ -250,8 +270,8 @@ static weir_status check_shapes(weir_bound *b) {
         for (int a = 0; a < t->rank; a++) empty = empty || g->shape[a] == 0;
         if (!g->address && !empty) return refuse(b, "tensor '%s': its address is null", t->name);
         if (g->address % (uint64_t)weir_dtype_size(t->dtype))
-            return refuse(b, "tensor '%s' starts at address 0x%" PRIx64 ", which is not a multiple of its element's %d bytes", t->name, g->address,
-                          weir_dtype_size(t->dtype));
+            return refuse(b, "tensor '%s' starts at address 0x%" PRIx64 ", which is not a multiple of its element's %d bytes",
+                          t->name, g->address, weir_dtype_size(t->dtype));
     }
     return WEIR_OK;
 }
@@ -271,12 +291,14 @@ static weir_status check_assumptions(weir_bound *b) {
 
 /* ---- tensor maps -------------------------------------------------------------------------------------------------------- */
 
-/* The map of one use. An extent of 0 is encoded as 1 and never read: no tile of it is visited. The stride of an axis with one
- * element is never used, so any tensor of one row may be launched. */
+/* The map of one use. An extent of 0 is encoded as 1 and never read: no tile or step of a loop visits it. The strides of an
+ * empty tensor, and of an axis with one element, are never used: any may be launched. */
 static void describe_map(const weir_bound *b, const weiri_tmap_use *u, weiri_tmap *m) {
     const weir_tensor *t = b->p->k->tensors.v[u->tensor];
     const given *g = b->tensor[u->tensor];
     uint64_t elem = (uint64_t)weir_dtype_size(t->dtype);
+    bool empty = false;
+    for (int i = 0; i < u->rank; i++) empty = empty || g->shape[i] == 0;
     memset(m, 0, sizeof *m);
     m->base = g->address;
     m->dtype = t->dtype;
@@ -289,7 +311,7 @@ static void describe_map(const weir_bound *b, const weiri_tmap_use *u, weiri_tma
         m->dim[i] = (uint64_t)(g->shape[axis] > 0 ? g->shape[axis] : 1);
         m->box[i] = u->box[i];
         if (i > 0) m->stride[i] = (uint64_t)g->stride[axis] * elem;
-        if (i > 0 && g->shape[axis] <= 1) m->stride[i] = (m->stride[i] + 15) / 16 * 16;
+        if (i > 0 && (empty || g->shape[axis] == 1)) m->stride[i] = (m->stride[i] + 15) / 16 * 16;
     }
     /* Rows that start off a 128-byte line make each box row touch a sector more; fetching 256 bytes then only adds to it. */
     if (m->rank > 1 && m->stride[1] % 128 && m->l2_promotion > 128) m->l2_promotion = 128;
@@ -323,7 +345,8 @@ static weir_status make_maps(weir_bound *b) {
 
 /* ---- launch shape ------------------------------------------------------------------------------------------------------- */
 
-/* Clusters of work in the queue: a cluster takes v*m by n neighbouring tiles; those along k share one. -1 with the error set. */
+/* Clusters of work in the queue: a cluster takes v*m by n neighbouring tiles; those along k share one. -1 with the error
+ * set. */
 static int64_t cluster_tiles(weir_bound *b) {
     const weir_res *q = b->p->plan->queue;
     weir_cluster c = b->p->k->cluster;
@@ -331,7 +354,8 @@ static int64_t cluster_tiles(weir_bound *b) {
     for (int i = 0; i < q->qrank; i++) {
         int64_t extent = 0;
         if (!weiri_value_eval(b->p->k, q->extent[i].id, b->dims, NULL, 0, &extent)) {
-            refuse(b, "work queue '%s': its extent along '%s', %s, cannot be computed from the dims", q->name, q->axis[i], value_text(b, q->extent[i].id));
+            refuse(b, "work queue '%s': its extent along '%s', %s, cannot be computed from the dims", q->name, q->axis[i],
+                   value_text(b, q->extent[i].id));
             return -1;
         }
         int split = i == q->axis_m ? c.v * c.m : i == q->axis_n ? c.n : 1;
@@ -357,8 +381,8 @@ static weir_status resident_clusters(weir_bound *b, int *out) {
         weiri_cures r = b->d->cu->max_clusters(&m->clusters, m->function, &b->config);
         if (r != CU_OK) return weiri_device_fail(b->d, r, "kernel '%s': asking how many clusters of %d fit", b->p->name, size);
         if (m->clusters <= 0)
-            return refuse(b, "no cluster of %d CTAs with %" PRId64 " bytes of shared memory and %d threads each fits GPU %d", size, plan->smem_total,
-                          plan->threads, b->d->index);
+            return refuse(b, "no cluster of %d CTAs with %" PRId64 " bytes of shared memory and %d threads each fits GPU %d",
+                          size, plan->smem_total, plan->threads, b->d->index);
     }
     *out = m->clusters;
     return WEIR_OK;
@@ -402,16 +426,20 @@ static weir_status load_module(weir_bound *b, weiri_module *m) {
     double start = now_ms();
     weiri_cures r = d->cu->module_load(&m->module, p->cubin);
     if (r == CU_NO_BINARY || r == CU_INVALID_IMAGE)
-        return weiri_device_fail(d, r, "kernel '%s' was built for %s; GPU %d (%s) has compute capability %d.%d", p->name, weiri_arch_name(p->arch),
-                                 d->index, d->name, d->cc / 10, d->cc % 10);
-    if (r != CU_OK) return weiri_device_fail(d, r, "kernel '%s': loading its %zu bytes of CUBIN on GPU %d", p->name, p->cubin_size, d->index);
+        return weiri_device_fail(d, r, "kernel '%s' was built for %s; GPU %d (%s) has compute capability %d.%d", p->name,
+                                 weiri_arch_name(p->arch), d->index, d->name, d->cc / 10, d->cc % 10);
+    if (r != CU_OK)
+        return weiri_device_fail(d, r, "kernel '%s': loading its %zu bytes of CUBIN on GPU %d", p->name, p->cubin_size,
+                                 d->index);
     r = d->cu->module_function(&m->function, m->module, p->name);
     if (r != CU_OK) return weiri_device_fail(d, r, "kernel '%s' is not in its own CUBIN", p->name);
     if (p->plan->smem_total > d->smem_optin)
-        return refuse(b, "it needs %" PRId64 " bytes of shared memory; a CTA of GPU %d (%s) may have %" PRId64, p->plan->smem_total, d->index,
-                      d->name, d->smem_optin);
+        return refuse(b, "it needs %" PRId64 " bytes of shared memory; a CTA of GPU %d (%s) may have %" PRId64,
+                      p->plan->smem_total, d->index, d->name, d->smem_optin);
     r = d->cu->func_set(m->function, CU_FUNC_MAX_DYNAMIC_SMEM, (int)p->plan->smem_total);
-    if (r != CU_OK) return weiri_device_fail(d, r, "kernel '%s': asking for %" PRId64 " bytes of shared memory", p->name, p->plan->smem_total);
+    if (r != CU_OK)
+        return weiri_device_fail(d, r, "kernel '%s': asking for %" PRId64 " bytes of shared memory", p->name,
+                                 p->plan->smem_total);
     if (p->plan->cluster > 8 && (r = d->cu->func_set(m->function, CU_FUNC_NON_PORTABLE_CLUSTER, 1)) != CU_OK)
         return weiri_device_fail(d, r, "kernel '%s': allowing clusters of %d CTAs", p->name, p->plan->cluster);
     p->times.load = now_ms() - start;
@@ -425,9 +453,15 @@ static void unload(weiri_module *m) {
         weiri_device_leave(m->d, pushed);
     }
     for (weiri_module **at = &m->p->modules; *at; at = &(*at)->next_of_program)
-        if (*at == m) { *at = m->next_of_program; break; }
+        if (*at == m) {
+            *at = m->next_of_program;
+            break;
+        }
     for (weiri_module **at = &m->d->modules; *at; at = &(*at)->next_of_device)
-        if (*at == m) { *at = m->next_of_device; break; }
+        if (*at == m) {
+            *at = m->next_of_device;
+            break;
+        }
     weiri_free(m->p->ctx, m, sizeof *m);
 }
 
@@ -437,8 +471,8 @@ static weir_status get_module(weir_bound *b) {
     for (b->module = p->modules; b->module && b->module->d != b->d; b->module = b->module->next_of_program) {}
     if (b->module) return WEIR_OK;
     if (!runs_on(p->arch, b->d->cc))
-        return refuse(b, "it was built for %s; GPU %d (%s) has compute capability %d.%d", weiri_arch_name(p->arch), b->d->index, b->d->name,
-                      b->d->cc / 10, b->d->cc % 10);
+        return refuse(b, "it was built for %s; GPU %d (%s) has compute capability %d.%d", weiri_arch_name(p->arch), b->d->index,
+                      b->d->name, b->d->cc / 10, b->d->cc % 10);
     weir_status st = weiri_program_compile(p);
     if (st != WEIR_OK) return st;
     weiri_module *m = weiri_alloc(p->ctx, sizeof *m);
@@ -494,7 +528,8 @@ static weir_status make_params(weir_bound *b) {
             weiri_cures r = CU_OK;
             if (b->d->index < 0) sim_counter = weiri_sim_malloc(b->ctx, 64);
             else r = b->d->cu->mem_alloc(&b->counter, 64);
-            if (r != CU_OK) return weiri_device_fail(b->d, r, "kernel '%s': allocating the counter of its work queue", b->p->name);
+            if (r != CU_OK)
+                return weiri_device_fail(b->d, r, "kernel '%s': allocating the counter of its work queue", b->p->name);
             if (b->d->index < 0) b->counter = (uint64_t)(uintptr_t)sim_counter;
             if (!b->counter) return WEIR_E_MEMORY;
             b->params[i] = keep(b, &b->counter, 8);
@@ -510,8 +545,13 @@ static weir_status make_params(weir_bound *b) {
 static void make_config(weir_bound *b) {
     const weiri_plan *plan = b->p->plan;
     unsigned n = 0;
-    b->config = (weiri_culaunch){ .grid_y = 1, .grid_z = 1, .block_x = (unsigned)plan->threads, .block_y = 1, .block_z = 1,
-                                  .smem = (unsigned)plan->smem_total, .attrs = b->attrs };
+    b->config = (weiri_culaunch){ .grid_y = 1,
+                                  .grid_z = 1,
+                                  .block_x = (unsigned)plan->threads,
+                                  .block_y = 1,
+                                  .block_z = 1,
+                                  .smem = (unsigned)plan->smem_total,
+                                  .attrs = b->attrs };
     if (plan->cluster > 1) {
         b->attrs[n].id = CU_ATTR_CLUSTER_DIMENSION;
         b->attrs[n].value.cluster.x = (unsigned)plan->cluster;
@@ -615,7 +655,8 @@ static weir_bound *bind(weir_program *p, const weir_launch_desc *desc) {
         b->names[i] = weiri_arena_str(&b->a, a->name ? a->name : "");
         b->args[i] = b->args[b->nargs + i] = resolve(a);
         if (a->buffer && a->buffer->d != d)
-            st = refuse(b, "tensor '%s' lies on %s, the kernel runs on %s", b->names[i], a->buffer->d ? a->buffer->d->name : "a closed device", d->name);
+            st = refuse(b, "tensor '%s' lies on %s, the kernel runs on %s", b->names[i],
+                        a->buffer->d ? a->buffer->d->name : "a closed device", d->name);
         else if (b->args[i].rank < 0 || b->args[i].rank > WEIR_MAX_RANK)
             st = refuse(b, "argument '%s' has rank %d; 1 to %d are possible", b->names[i], b->args[i].rank, WEIR_MAX_RANK);
     }
@@ -665,12 +706,18 @@ static weir_status run_sim(weir_bound *b) {
         const given *g = b->tensor[lent];
         const void *at = (const void *)(uintptr_t)g->address;
         size_t n = extent_of(g, k->tensors.v[lent]->dtype);
-        if (g->foreign && n && !weiri_sim_lend(b->ctx, at, n)) st = weiri_fail(b->ctx, WEIR_E_MEMORY, "out of memory: simulated tensors");
+        if (g->foreign && n && !weiri_sim_lend(b->ctx, at, n))
+            st = weiri_fail(b->ctx, WEIR_E_MEMORY, "out of memory: simulated tensors");
         else weiri_sim_name(b->ctx, at, k->tensors.v[lent]->name);
     }
     weiri_buf_free(&b->d->findings);
-    weiri_sim_run run = { .plan = p->plan, .source = weir_program_source(p), .params = b->sim_params, .nparams = b->nparams, .grid = (int)b->config.grid_x,
-                          .resident = b->d->sms, .seed = b->d->seed };
+    weiri_sim_run run = { .plan = p->plan,
+                          .source = weir_program_source(p),
+                          .params = b->sim_params,
+                          .nparams = b->nparams,
+                          .grid = (int)b->config.grid_x,
+                          .resident = b->d->sms,
+                          .seed = b->d->seed };
     if (st == WEIR_OK) st = weiri_sim_launch(b->ctx, &run, &b->d->findings);
     for (int i = 0; i < lent; i++) {
         const given *g = b->tensor[i];
@@ -682,7 +729,8 @@ static weir_status run_sim(weir_bound *b) {
 
 weir_status weir_bound_launch(weir_bound *b, void *stream) {
     weir_device *d = b->d;
-    if (!d || !b->p) return weiri_fail(b->ctx, WEIR_E_ARGUMENT, "the %s these arguments were bound to is gone", d ? "kernel" : "device");
+    if (!d || !b->p)
+        return weiri_fail(b->ctx, WEIR_E_ARGUMENT, "the %s these arguments were bound to is gone", d ? "kernel" : "device");
     if (b->config.grid_x == 0) return WEIR_OK; /* no tile: nothing to write */
     if (d->index < 0) return run_sim(b);
     bool pushed;
@@ -692,10 +740,10 @@ weir_status weir_bound_launch(weir_bound *b, void *stream) {
     b->config.stream = stream;
     if (r == CU_OK) r = d->cu->launch(&b->config, b->module->function, b->params, NULL);
     if (r != CU_OK)
-        st = weiri_device_fail(d, r, "launching kernel '%s' (%u CTAs of %u threads in clusters of %d, %u bytes of shared memory)", b->p->name,
-                               b->config.grid_x, b->config.block_x, b->p->plan->cluster > 1 ? b->p->plan->cluster : 1, b->config.smem);
-    else if (d->last != b->p) { /* blamed for faults seen later */
-        d->last = b->p;
+        st = weiri_device_fail(
+            d, r, "launching kernel '%s' (%u CTAs of %u threads in clusters of %d, %u bytes of shared memory)", b->p->name,
+            b->config.grid_x, b->config.block_x, b->p->plan->cluster > 1 ? b->p->plan->cluster : 1, b->config.smem);
+    else if (d->last != b->p) { /* blamed for faults seen later */ d->last = b->p;
         snprintf(d->last_kernel, sizeof d->last_kernel, "%s", b->p->name);
     }
     weiri_device_leave(d, pushed);
@@ -703,10 +751,13 @@ weir_status weir_bound_launch(weir_bound *b, void *stream) {
 }
 
 static bool same_request(const weir_bound *b, const weir_launch_desc *desc) {
-    if (!b || !b->d || b->nargs != desc->nargs || b->asked != desc->device || b->grid_asked != desc->grid || b->pdl != desc->pdl) return false;
+    if (!b || !b->d || b->nargs != desc->nargs || b->asked != desc->device || b->grid_asked != desc->grid ||
+        b->pdl != desc->pdl)
+        return false;
     for (int i = 0; i < b->nargs; i++) {
         given g = resolve(&desc->args[i]);
-        if (strcmp(b->names[i], desc->args[i].name ? desc->args[i].name : "") || memcmp(&b->args[b->nargs + i], &g, sizeof g)) return false;
+        if (strcmp(b->names[i], desc->args[i].name ? desc->args[i].name : "") || memcmp(&b->args[b->nargs + i], &g, sizeof g))
+            return false;
         if (desc->args[i].buffer && desc->args[i].buffer->d != b->d) return false;
     }
     return true;
@@ -737,7 +788,8 @@ weir_status weir_time(weir_program *p, const weir_launch_desc *desc, int reps, d
     weir_device *d = b->d;
     bool pushed;
     if (reps < 1) return weiri_fail(p->ctx, WEIR_E_ARGUMENT, "reps is %d; it must be 1 or more", reps);
-    if (d->index < 0) return weiri_fail(p->ctx, WEIR_E_ARGUMENT, "the simulator gives no times; kernel '%s' can be timed on a GPU", p->name);
+    if (d->index < 0)
+        return weiri_fail(p->ctx, WEIR_E_ARGUMENT, "the simulator gives no times; kernel '%s' can be timed on a GPU", p->name);
     st = weir_bound_launch(b, desc->stream); /* the first launch pays for loading */
     if (st == WEIR_OK) st = weiri_device_enter(d, &pushed);
     if (st != WEIR_OK) return st;

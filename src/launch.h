@@ -10,7 +10,10 @@
 weir_status weiri_tmap_encode(weir_device *d, const weiri_tmap *m, const char *name, weiri_cumap *out);
 
 /* What a launch would do, for tests and for the printout: valid after a bind. */
-typedef struct weiri_shape { int grid, cluster, threads; int64_t smem; } weiri_shape;
+typedef struct weiri_shape {
+    int grid, cluster, threads;
+    int64_t smem;
+} weiri_shape;
 weiri_shape weiri_bound_shape(const weir_bound *b);
 
 #endif

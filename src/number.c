@@ -4,7 +4,11 @@
 #include <string.h>
 
 /* A small binary float: sign, exponent, mantissa bits. */
-typedef struct mini { int exponent, mantissa; bool infinite, saturate; uint32_t nan; } mini;
+typedef struct mini {
+    int exponent, mantissa;
+    bool infinite, saturate;
+    uint32_t nan;
+} mini;
 
 static const mini minis[] = {
     { 8, 7, true, false, 0x7fff },  /* bf16 */
@@ -31,11 +35,11 @@ static uint32_t encode(const mini *m, double x) {
     uint32_t infinity = m->infinite ? largest_finite(m) + 1 : m->nan;
     if (e == 0x7ff && frac) return m->nan;
     if (e == 0x7ff) return sign | (m->saturate ? largest_finite(m) : infinity);
-    if (e == 0) return sign; /* zero, or a double denormal: far below every type here */
-    int to = e - 1023 + bias;                  /* biased exponent in the small type */
-    int drop = 52 - m->mantissa;               /* fraction bits that go */
+    if (e == 0) return sign;     /* zero, or a double denormal: far below every type here */
+    int to = e - 1023 + bias;    /* biased exponent in the small type */
+    int drop = 52 - m->mantissa; /* fraction bits that go */
     uint64_t value = frac | 1ull << 52;
-    if (to <= 0) {                             /* denormal: the hidden bit moves into the mantissa */
+    if (to <= 0) { /* denormal: the hidden bit moves into the mantissa */
         drop += 1 - to;
         to = 0;
     } else {
@@ -82,7 +86,11 @@ static uint64_t to_unsigned(double x, int bits) {
     return x >= ldexp(1, bits) ? UINT64_MAX >> (64 - bits) : (uint64_t)x;
 }
 
-#define STORE(T, x) do { T v_ = (T)(x); memcpy(out, &v_, sizeof v_); } while (0)
+#define STORE(T, x) \
+    do { \
+        T v_ = (T)(x); \
+        memcpy(out, &v_, sizeof v_); \
+    } while (0)
 
 void weiri_number_put(weir_dtype t, double x, void *out) {
     switch (t) {
@@ -107,26 +115,73 @@ void weiri_number_put(weir_dtype t, double x, void *out) {
     }
 }
 
-#define LOAD(T, v) T v; memcpy(&v, in, sizeof v)
+#define LOAD(T, v) \
+    T v; \
+    memcpy(&v, in, sizeof v)
 
 double weiri_number_get(weir_dtype t, const void *in) {
     switch (t) {
-    case WEIR_BOOL: { LOAD(uint8_t, v); return v != 0; }
-    case WEIR_I8: { LOAD(int8_t, v); return v; }
-    case WEIR_U8: { LOAD(uint8_t, v); return v; }
-    case WEIR_I16: { LOAD(int16_t, v); return v; }
-    case WEIR_U16: { LOAD(uint16_t, v); return v; }
-    case WEIR_I32: { LOAD(int32_t, v); return v; }
-    case WEIR_U32: { LOAD(uint32_t, v); return v; }
-    case WEIR_I64: { LOAD(int64_t, v); return (double)v; }
-    case WEIR_U64: { LOAD(uint64_t, v); return (double)v; }
-    case WEIR_F16: { LOAD(uint16_t, v); return decode(&minis[F16], v); }
-    case WEIR_BF16: { LOAD(uint16_t, v); return decode(&minis[BF16], v); }
+    case WEIR_BOOL: {
+        LOAD(uint8_t, v);
+        return v != 0;
+    }
+    case WEIR_I8: {
+        LOAD(int8_t, v);
+        return v;
+    }
+    case WEIR_U8: {
+        LOAD(uint8_t, v);
+        return v;
+    }
+    case WEIR_I16: {
+        LOAD(int16_t, v);
+        return v;
+    }
+    case WEIR_U16: {
+        LOAD(uint16_t, v);
+        return v;
+    }
+    case WEIR_I32: {
+        LOAD(int32_t, v);
+        return v;
+    }
+    case WEIR_U32: {
+        LOAD(uint32_t, v);
+        return v;
+    }
+    case WEIR_I64: {
+        LOAD(int64_t, v);
+        return (double)v;
+    }
+    case WEIR_U64: {
+        LOAD(uint64_t, v);
+        return (double)v;
+    }
+    case WEIR_F16: {
+        LOAD(uint16_t, v);
+        return decode(&minis[F16], v);
+    }
+    case WEIR_BF16: {
+        LOAD(uint16_t, v);
+        return decode(&minis[BF16], v);
+    }
     case WEIR_F32:
-    case WEIR_TF32: { LOAD(float, v); return v; }
-    case WEIR_F64: { LOAD(double, v); return v; }
-    case WEIR_E4M3: { LOAD(uint8_t, v); return decode(&minis[E4M3], v); }
-    case WEIR_E5M2: { LOAD(uint8_t, v); return decode(&minis[E5M2], v); }
+    case WEIR_TF32: {
+        LOAD(float, v);
+        return v;
+    }
+    case WEIR_F64: {
+        LOAD(double, v);
+        return v;
+    }
+    case WEIR_E4M3: {
+        LOAD(uint8_t, v);
+        return decode(&minis[E4M3], v);
+    }
+    case WEIR_E5M2: {
+        LOAD(uint8_t, v);
+        return decode(&minis[E5M2], v);
+    }
     case WEIR_DTYPE_NONE:
     case WEIR_DTYPE_COUNT: break;
     }

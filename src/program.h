@@ -4,27 +4,27 @@
 
 #include "plan.h"
 
-typedef struct weiri_module weiri_module;    /* launch.c: the program on one device */
+typedef struct weiri_module weiri_module; /* launch.c: the program on one device */
 
 struct weir_program {
     weir_ctx *ctx;
     weir_kernel *k;
     weiri_plan *plan;
     const char *name;
-    weir_arch arch;              /* never DEFAULT */
-    weiri_buf source;            /* emitted, without the preamble */
-    weir_device *device;         /* of the build; NULL: the first GPU, else the simulator, chosen at the first launch */
+    weir_arch arch;      /* never DEFAULT */
+    weiri_buf source;    /* emitted, without the preamble */
+    weir_device *device; /* of the build; NULL: the first GPU, else the simulator, chosen at the first launch */
     weir_times times;
 
     /* compile.c */
-    weiri_buf full;              /* preamble and source, made on demand */
-    weiri_buf log, ptx;          /* of the last compilation; ptx on demand */
+    weiri_buf full;     /* preamble and source, made on demand */
+    weiri_buf log, ptx; /* of the last compilation; ptx on demand */
     void *cubin;
-    size_t cubin_size;           /* 0: not compiled yet */
+    size_t cubin_size; /* 0: not compiled yet */
 
     /* launch.c */
-    weiri_module *modules;       /* one per device it ran on */
-    weir_bound *bound;           /* the last launch's bindings, reused while the arguments stay the same */
+    weiri_module *modules; /* one per device it ran on */
+    weir_bound *bound;     /* the last launch's bindings, reused while the arguments stay the same */
 };
 
 /* Preamble and source, as NVRTC gets them; NULL with the context's error on lack of memory or an impossible wgmma. */

@@ -17,7 +17,7 @@ typedef struct wtype_row {
 
 /* ORDER WTYPE */
 static const wtype_row wtypes[WTYPE_COUNT] = {
-    { "W_BF16", "k16.f32.bf16.bf16", true },  { "W_F16", "k16.f32.f16.f16", true },   { "W_TF32", "k8.f32.tf32.tf32", false },
+    { "W_BF16", "k16.f32.bf16.bf16", true },  { "W_F16", "k16.f32.f16.f16", true },     { "W_TF32", "k8.f32.tf32.tf32", false },
     { "W_E4M3", "k32.f32.e4m3.e4m3", false }, { "W_E5M2", "k32.f32.e5m2.e5m2", false },
 };
 
@@ -30,8 +30,7 @@ bool weiri_wgmma_valid(const weiri_wgmma *w, char *why, size_t size) {
         snprintf(why, size, "wgmma transpose flags are %d, %d; they must be 0 or 1, and 0 for A in registers", w->ta, w->tb);
     else if ((w->ta || w->tb) && !wtypes[w->type].trans)
         snprintf(why, size, "wgmma takes transposed operands of 16-bit types only; %s must be K-major", wtypes[w->type].name);
-    else
-        return true;
+    else return true;
     return false;
 }
 
@@ -41,27 +40,21 @@ void weiri_wgmma_put(weiri_buf *b, const weiri_wgmma *w) {
     const wtype_row *t = &wtypes[w->type];
     int regs = w->n / 2, a = regs, desc_b = w->rs ? regs + 4 : regs + 1, acc = desc_b + 1;
     weiri_put(b, "\ntemplate <> __device__ __forceinline__ void ");
-    if (w->rs)
-        weiri_put(b, "w_wgmma_rs<%d, %s, %d>(float *d, const u32 *a, u64 b, u32 acc) {\n", w->n, t->name, w->tb);
-    else
-        weiri_put(b, "w_wgmma_ss<%d, %s, %d, %d>(float *d, u64 a, u64 b, u32 acc) {\n", w->n, t->name, w->ta, w->tb);
+    if (w->rs) weiri_put(b, "w_wgmma_rs<%d, %s, %d>(float *d, const u32 *a, u64 b, u32 acc) {\n", w->n, t->name, w->tb);
+    else weiri_put(b, "w_wgmma_ss<%d, %s, %d, %d>(float *d, u64 a, u64 b, u32 acc) {\n", w->n, t->name, w->ta, w->tb);
     weiri_put(b, "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\\n\"\n", acc);
     weiri_put(b, "        \"wgmma.mma_async.sync.aligned.m64n%d%s {\"", w->n, t->shape);
     for (int i = 0; i < regs; i++)
         weiri_put(b, "%s%%%d%s", i % 16 ? "" : "\n        \"", i, i == regs - 1 ? "}, \"\n" : i % 16 == 15 ? ",\"" : ",");
-    if (w->rs)
-        weiri_put(b, "        \"{%%%d,%%%d,%%%d,%%%d}, %%%d, p, 1, 1", a, a + 1, a + 2, a + 3, desc_b);
-    else
-        weiri_put(b, "        \"%%%d, %%%d, p, 1, 1", a, desc_b);
+    if (w->rs) weiri_put(b, "        \"{%%%d,%%%d,%%%d,%%%d}, %%%d, p, 1, 1", a, a + 1, a + 2, a + 3, desc_b);
+    else weiri_put(b, "        \"%%%d, %%%d, p, 1, 1", a, desc_b);
     if (t->trans && !w->rs) weiri_put(b, ", %d, %d", w->ta, w->tb);
     if (t->trans && w->rs) weiri_put(b, ", %d", w->tb);
     weiri_put(b, "; }\"\n        :");
     for (int i = 0; i < regs; i++)
         weiri_put(b, "%s \"+f\"(d[%d])%s", i && i % 8 == 0 ? "\n         " : "", i, i == regs - 1 ? "" : ",");
-    if (w->rs)
-        weiri_put(b, "\n        : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"l\"(b), \"r\"(acc)");
-    else
-        weiri_put(b, "\n        : \"l\"(a), \"l\"(b), \"r\"(acc)");
+    if (w->rs) weiri_put(b, "\n        : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"l\"(b), \"r\"(acc)");
+    else weiri_put(b, "\n        : \"l\"(a), \"l\"(b), \"r\"(acc)");
     weiri_put(b, " : \"memory\");\n}\n");
 }
 

@@ -8,10 +8,10 @@
 typedef enum weiri_wtype { WTYPE_BF16, WTYPE_F16, WTYPE_TF32, WTYPE_E4M3, WTYPE_E5M2, WTYPE_COUNT } weiri_wtype;
 
 typedef struct weiri_wgmma {
-    int rs;             /* 1: A from registers */
-    int n;              /* 8, 16, ... 256 */
-    int type;           /* weiri_wtype */
-    int ta, tb;         /* 1: MN-major, 16-bit types only; rs: ta is 0 */
+    int rs;     /* 1: A from registers */
+    int n;      /* 8, 16, ... 256 */
+    int type;   /* weiri_wtype */
+    int ta, tb; /* 1: MN-major, 16-bit types only; rs: ta is 0 */
 } weiri_wgmma;
 
 /* Is there such an instruction? If not, `why` says which rule it breaks. */

@@ -33,31 +33,36 @@ int weiri_tmap_check(const weiri_tmap *m, const char *name, char *why, int why_s
     }
     for (int i = 0; i < m->rank; i++)
         if (m->dim[i] < 1 || m->dim[i] > 1ull << 32) {
-            snprintf(why, size, "tensor '%s': axis %d has %" PRIu64 " elements; a tensor map takes 1 to 2^32", name, m->rank - 1 - i, m->dim[i]);
+            snprintf(why, size, "tensor '%s': axis %d has %" PRIu64 " elements; a tensor map takes 1 to 2^32", name,
+                     m->rank - 1 - i, m->dim[i]);
             return 4;
         }
     for (int i = 1; i < m->rank; i++) {
         uint64_t s = m->stride[i];
         if (s % 16) {
-            snprintf(why, size, "tensor '%s': axis %d steps by %" PRIu64 " bytes (%" PRIu64 " elements); TMA needs a multiple of 16 bytes (nearest: %s, %s)",
+            snprintf(why, size,
+                     "tensor '%s': axis %d steps by %" PRIu64 " bytes (%" PRIu64
+                     " elements); TMA needs a multiple of 16 bytes (nearest: %s, %s)",
                      name, m->rank - 1 - i, s, s / (uint64_t)elem, elements(low, sizeof low, s - s % 16, elem),
                      elements(high, sizeof high, s - s % 16 + 16, elem));
             return 5;
         }
         if (s >= 1ull << 40) {
-            snprintf(why, size, "tensor '%s': axis %d steps by %" PRIu64 " bytes; a tensor map takes less than 2^40", name, m->rank - 1 - i, s);
+            snprintf(why, size, "tensor '%s': axis %d steps by %" PRIu64 " bytes; a tensor map takes less than 2^40", name,
+                     m->rank - 1 - i, s);
             return 6;
         }
     }
     for (int i = 0; i < m->rank; i++)
         if (m->box[i] < 1 || m->box[i] > 256) {
-            snprintf(why, size, "tensor '%s': the box has %u elements along axis %d; a box takes 1 to 256", name, m->box[i], m->rank - 1 - i);
+            snprintf(why, size, "tensor '%s': the box has %u elements along axis %d; a box takes 1 to 256", name, m->box[i],
+                     m->rank - 1 - i);
             return 7;
         }
     uint64_t inner = (uint64_t)m->box[0] * (uint64_t)elem;
     if (inner % 16) {
-        snprintf(why, size, "tensor '%s': a box row has %" PRIu64 " bytes; TMA needs a multiple of 16 (%d elements of %s)", name, inner, 16 / elem,
-                 weir_dtype_name(m->dtype));
+        snprintf(why, size, "tensor '%s': a box row has %" PRIu64 " bytes; TMA needs a multiple of 16 (%d elements of %s)",
+                 name, inner, 16 / elem, weir_dtype_name(m->dtype));
         return 8;
     }
     if (m->swizzle != 0 && m->swizzle != 32 && m->swizzle != 64 && m->swizzle != 128) {
@@ -65,7 +70,8 @@ int weiri_tmap_check(const weiri_tmap *m, const char *name, char *why, int why_s
         return 9;
     }
     if (m->swizzle && inner > (uint64_t)m->swizzle) {
-        snprintf(why, size, "tensor '%s': a box row has %" PRIu64 " bytes, more than the swizzle span of %d", name, inner, m->swizzle);
+        snprintf(why, size, "tensor '%s': a box row has %" PRIu64 " bytes, more than the swizzle span of %d", name, inner,
+                 m->swizzle);
         return 10;
     }
     if (m->l2_promotion != 0 && m->l2_promotion != 64 && m->l2_promotion != 128 && m->l2_promotion != 256) {
@@ -99,10 +105,12 @@ static int promotion_code(int bytes) { return bytes == 256 ? 3 : bytes == 128 ? 
 
 weir_status weiri_tmap_encode(weir_device *d, const weiri_tmap *m, const char *name, weiri_cumap *out) {
     static const uint32_t step[5] = { 1, 1, 1, 1, 1 };
-    weiri_cures r = d->cu->tensor_map(out, data_type(m->dtype), (unsigned)m->rank, (void *)(uintptr_t)m->base, m->dim, m->stride + 1, m->box, step,
-                                      0, swizzle_code(m->swizzle), promotion_code(m->l2_promotion), 0);
+    weiri_cures r =
+        d->cu->tensor_map(out, data_type(m->dtype), (unsigned)m->rank, (void *)(uintptr_t)m->base, m->dim, m->stride + 1,
+                          m->box, step, 0, swizzle_code(m->swizzle), promotion_code(m->l2_promotion), 0);
     if (r == CU_OK) return WEIR_OK;
-    return weiri_device_fail(d, r, "tensor map of '%s' (rank %d, %s, %llu x %llu elements, row step %llu bytes, box %u x %u, swizzle %d)", name,
-                             m->rank, weir_dtype_name(m->dtype), (unsigned long long)m->dim[0], (unsigned long long)(m->rank > 1 ? m->dim[1] : 1),
-                             (unsigned long long)(m->rank > 1 ? m->stride[1] : 0), m->box[0], m->rank > 1 ? m->box[1] : 1, m->swizzle);
+    return weiri_device_fail(
+        d, r, "tensor map of '%s' (rank %d, %s, %llu x %llu elements, row step %llu bytes, box %u x %u, swizzle %d)", name,
+        m->rank, weir_dtype_name(m->dtype), (unsigned long long)m->dim[0], (unsigned long long)(m->rank > 1 ? m->dim[1] : 1),
+        (unsigned long long)(m->rank > 1 ? m->stride[1] : 0), m->box[0], m->rank > 1 ? m->box[1] : 1, m->swizzle);
 }

@@ -44,20 +44,20 @@ struct f16 {
 };
 
 // cvt to fp8 exists for pairs only; the first source goes to the high half.
-#define W_FP8(T, NAME)                                                                                                           \
-    struct T {                                                                                                                   \
-        u8 bits;                                                                                                                 \
-        T() = default;                                                                                                           \
-        __device__ __forceinline__ explicit T(float x) {                                                                         \
-            u16 h; asm("cvt.rn.satfinite." NAME "x2.f32 %0, %1, %2;" : "=h"(h) : "f"(0.f), "f"(x)); bits = (u8)h;                \
-        }                                                                                                                        \
-        __device__ __forceinline__ T &operator=(float x) { return *this = T(x); }                                                \
-        __device__ __forceinline__ operator float() const {                                                                      \
-            u32 h; float x;                                                                                                      \
-            asm("cvt.rn.f16x2." NAME "x2 %0, %1;" : "=r"(h) : "h"((u16)bits));                                                   \
-            asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((u16)h));                                                                  \
-            return x;                                                                                                            \
-        }                                                                                                                        \
+#define W_FP8(T, NAME) \
+    struct T { \
+        u8 bits; \
+        T() = default; \
+        __device__ __forceinline__ explicit T(float x) { \
+            u16 h; asm("cvt.rn.satfinite." NAME "x2.f32 %0, %1, %2;" : "=h"(h) : "f"(0.f), "f"(x)); bits = (u8)h; \
+        } \
+        __device__ __forceinline__ T &operator=(float x) { return *this = T(x); } \
+        __device__ __forceinline__ operator float() const { \
+            u32 h; float x; \
+            asm("cvt.rn.f16x2." NAME "x2 %0, %1;" : "=r"(h) : "h"((u16)bits)); \
+            asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((u16)h)); \
+            return x; \
+        } \
     };
 W_FP8(e4m3, "e4m3")
 W_FP8(e5m2, "e5m2")
@@ -78,12 +78,12 @@ struct tf32 {
 // A tensor map (CUtensorMap): a __grid_constant__ parameter, read through the tensormap proxy.
 struct alignas(64) w_tmap { u64 q[16]; };
 
-// ---- who am I -----------------------------------------------------------------------------------------------------------------
+// ---- who am I ---------------------------------------------------------------------------------------------------------------
 
 extern __shared__ __align__(1024) u8 w_smem_raw[];
 
 W_FN u32 w_tid(void) { return threadIdx.x; }
-W_FN u32 w_warp(void) { return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); } // the broadcast tells the compiler it is uniform
+W_FN u32 w_warp(void) { return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); } // uniform to the compiler
 W_FN u32 w_lane(void) { return threadIdx.x % 32; }
 W_FN u32 w_block(void) { return blockIdx.x; }
 W_FN u32 w_blocks(void) { return gridDim.x; }
@@ -96,7 +96,7 @@ W_FN u32 w_elect(void) { // "elect.sync": the warp must be converged; always the
     return r;
 }
 
-// ---- mbarriers ("Parallel Synchronization and Communication Instructions: mbarrier") ------------------------------------------
+// ---- mbarriers ("Parallel Synchronization and Communication Instructions: mbarrier") ----------------------------------------
 // Arrives and waits keep the default semantics, .release.cta and .acquire.cta, on remote barriers too: spelling out the cluster
 // scope puts a fence into the main loop (20 % of a GEMM on an H200).
 
@@ -115,16 +115,19 @@ W_FN u32 w_mbar_try(u32 bar, u32 parity) {
 }
 W_FN void w_mbar_arrive(u32 bar) { W_ASM("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(bar)); }
 W_FN void w_mbar_arrive_remote(u32 bar, u32 cta) {
-    W_ASM("{ .reg .b32 r; mapa.shared::cluster.u32 r, %0, %1; mbarrier.arrive.shared::cluster.b64 _, [r]; }" :: "r"(bar), "r"(cta));
+    W_ASM("{ .reg .b32 r; mapa.shared::cluster.u32 r, %0, %1; mbarrier.arrive.shared::cluster.b64 _, [r]; }"
+          :: "r"(bar), "r"(cta));
 }
-W_FN void w_mbar_expect(u32 bar, u32 bytes) { W_ASM("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(bar), "r"(bytes)); }
+W_FN void w_mbar_expect(u32 bar, u32 bytes) {
+    W_ASM("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(bar), "r"(bytes));
+}
 W_FN void w_mbar_expect_remote(u32 bar, u32 cta, u32 bytes) {
     W_ASM("{ .reg .b32 r; mapa.shared::cluster.u32 r, %0, %1; mbarrier.arrive.expect_tx.shared::cluster.b64 _, [r], %2; }"
           :: "r"(bar), "r"(cta), "r"(bytes));
 }
 W_FN void w_mbar_cp_async_arrive(u32 bar) { W_ASM("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" :: "r"(bar)); }
 
-// ---- joining threads ----------------------------------------------------------------------------------------------------------
+// ---- joining threads --------------------------------------------------------------------------------------------------------
 
 W_FN void w_sync_warp(void) { __syncwarp(); }
 W_FN void w_sync_cta(void) { __syncthreads(); }
@@ -139,42 +142,42 @@ W_FN void w_grid_launch(void) { W_ASM("griddepcontrol.launch_dependents;" ::); }
 template <int N> W_FN void w_reg_inc(void) { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(N)); }
 template <int N> W_FN void w_reg_dec(void) { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(N)); }
 
-// ---- proxies ("Memory Consistency Model: Proxies") ------------------------------------------------------------------------------
+// ---- proxies ("Memory Consistency Model: Proxies") --------------------------------------------------------------------------
 
 // By every thread that wrote, before the barrier that tells the issuing thread.
 W_FN void w_fence_async(void) { W_ASM("fence.proxy.async.shared::cta;" ::); }
 W_FN void w_fence_async_global(void) { W_ASM("fence.proxy.async.global;" ::); }
 
-// ---- tensor maps and bulk copies ("cp.async.bulk.tensor") ---------------------------------------------------------------------
+// ---- tensor maps and bulk copies ("cp.async.bulk.tensor") -------------------------------------------------------------------
 
 W_FN void w_tma_prefetch(const w_tmap *map) { W_ASM("prefetch.tensormap [%0];" :: "l"(map)); }
 
-// One overload per rank: COORD the parameters, TEXT(n) the coordinate list starting at operand n, ARGS its operands.
-#define W_TMA(D, COORD, AT2, AT3, AT4, AT5, ...)                                                                                  \
-    W_FN void w_tma_load(u32 dst, const w_tmap *map, u32 bar, COORD) {                                                            \
-        W_ASM("cp.async.bulk.tensor." D ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {" AT3 "}], [%2];"       \
-              :: "r"(dst), "l"(map), "r"(bar), __VA_ARGS__);                                                                      \
-    }                                                                                                                             \
-    W_FN void w_tma_load_multicast(u32 dst, const w_tmap *map, u32 bar, u16 mask, COORD) {                                        \
-        W_ASM("cp.async.bulk.tensor." D ".shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"                 \
-              " [%0], [%1, {" AT4 "}], [%2], %3;" :: "r"(dst), "l"(map), "r"(bar), "h"(mask), __VA_ARGS__);                       \
-    }                                                                                                                             \
-    W_FN void w_tma_load_hint(u32 dst, const w_tmap *map, u32 bar, u64 policy, COORD) {                                           \
-        W_ASM("cp.async.bulk.tensor." D ".shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"                     \
-              " [%0], [%1, {" AT4 "}], [%2], %3;" :: "r"(dst), "l"(map), "r"(bar), "l"(policy), __VA_ARGS__);                     \
-    }                                                                                                                             \
-    W_FN void w_tma_load_multicast_hint(u32 dst, const w_tmap *map, u32 bar, u16 mask, u64 policy, COORD) {                       \
-        W_ASM("cp.async.bulk.tensor." D ".shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint"  \
-              " [%0], [%1, {" AT5 "}], [%2], %3, %4;"                                                                             \
-              :: "r"(dst), "l"(map), "r"(bar), "h"(mask), "l"(policy), __VA_ARGS__);                                              \
-    }                                                                                                                             \
-    W_FN void w_tma_store(const w_tmap *map, u32 src, COORD) {                                                                    \
-        W_ASM("cp.async.bulk.tensor." D ".global.shared::cta.bulk_group [%0, {" AT2 "}], [%1];"                                   \
-              :: "l"(map), "r"(src), __VA_ARGS__);                                                                                \
-    }                                                                                                                             \
-    W_FN void w_tma_reduce_add(const w_tmap *map, u32 src, COORD) {                                                               \
-        W_ASM("cp.reduce.async.bulk.tensor." D ".global.shared::cta.add.tile.bulk_group [%0, {" AT2 "}], [%1];"                   \
-              :: "l"(map), "r"(src), __VA_ARGS__);                                                                                \
+// One overload a rank D: COORD the parameters, ATn the coordinate list when it starts at operand n, then its operands.
+#define W_TMA(D, COORD, AT2, AT3, AT4, AT5, ...) \
+    W_FN void w_tma_load(u32 dst, const w_tmap *map, u32 bar, COORD) { \
+        W_ASM("cp.async.bulk.tensor." D ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {" AT3 "}], [%2];" \
+              :: "r"(dst), "l"(map), "r"(bar), __VA_ARGS__); \
+    } \
+    W_FN void w_tma_load_multicast(u32 dst, const w_tmap *map, u32 bar, u16 mask, COORD) { \
+        W_ASM("cp.async.bulk.tensor." D ".shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster" \
+              " [%0], [%1, {" AT4 "}], [%2], %3;" :: "r"(dst), "l"(map), "r"(bar), "h"(mask), __VA_ARGS__); \
+    } \
+    W_FN void w_tma_load_hint(u32 dst, const w_tmap *map, u32 bar, u64 policy, COORD) { \
+        W_ASM("cp.async.bulk.tensor." D ".shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint" \
+              " [%0], [%1, {" AT4 "}], [%2], %3;" :: "r"(dst), "l"(map), "r"(bar), "l"(policy), __VA_ARGS__); \
+    } \
+    W_FN void w_tma_load_multicast_hint(u32 dst, const w_tmap *map, u32 bar, u16 mask, u64 policy, COORD) { \
+        W_ASM("cp.async.bulk.tensor." D ".shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster" \
+              ".L2::cache_hint [%0], [%1, {" AT5 "}], [%2], %3, %4;" \
+              :: "r"(dst), "l"(map), "r"(bar), "h"(mask), "l"(policy), __VA_ARGS__); \
+    } \
+    W_FN void w_tma_store(const w_tmap *map, u32 src, COORD) { \
+        W_ASM("cp.async.bulk.tensor." D ".global.shared::cta.bulk_group [%0, {" AT2 "}], [%1];" \
+              :: "l"(map), "r"(src), __VA_ARGS__); \
+    } \
+    W_FN void w_tma_reduce_add(const w_tmap *map, u32 src, COORD) { \
+        W_ASM("cp.reduce.async.bulk.tensor." D ".global.shared::cta.add.tile.bulk_group [%0, {" AT2 "}], [%1];" \
+              :: "l"(map), "r"(src), __VA_ARGS__); \
     }
 #define W_C1 i32 c0
 #define W_C2 W_C1, i32 c1
@@ -205,7 +208,7 @@ W_FN void w_bulk_push(u32 dst, u32 src, u32 bytes, u32 bar, u32 cta) { // must n
 W_FN u64 w_policy_evict_first(void) { u64 p; asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(p)); return p; }
 W_FN u64 w_policy_evict_last(void) { u64 p; asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(p)); return p; }
 
-// ---- cp.async -------------------------------------------------------------------------------------------------------------------
+// ---- cp.async ---------------------------------------------------------------------------------------------------------------
 
 template <int SIZE> W_FN void w_cp_async(u32 dst, const void *src, u32 bytes) { // 4, 8: through L1; 16: L2 only
     static_assert(SIZE == 4 || SIZE == 8 || SIZE == 16, "cp.async copies 4, 8 or 16 bytes");
@@ -216,7 +219,7 @@ template <int SIZE> W_FN void w_cp_async(u32 dst, const void *src, u32 bytes) { 
 W_FN void w_cp_commit(void) { W_ASM("cp.async.commit_group;" ::); }
 template <int N> W_FN void w_cp_wait(void) { W_ASM("cp.async.wait_group %0;" :: "n"(N)); }
 
-// ---- wgmma ("Asynchronous Warpgroup Level Matrix Instructions"; sm_90a) -------------------------------------------------------
+// ---- wgmma ("Asynchronous Warpgroup Level Matrix Instructions"; sm_90a) -----------------------------------------------------
 // The instances that a source names follow this file; all four warps of a warpgroup run them converged, with equal descriptors.
 
 enum { W_BF16 = 0, W_F16 = 1, W_TF32 = 2, W_E4M3 = 3, W_E5M2 = 4 };
@@ -231,13 +234,14 @@ template <int N> W_FN void w_wgmma_wait(void) { W_ASM("wgmma.wait_group.sync.ali
 template <int N, int TYPE, int TA, int TB> __device__ __forceinline__ void w_wgmma_ss(float *d, u64 a, u64 b, u32 acc);
 template <int N, int TYPE, int TB> __device__ __forceinline__ void w_wgmma_rs(float *d, const u32 *a, u64 b, u32 acc);
 
-// ---- warp matrix moves ("Warp-level Matrix Load/Store") -----------------------------------------------------------------------
+// ---- warp matrix moves ("Warp-level Matrix Load/Store") ---------------------------------------------------------------------
 
 W_FN void w_stmatrix4(u32 addr, u32 r0, u32 r1, u32 r2, u32 r3) {
     W_ASM("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" :: "r"(addr), "r"(r0), "r"(r1), "r"(r2), "r"(r3));
 }
 W_FN void w_stmatrix4t(u32 addr, u32 r0, u32 r1, u32 r2, u32 r3) {
-    W_ASM("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1,%2,%3,%4};" :: "r"(addr), "r"(r0), "r"(r1), "r"(r2), "r"(r3));
+    W_ASM("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1,%2,%3,%4};"
+          :: "r"(addr), "r"(r0), "r"(r1), "r"(r2), "r"(r3));
 }
 W_FN void w_stmatrix2(u32 addr, u32 r0, u32 r1) {
     W_ASM("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1,%2};" :: "r"(addr), "r"(r0), "r"(r1));
@@ -251,7 +255,7 @@ W_FN void w_ldmatrix4t(u32 addr, u32 *r) {
           : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(addr));
 }
 
-// ---- numbers --------------------------------------------------------------------------------------------------------------------
+// ---- numbers ----------------------------------------------------------------------------------------------------------------
 
 // The first source of a packed cvt goes to the high half.
 W_FN u32 w_pack_bf16(float lo, float hi) { u32 r; asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo)); return r; }

@@ -1,0 +1,409 @@
+/* The proof: a breadth-first search over what the program may do, for every loop length and tile count. One run is enough for
+ * all orders of the actors (docs/proof.md), so the only choices are "one more step or the last?" and the truth of conditions. */
+#include "prove.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MAX_NODES = 20000, MAX_BYTES = 96 << 20, AFTER_FAULT = 400, MAX_FAULTS = 6 };
+
+typedef struct node { int parent; int8_t letter; bool leaf; } node;
+typedef struct found { weiri_fault f; int parent; int letter; bool shown; } found;   /* parent -1: before the first choice */
+
+typedef struct search {
+    const weiri_prog *g;
+    weir_ctx *ctx;
+    size_t size;
+    WEIRI_LIST(node) nodes;
+    unsigned char **state;       /* of each node, canonical */
+    int cap;
+    int *table; int mask;
+    WEIRI_LIST(found) found;
+    weiri_arena a;               /* nodes, states */
+    bool capped, letters_out;    /* gave up on size; on the distance between tasks */
+    const int *force;
+} search;
+
+static uint64_t hash(const unsigned char *s, size_t n) {
+    uint64_t h = 1469598103934665603ull;
+    for (size_t i = 0; i + 8 <= n; i += 8) {
+        uint64_t x;
+        memcpy(&x, s + i, 8);
+        h = (h ^ x) * 0x9e3779b97f4a7c15ull;
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+/* Adds the state if it is new. */
+static bool add_node(search *s, unsigned char *state, int parent, int letter, bool leaf) {
+    uint64_t h = hash(state, s->size);
+    int at = (int)(h & (uint64_t)s->mask);
+    for (; s->table[at] >= 0; at = (at + 1) & s->mask)
+        if (!memcmp(s->state[s->table[at]], state, s->size)) return false;
+    if (s->nodes.n == s->cap || (size_t)s->nodes.n * s->size > MAX_BYTES) {
+        s->capped = true;
+        return false;
+    }
+    s->table[at] = s->nodes.n;
+    s->state[s->nodes.n] = weiri_arena_alloc(&s->a, s->size);
+    memcpy(s->state[s->nodes.n], state, s->size);
+    node n = { parent, (int8_t)letter, leaf };
+    WEIRI_PUSH(&s->a, s->nodes, n);
+    return true;
+}
+
+static void note_faults(search *s, const weiri_run *r, int parent, int letter) {
+    for (int i = 0; i < r->nfaults; i++) {
+        const weiri_fault *f = &r->fault[i];
+        int same = 0;
+        for (int j = 0; j < s->found.n; j++) {
+            const weiri_fault *o = &s->found.v[j].f;
+            same += o->rule == f->rule && o->act == f->act && o->with == f->with && o->actor == f->actor;
+        }
+        if (same >= 4) continue; /* a few ways to each: one may be more convincing than another */
+        found x = { .f = *f, .parent = parent, .letter = letter };
+        WEIRI_PUSH(&s->a, s->found, x);
+    }
+}
+
+static void search_all(search *s, int cap) {
+    const weiri_prog *g = s->g;
+    s->size = weiri_state_size(g);
+    s->cap = cap;
+    int slots = 1;
+    while (slots < 3 * cap) slots *= 2;
+    s->mask = slots - 1;
+    s->table = WEIRI_NEW_N(&s->a, int, slots);
+    for (int i = 0; i < slots; i++) s->table[i] = -1;
+    s->state = WEIRI_NEW_N(&s->a, unsigned char *, cap);
+    unsigned char *now = weiri_arena_alloc(&s->a, s->size), *scratch = weiri_arena_alloc(&s->a, s->size);
+    weiri_run r = { .force = s->force };
+    weiri_run_init(&r, g, &s->a, now);
+    weiri_run_start(&r);
+    weiri_run_go(&r);
+    note_faults(s, &r, -1, 0);
+    if (r.fatal || r.stuck || r.done) {
+        node n = { -1, 0, true };
+        WEIRI_PUSH(&s->a, s->nodes, n);
+        return;
+    }
+    weiri_run_canonical(g, now, scratch);
+    add_node(s, now, -1, 0, false);
+    int stop = cap;
+    for (int at = 0; at < s->nodes.n && at < stop && !s->capped; at++) {
+        if (s->nodes.v[at].leaf) continue;
+        int answers = 0;
+        for (int letter = 0; letter < 2; letter++) {
+            memcpy(now, s->state[at], s->size);
+            weiri_run_go(&r); /* nothing moves: finds again what is asked */
+            if (!weiri_run_may(&r, letter)) continue;
+            answers++;
+            weiri_run_choose(&r, letter);
+            weiri_run_go(&r);
+            note_faults(s, &r, at, letter);
+            if (r.nfaults && stop > s->nodes.n + AFTER_FAULT) stop = s->nodes.n + AFTER_FAULT;
+            if (r.fatal || r.stuck) continue;
+            weiri_run_canonical(g, now, scratch);
+            add_node(s, now, at, letter, r.done);
+        }
+        if (!answers) s->letters_out = true;
+        /* a second answer that only the distance forbids leaves the search incomplete too */
+        memcpy(now, s->state[at], s->size);
+        weiri_run_go(&r);
+        if (weiri_run_far(&r)) s->letters_out = true;
+    }
+}
+
+static void search_start(search *s, const weiri_prog *g, weir_ctx *ctx, const int *force) {
+    memset(s, 0, sizeof *s);
+    s->g = g;
+    s->ctx = ctx;
+    s->force = force;
+    weiri_arena_init(&s->a, ctx);
+}
+
+/* ---- replay ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct replay {
+    weiri_run r;
+    int nletters;
+    bool plausible;              /* lengths fixed for the launch are the same each time they are asked */
+    int64_t *seen;               /* by form: units of its instances, -1 unknown; open ones: at least `open` */
+    int64_t *open;
+} replay;
+
+static void see_letter(replay *p, int letter) {
+    const weiri_run *r = &p->r;
+    if (r->want < 0) return;
+    const weiri_tape *t = &r->g->tapes.v[r->want];
+    if (t->kind != TAPE_TRIPS || !t->steady) return;
+    int64_t n = weiri_run_tape(r, r->want, r->want_tile)[T_TOTAL];
+    if (letter) {
+        if (n + 1 > p->open[t->form]) p->open[t->form] = n + 1;
+    } else {
+        if (p->seen[t->form] >= 0 && p->seen[t->form] != n) p->plausible = false;
+        p->seen[t->form] = n;
+    }
+}
+
+/* Runs the choices that lead to a fault again, keeping texts and events. Returns the fault, NULL if it does not come back. */
+static const weiri_fault *run_again(search *s, const found *x, replay *p, weiri_arena *a) {
+    const weiri_prog *g = s->g;
+    int n = 0;
+    for (int i = x->parent; i > 0; i = s->nodes.v[i].parent) n++;
+    int8_t *letters = WEIRI_NEW_N(&s->a, int8_t, n + 2);
+    int nl = 0;
+    if (x->parent >= 0) {
+        nl = n + 1;
+        letters[n] = (int8_t)x->letter;
+        for (int i = x->parent, at = n - 1; i > 0; i = s->nodes.v[i].parent) letters[at--] = s->nodes.v[i].letter;
+    }
+    memset(p, 0, sizeof *p);
+    p->plausible = true;
+    p->nletters = nl;
+    int forms = weiri_forms_class_count(g->forms);
+    p->seen = WEIRI_NEW_N(&s->a, int64_t, forms + 1);
+    p->open = WEIRI_NEW_N(&s->a, int64_t, forms + 1);
+    for (int i = 0; i < forms; i++) p->seen[i] = -1;
+    p->r.replay = true;
+    p->r.force = s->force;
+    p->r.rec_act = WEIRI_NEW_N(&s->a, const weiri_action *, g->nints + 1);
+    weiri_run_init(&p->r, g, a, weiri_arena_alloc(&s->a, s->size));
+    weiri_run_start(&p->r);
+    weiri_run_go(&p->r);
+    for (int i = 0; i < nl; i++) {
+        see_letter(p, letters[i]);
+        weiri_run_choose(&p->r, letters[i]);
+        weiri_run_go(&p->r);
+    }
+    for (int i = 0; i < forms; i++)
+        if (p->seen[i] >= 0 && p->open[i] > p->seen[i]) p->plausible = false;
+    for (int i = 0; i < p->r.nfaults; i++) {
+        const weiri_fault *f = &p->r.fault[i];
+        if (f->rule == x->f.rule && f->act == x->f.act && f->with == x->f.with && f->actor == x->f.actor) return f;
+    }
+    return NULL;
+}
+
+/* ---- are the lengths possible together? ---------------------------------------------------------------------------------- */
+
+/* Two loops of one launch are tied by their sizes. Looks for sizes that give the counts seen; false: none found. */
+static bool sizes_exist(const search *s, const replay *p, weiri_buf *text) {
+    const weiri_prog *g = s->g;
+    const weir_kernel *k = g->p->k;
+    int forms = weiri_forms_class_count(g->forms), asked = 0;
+    for (int i = 0; i < forms; i++) asked += p->seen[i] >= 0 || p->open[i] > 0;
+    if (k->dims.n == 0 || !asked) return true;
+    int64_t unit[16] = { 1 };
+    int nunit = 1;
+    for (int i = 1; i < k->values.n && nunit < 16; i++)
+        if (k->values.v[i].op == WEIR_OP_INT && k->values.v[i].i > 1 && k->values.v[i].i < 100000) unit[nunit++] = k->values.v[i].i;
+    int64_t *dims = WEIRI_NEW_N(&((search *)s)->a, int64_t, k->dims.n + 1);
+    uint64_t seed = 88172645463325252ull;
+    for (int attempt = 0; attempt < 4000; attempt++) {
+        for (int i = 0; i < k->dims.n; i++) {
+            const weiri_value *d = weiri_val(k, k->dims.v[i]);
+            seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+            int64_t x = unit[seed % (uint64_t)nunit] * (int64_t)(seed >> 20 & 15) - (int64_t)(seed >> 40 & 3) + 1, m = d->multiple > 0 ? d->multiple : 1;
+            if (x < d->min) x = d->min;
+            if (d->max > 0 && x > d->max) x = d->max;
+            dims[i] = x < 0 ? 0 : (x + m - 1) / m * m;
+        }
+        bool fits = true;
+        for (int i = 0; i < forms && fits; i++) {
+            if (p->seen[i] < 0 && p->open[i] <= 0) continue;
+            int64_t n;
+            if (!weiri_forms_eval(g->forms, i, dims, &n)) return true; /* not of sizes alone: believed */
+            fits = p->seen[i] >= 0 ? n == p->seen[i] : n >= p->open[i];
+        }
+        if (!fits) continue;
+        for (int i = 0; i < k->dims.n; i++) weiri_put(text, "%s%s = %" PRId64, i ? ", " : "with ", weiri_val(k, k->dims.v[i])->name, dims[i]);
+        return true;
+    }
+    return false;
+}
+
+/* ---- report ------------------------------------------------------------------------------------------------------------- */
+
+static const char *short_file(const char *f) {
+    const char *slash = f ? strrchr(f, '/') : NULL;
+    return slash ? slash + 1 : f;
+}
+
+static void put_event(const weiri_prog *g, const weiri_event *e, char *out, size_t n) {
+    const weiri_action *a = e->act;
+    char where[48] = "", what[80];
+    const weir_place *at = weiri_act_at(a);
+    if (at) snprintf(where, sizeof where, " :%d", at->line);
+    if (a->bar >= 0) snprintf(what, sizeof what, "%s %s[%d].%d", weiri_act_name(a->kind), g->p->bars.v[a->bar].name, e->stage, e->phase);
+    else if (a->kind == ACT_MMA_WAIT || a->kind == ACT_BULK_WAIT) snprintf(what, sizeof what, "%s %d", weiri_act_name(a->kind), a->n);
+    else snprintf(what, sizeof what, "%s%s%s", weiri_act_name(a->kind), a->note ? " " : "", a->note ? a->note : "");
+    snprintf(out, n, "%s%s", what, where);
+}
+
+/* One column per actor that matters, oldest first. */
+static const char *trace_text(search *s, replay *p, const found *x, weiri_arena *a) {
+    const weiri_prog *g = s->g;
+    weiri_buf b;
+    weiri_buf_init(&b, s->ctx);
+    enum { WIDE = 44, ROWS = 48, COLS = 6 };
+    int col[COLS], ncol = 0;
+    for (int i = 0; i < g->actors.n && ncol < COLS; i++) {
+        const weiri_actor *me = &g->actors.v[i];
+        if (me->code >= g->p->ntasks) continue;
+        if (g->actors.n > COLS && me->index > 0 && me->task != x->f.actor) continue;
+        col[ncol++] = i;
+    }
+    for (int c = 0; c < ncol; c++) weiri_put(&b, "%-*s", c + 1 < ncol ? WIDE : 0, g->actors.v[col[c]].name);
+    weiri_put(&b, "\n");
+    int shown = 0;
+    for (int i = 0; i < p->r.log.n; i++)
+        for (int c = 0; c < ncol; c++) shown += p->r.log.v[i].actor == col[c];
+    int skip = shown > ROWS ? shown - ROWS : 0;
+    if (skip) weiri_put(&b, "... %d earlier steps\n", skip);
+    for (int i = 0; i < p->r.log.n; i++)
+        for (int c = 0; c < ncol; c++) {
+            if (p->r.log.v[i].actor != col[c] || skip-- > 0) continue;
+            char cell[160];
+            put_event(g, &p->r.log.v[i], cell, sizeof cell);
+            weiri_put(&b, "%*s%s\n", c * WIDE, "", cell);
+        }
+    for (int i = 0; i < g->actors.n; i++) {
+        const weiri_action *act;
+        const char *t = weiri_run_stop_text(&p->r, i, &act);
+        const weir_place *at = weiri_act_at(act);
+        if (t && p->r.stuck) weiri_put(&b, "%s %s%s%s", g->actors.v[i].name, t, at ? " at " : "", at ? short_file(at->file) : "");
+        if (t && p->r.stuck && at) weiri_put(&b, ":%d", at->line);
+        if (t && p->r.stuck) weiri_put(&b, "\n");
+    }
+    const char *text = weiri_arena_str(a, b.s ? b.s : "");
+    weiri_buf_free(&b);
+    return text;
+}
+
+static void add_finding(weiri_findings *f, const weiri_fault *x, const char *with) {
+    weir_finding *o = weiri_find(f, x->rule, x->at, "%s%s%s%s", x->text ? x->text : "", with && *with ? " (" : "", with ? with : "", with && *with ? ")" : "");
+    o->hint = x->hint;
+    o->expected = x->expected;
+    o->got = x->got;
+    o->objects[0] = x->object;
+    if (x->other_at) {
+        o->other_file = x->other_at->file;
+        o->other_line = x->other_at->line;
+        o->other_what = x->other_what;
+    }
+}
+
+static int class_rank(const char *rule) {
+    static const char *const order[] = { "PROVE-TX", "PROVE-COUNT", "PROVE-DEADLOCK", "PROVE-PARITY", "PROVE-ASYNC-READ", "PROVE-PROXY", "PROVE-RACE", "PROVE-PDL", "PROVE-LOST", "PROVE-EXIT" };
+    for (int i = 0; i < (int)(sizeof order / sizeof *order); i++)
+        if (!strcmp(order[i], rule)) return i;
+    return 99;
+}
+
+/* Shows what was found, worst class first. Returns how many; *doubtful: some need lengths that were not found to fit together. */
+static int show(search *s, weiri_arena *a, weir_proof *out, weiri_findings *f, bool *doubtful) {
+    int shown = 0;
+    for (int rank = 0; rank < 10; rank++)
+        for (int i = 0; i < s->found.n && shown < MAX_FAULTS; i++) {
+            found *x = &s->found.v[i];
+            if (class_rank(x->f.rule) != rank) continue;
+            bool again = false;
+            for (int j = 0; j < s->found.n; j++) {
+                const weiri_fault *o = &s->found.v[j].f;
+                again = again || (s->found.v[j].shown && o->rule == x->f.rule && o->act == x->f.act && o->actor == x->f.actor);
+            }
+            if (again) continue;
+            replay p;
+            const weiri_fault *y = run_again(s, x, &p, a);
+            if (!y) continue;
+            weiri_buf with;
+            weiri_buf_init(&with, s->ctx);
+            if (!p.plausible || !sizes_exist(s, &p, &with)) *doubtful = true;
+            else {
+                add_finding(f, y, with.s);
+                x->shown = true;
+                if (!shown++) out->trace = trace_text(s, &p, x, a);
+            }
+            weiri_buf_free(&with);
+        }
+    return shown;
+}
+
+static double now_ms(void) {
+    struct timespec t;
+    return timespec_get(&t, TIME_UTC) ? 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec : 0;
+}
+
+static void incomplete(weir_proof *out, weiri_arena *a, weiri_findings *f, const weir_place *at, const char *why) {
+    out->verdict = WEIR_INCOMPLETE;
+    out->text = weiri_arena_fmt(a, "INCOMPLETE: %s", why);
+    weiri_find(f, "PROVE-INCOMPLETE", at, "the proof is incomplete: %s", why);
+}
+
+/* Lengths that differ from instance to instance may only be a fault of the model: look at equal ones, exactly. */
+static int fixed_lengths(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, weir_proof *out, weiri_findings *f) {
+    int forms = weiri_forms_class_count(g->forms), most = forms == 1 ? 8 : forms == 2 ? 4 : 2, shown = 0;
+    if (forms > 3) return 0;
+    int total = 1;
+    for (int i = 0; i < forms; i++) total *= most + 1;
+    for (int n = 0; n < total && !shown; n++) {
+        int force[4] = { 0 };
+        for (int i = 0, x = n; i < forms; i++, x /= most + 1) force[i] = x % (most + 1);
+        search s;
+        search_start(&s, g, ctx, force);
+        search_all(&s, 600);
+        bool doubtful = false;
+        out->states += (uint64_t)s.nodes.n;
+        shown = show(&s, a, out, f, &doubtful);
+        weiri_arena_free(&s.a);
+    }
+    return shown;
+}
+
+void weiri_prove(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f) {
+    double from = now_ms();
+    memset(out, 0, sizeof *out);
+    weiri_arena mine;
+    weiri_arena_init(&mine, p->k->ctx);
+    weiri_prog *g = weiri_prog_new(p, &mine);
+    if (g->why) {
+        incomplete(out, a, f, g->why_at, weiri_arena_str(a, g->why));
+    } else if (g->depth_fault) {
+        weiri_find(f, "PROVE-COUNT", g->depth_at, "%s", g->depth_fault)->hint = "give both sides the same number of stages";
+        out->verdict = WEIR_UNSAFE;
+        out->text = weiri_arena_fmt(a, "UNSAFE: %s", g->depth_fault);
+    } else {
+        search s;
+        search_start(&s, g, p->k->ctx, NULL);
+        search_all(&s, MAX_NODES);
+        out->states = (uint64_t)s.nodes.n;
+        bool doubtful = false;
+        int shown = show(&s, a, out, f, &doubtful);
+        if (!shown && doubtful) shown = fixed_lengths(g, p->k->ctx, a, out, f);
+        if (shown) {
+            const weir_finding *x = &f->list.v[f->list.n - shown];
+            out->verdict = WEIR_UNSAFE;
+            out->text = weiri_arena_fmt(a, "UNSAFE: %s [%s]", x->message, x->rule);
+        } else if (s.found.n) {
+            const weiri_node *n = NULL;
+            for (int i = 0; i < g->tapes.n && !n; i++) n = g->tapes.v[i].kind == TAPE_TRIPS ? g->tapes.v[i].node : NULL;
+            incomplete(out, a, f, n && n->at.n > 0 ? &n->at.at[0] : NULL,
+                       "loops whose lengths are written differently go out of step for some lengths, and no sizes were found that give those lengths");
+        } else if (s.capped || s.letters_out || s.a.oom || mine.oom) {
+            incomplete(out, a, f, NULL, s.letters_out ? "tasks can run too far apart" : weiri_arena_fmt(a, "more than %d states", s.nodes.n));
+        } else {
+            out->verdict = WEIR_SAFE;
+        }
+        weiri_arena_free(&s.a);
+    }
+    out->ms = now_ms() - from;
+    if (out->verdict == WEIR_SAFE)
+        out->text = weiri_arena_fmt(a, "SAFE for every loop length and tile count (%" PRIu64 " state%s, %.1f ms)%s%s%s", out->states, out->states == 1 ? "" : "s",
+                                    out->ms, p->trusted ? ", trusting " : "", p->trusted ? p->trusted : "", p->trusted ? "'s declared effects" : "");
+    weiri_arena_free(&mine);
+}

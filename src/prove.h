@@ -1,0 +1,225 @@
+/* Inside the prover: the plan compiled to flat code per task, the state that the search walks over, and one run of it.
+ * docs/proof.md argues why each piece may be as small as it is. */
+#ifndef WEIRI_PROVE_H
+#define WEIRI_PROVE_H
+
+#include "plan.h"
+
+/* ---- trip counts (prove_trips.c) ---------------------------------------------------------------------------------------- */
+
+/* A symbol is a number of loop iterations (or the truth of a condition) that the proof leaves open. Every loop is `base`
+ * iterations and then, part by part, `rep` iterations for each unit of a symbol beyond its first `skip`. */
+typedef struct weiri_part { int tape, rep, skip; } weiri_part;
+#define WEIRI_MAX_PARTS 4
+
+typedef enum weiri_tape_kind { TAPE_TRIPS, TAPE_KEY /* a letter per firing */, TAPE_CONST /* one letter for good */ } weiri_tape_kind;
+typedef struct weiri_tape {
+    weiri_tape_kind kind;
+    bool tile;               /* one a tile, else one a launch */
+    int cta;                 /* CTA whose symbol it is, -1: all share it */
+    int least, most;         /* TRIPS: units that always / at most exist; most < 0: no bound */
+    int form;                /* TRIPS: the class of trip counts */
+    bool steady;             /* value fixed for the launch: every instance has the same number of units */
+    const weiri_node *node;  /* the first block that asks */
+} weiri_tape;
+
+typedef struct weiri_trips { int64_t base; weiri_part part[WEIRI_MAX_PARTS]; int nparts; bool fixed; } weiri_trips;
+typedef struct weiri_forms weiri_forms;
+
+/* Collects the loops of all tasks; then settles how their counts add up. */
+weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a);
+int weiri_forms_loop(weiri_forms *f, const weiri_node *loop);                          /* a handle */
+void weiri_forms_settle(weiri_forms *f);
+/* The loop's shape: part[].tape is the class here, which the caller maps to its tapes. Lower and upper bound of a class's units. */
+weiri_trips weiri_forms_trips(const weiri_forms *f, int loop);
+int weiri_forms_class_count(const weiri_forms *f);
+void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, bool *steady, bool *per_cta, const weiri_node **node);
+/* Units of a class with these sizes; false: not computable. */
+bool weiri_forms_eval(const weiri_forms *f, int cls, const int64_t *dims, int64_t *out);
+/* How a value changes: its leaves vary with the launch only / with the tile / with the CTA of a cluster. */
+bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta);
+
+/* ---- code ---------------------------------------------------------------------------------------------------------------- */
+
+typedef enum weiri_ins_op {
+    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_WHEN, IN_SKIP, IN_HELD, IN_JUMP, IN_END
+} weiri_ins_op;
+typedef struct weiri_ins {
+    weiri_ins_op op;
+    int jump;                /* where to go when the test fails, or at a JUMP or BACK */
+    int a, b;                /* LOOP.. LAST: loop; EVERY: loop; WHEN: key, wanted truth; SKIP: key; HELD: cursor (task-local), keep */
+    int period, phase;       /* EVERY */
+    const weiri_action *act; /* ACT */
+} weiri_ins;
+
+typedef struct weiri_loop {
+    weiri_trips trips;       /* part[].tape: index in tapes of CTA 0; per CTA: see tape_of */
+    int last[WEIRI_MAX_PARTS];
+    int count_to;            /* iteration number is kept up to here, then modulo `period` */
+    int period;
+    const weiri_node *node;
+} weiri_loop;
+
+typedef struct weiri_key { int tape; int scope; bool constant; } weiri_key;  /* scope: loop, -1 tile, -2 never; tape of CTA 0 */
+
+typedef struct weiri_code {  /* of one task */
+    WEIRI_LIST(weiri_ins) ins;
+    WEIRI_LIST(weiri_loop) loops;
+    WEIRI_LIST(weiri_key) keys;
+    int ncursors; int *cursor;       /* plan cursor of each */
+    bool tiles; int body_end;
+    int *tape_end;                   /* by tape of the program: pc after which this task asks it no more within a tile */
+} weiri_code;
+
+/* Threads of an actor, as far as what they know differs. */
+enum { BY_ALL, BY_EACH, BY_LANE, BY_ONE, BY_COUNT };
+
+typedef struct weiri_actor {
+    int task, cta, index;    /* index inside the task and CTA */
+    int code;
+    int row;                 /* first knowledge row; BY_* offsets through `by` */
+    int by[BY_COUNT];
+    int nrows;
+    int vars;                /* ints: pc, stop, tile, cl, then keys, loops, cursors, tape offsets */
+    int keys, loops, cursors, offs;
+    int threads;             /* that it brings to a named barrier */
+    int *ring;               /* by cursor of its code */
+    int *eff;                /* by instruction: first of its records in prog.eff: effect by effect, target by target */
+    WEIRI_LIST(int) recs;    /* its records */
+    const char *name;
+} weiri_actor;
+
+enum { V_PC, V_STOP, V_TILE, V_CLUSTER, V_FIXED };           /* STOP: nonzero: inside a rendezvous */
+enum { L_PART, L_SUB, L_IDX, L_VARS };
+enum { C_OPEN, C_CLOSE, C_VARS };
+enum { T_LEN, T_COUNT, T_LO, T_HI, T_TOTAL, T_VARS };         /* a tape: letters, units of the last instance (saturated; exact in a replay) */
+enum { B_PHASE, B_PENDING, B_TX, B_VARS };
+enum { R_AGE, R_GEN, R_VARS };
+
+/* A ring: cursors, barriers and storage that turn together. */
+typedef struct weiri_ring {
+    int stages;
+    bool turns;              /* its stages may be renamed: nothing outside tells them apart */
+    int ref_actor, ref_cur;  /* whose next open is the origin; -1: none, nothing moves */
+    int bits;                /* knowledge bits per stage */
+    int word, words;         /* first word, words per stage */
+} weiri_ring;
+
+/* Bytes that accesses name: part of every stage of a region, or a register tile of an actor. */
+typedef struct weiri_loc {
+    int ring;
+    int cta, region, actor;  /* actor: whose share, -1 whole; region -1: register tile `reg` of `actor` */
+    int reg;
+    int64_t lo, hi;          /* inside a stage */
+    WEIRI_LIST(int) recs;    /* records of accesses here */
+    WEIRI_LIST(int) over;    /* locations that share bytes, itself included */
+} weiri_loc;
+
+typedef enum weiri_rec_kind { REC_READ, REC_WRITE, REC_MMA_READ, REC_MMA_WRITE, REC_BULK_READ, REC_LOAD, REC_CP_WRITE } weiri_rec_kind;
+typedef struct weiri_rec {
+    int loc, actor, by;
+    weiri_rec_kind kind;
+    int ring, bit, fence_bit;    /* bits inside a stage of the ring; fence_bit: known to the async proxy */
+    int aux;                     /* first int of R_VARS, stages of them */
+} weiri_rec;
+
+typedef struct weiri_bari {      /* a barrier run in one CTA */
+    int ring;
+    int vars;                    /* ints, B_VARS a stage */
+    int row;                     /* two rows a stage: gathering, complete */
+    int bit;                     /* of a stage: newest completion, the one before, then one a waiter */
+    int waiters; int *waiter;    /* by actor: bit, or -1 */
+} weiri_bari;
+
+typedef struct weiri_prog {
+    const weiri_plan *p;
+    weiri_arena *a;
+    WEIRI_LIST(weiri_code) code;
+    WEIRI_LIST(weiri_actor) actors;
+    WEIRI_LIST(weiri_tape) tapes;
+    WEIRI_LIST(weiri_ring) rings;
+    WEIRI_LIST(weiri_loc) locs;
+    WEIRI_LIST(weiri_rec) recs;
+    WEIRI_LIST(int) eff;
+    weiri_bari *bars;            /* [cta * nbars + bar] */
+    int nbars, nctas;
+    int *root_tape, *tile_tape;  /* by tape: index among its kind */
+    int nroot, ntile;
+    bool has_init;
+    bool one_tile;               /* a grid queue: exactly one tile */
+    const weiri_node *tiles;     /* a work-tile loop, for messages */
+    weiri_forms *forms;
+    /* layout of a state: ints, then words */
+    int root_at, tile_at, stream_at, named_at, cluster_at;
+    int nints;
+    int nrows, nwords;           /* rows of knowledge, words a row */
+    int named_row, cluster_row;
+    uint64_t *write_mask;        /* a row's bits that stand for writes */
+    int bit_init, bit_remote, bit_wait;  /* bits of ring 0: init a CTA, remote [actor][cta], grid wait [actor] */
+    const char *why;             /* it cannot be modelled: reason */
+    const weir_place *why_at;
+    const char *depth_fault;     /* a cursor and a barrier of different depth */
+    const weir_place *depth_at;
+} weiri_prog;
+
+#define WEIRI_TILES 6            /* tiles that tasks may be apart */
+#define WEIRI_LETTERS 60         /* loop steps that tasks may be apart */
+
+weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a);
+int weiri_prog_effect(const weiri_prog *g, const weiri_actor *me, const weiri_action *act, const weiri_effect *e, int *ctas);   /* CTAs it touches; 0: none here */
+bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_action *act);  /* does this actor execute it? */
+int weiri_prog_by(const weiri_action *act);                                                 /* BY_* of who executes it */
+int weiri_prog_targets(const weiri_prog *g, int cta, const weiri_action *act, int *out);    /* CTAs, own first */
+weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e);
+int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_action *act);  /* barrier id; 16: the CTA's */
+int weiri_prog_tape(const weiri_prog *g, int tape, int cta);                                /* the CTA's own, or the shared one */
+
+static inline const weir_place *weiri_act_at(const weiri_action *a) { return a && a->op && a->op->at.n > 0 ? &a->op->at.at[0] : NULL; }
+
+/* ---- a run (prove_run.c) ------------------------------------------------------------------------------------------------- */
+
+typedef struct weiri_fault {
+    const char *rule;
+    int act, actor, with;        /* action, task, and what it meets: together the fault's identity */
+    /* filled in while replaying */
+    const char *text, *hint, *expected, *got, *object, *other_what;
+    const weir_place *at, *other_at;
+} weiri_fault;
+
+typedef struct weiri_event { int actor; const weiri_action *act; int stage, phase; } weiri_event;
+
+#define WEIRI_WANT_NONE (-1)
+#define WEIRI_WANT_TILE (-2)
+
+typedef struct weiri_run {
+    const weiri_prog *g;
+    weiri_arena *a;              /* texts */
+    int *v;                      /* ints of the state */
+    uint64_t *w;                 /* knowledge */
+    const int *force;            /* by form: its number of units in every instance, -1 open; NULL: all open */
+    /* what the last weiri_run_go met */
+    weiri_fault fault[8]; int nfaults;
+    bool stuck;                  /* somebody waits for ever */
+    bool done;                   /* all have ended */
+    int want, want_tile;         /* tape asked for */
+    bool fatal;                  /* a fault after which the model says nothing more */
+    uint64_t steps;
+    /* replay */
+    bool replay;
+    WEIRI_LIST(weiri_event) log;
+    const weiri_action **rec_act;    /* by aux int of a record: the access recorded */
+} weiri_run;
+
+size_t weiri_state_size(const weiri_prog *g);
+void weiri_run_init(weiri_run *r, const weiri_prog *g, weiri_arena *a, void *state);    /* lays r over a state's memory */
+void weiri_run_start(weiri_run *r);                                                     /* the initial state */
+void weiri_run_go(weiri_run *r);                                                        /* until nothing moves */
+bool weiri_run_may(const weiri_run *r, int letter);                                     /* can `want` be answered so? */
+bool weiri_run_far(const weiri_run *r);                                                 /* are tasks as far apart as the state can say? */
+void weiri_run_choose(weiri_run *r, int letter);
+/* The state with its stages renamed and counted from the ring's own origin; scratch: another state's memory. */
+void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch);
+const char *weiri_run_stop_text(weiri_run *r, int actor, const weiri_action **act);     /* why it does not go on, NULL: it has ended */
+int *weiri_run_tape(const weiri_run *r, int tape, int tile);
+
+#endif

@@ -1,0 +1,686 @@
+/* The plan as the prover runs it: flat code per task, actors per CTA, and the numbered bits and ints that make up a state. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "prove.h"
+
+/* ---- targets, executors ------------------------------------------------------------------------------------------------- */
+
+typedef struct coords { int v, m, n, k; } coords;
+
+static coords coords_of(const weir_cluster *c, int rank) {
+    int v = c->v > 0 ? c->v : 1, m = c->m > 0 ? c->m : 1, n = c->n > 0 ? c->n : 1;
+    return (coords){ rank % v, rank / v % m, rank / (v * m) % n, rank / (v * m * n) };
+}
+
+/* Axes (bits as in action.targets) along which two CTAs differ. */
+static int differ(const weir_cluster *c, int x, int y) {
+    coords a = coords_of(c, x), b = coords_of(c, y);
+    return (a.m != b.m ? 1 : 0) | (a.n != b.n ? 2 : 0) | (a.k != b.k ? 4 : 0) | (a.v != b.v ? 8 : 0);
+}
+
+int weiri_prog_targets(const weiri_prog *g, int cta, const weiri_action *act, int *out) {
+    int n = 0;
+    out[n++] = cta;
+    for (int to = 0; act->targets && to < g->nctas; to++) {
+        int d = differ(&g->p->k->cluster, cta, to);
+        bool one = (d & (d - 1)) == 0; /* row and column only */
+        if (to != cta && !(d & ~act->targets) && (!act->cross || one)) out[n++] = to;
+    }
+    return n;
+}
+
+int weiri_prog_by(const weiri_action *act) {
+    switch (act->who) {
+    case WHO_THREADS: return BY_ALL;
+    case WHO_LANE: case WHO_LANE_CTAS: return BY_LANE;
+    case WHO_WG_CTAS: return BY_EACH; /* some other thread than the elected one */
+    default: return BY_ONE;
+    }
+}
+
+bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_action *act) {
+    const weiri_ptask *t = &g->p->tasks[me->task];
+    if (act->kind == ACT_INIT) return me->task == 0 && me->index == 0;
+    if (t->solo || act->who == WHO_THREADS || act->kind == ACT_ADVANCE) return true;
+    if (act->who == WHO_ONE) return me->index == 0;
+    if ((act->who == WHO_WG || act->who == WHO_WG_CTAS) && !t->wg_actor) return me->index % 4 == 0;
+    if (act->kind == ACT_LOAD_BULK && act->op && act->op->issue_first) {
+        coords c = coords_of(&g->p->k->cluster, me->cta);
+        return !((act->targets & 1) && c.m) && !((act->targets & 2) && c.n);
+    }
+    return true;
+}
+
+int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_action *act) {
+    const weiri_ptask *t = &g->p->tasks[me->task];
+    if (act->kind == ACT_CTA_SYNC) return 16;
+    if (t->wg_actor && t->named_wg && act->named == t->named_wg && act->threads == 128) return act->named + me->index;
+    return act->named;
+}
+
+weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e) {
+    switch (act->kind) {
+    case ACT_MMA: return e->write ? REC_MMA_WRITE : REC_MMA_READ;
+    case ACT_STORE_BULK: case ACT_PUSH_BULK: return e->write ? REC_LOAD : REC_BULK_READ;
+    case ACT_LOAD_BULK: return REC_LOAD;
+    case ACT_CP_ASYNC: return e->write ? REC_CP_WRITE : REC_READ;
+    default: return e->write ? (act->kind == ACT_BODY && act->bar >= 0 && act->bytes > 0 ? REC_LOAD : REC_WRITE) : REC_READ;
+    }
+}
+
+/* ---- code of a task ----------------------------------------------------------------------------------------------------- */
+
+typedef struct builder {
+    weiri_prog *g;
+    weiri_code *c;
+    int task;                /* -1: no body */
+    bool in_tiles;
+    WEIRI_LIST(int) handles; /* of the loops' forms, all codes in order */
+    WEIRI_LIST(int) open;    /* loops around here */
+    WEIRI_LIST(const char *) key_name;   /* by tape: of a key */
+    WEIRI_LIST(uint32_t) key_value;
+} builder;
+
+static void give_up(weiri_prog *g, const weiri_node *n, const char *why) {
+    if (g->why) return;
+    g->why = why;
+    g->why_at = n && n->at.n > 0 ? &n->at.at[0] : NULL;
+}
+
+static int emit(builder *b, weiri_ins i) {
+    WEIRI_PUSH(b->g->a, b->c->ins, i);
+    return b->c->ins.n - 1;
+}
+
+static int new_tape(weiri_prog *g, weiri_tape t) {
+    int n = t.cta >= 0 ? g->nctas : 1, first = g->tapes.n;
+    for (int i = 0; i < n; i++) {
+        if (n > 1) t.cta = i;
+        WEIRI_PUSH(g->a, g->tapes, t);
+    }
+    return first;
+}
+
+int weiri_prog_tape(const weiri_prog *g, int tape, int cta) { return g->tapes.v[tape].cta < 0 ? tape : tape + cta; }
+
+/* Actions that change nothing the proof is about. */
+static bool idle(const weiri_action *a) {
+    switch (a->kind) {
+    case ACT_NONE: case ACT_REGS: case ACT_MMA_FENCE: case ACT_TMEM_ALLOC: case ACT_TMEM_FREE: case ACT_ZERO: return true;
+    case ACT_BODY: return a->neff == 0 && a->bar < 0;
+    default: return false;
+    }
+}
+
+static int local_cursor(const weiri_code *c, int cur) {
+    for (int i = 0; i < c->ncursors; i++)
+        if (c->cursor[i] == cur) return i;
+    return -1;
+}
+
+static int loop_of(const builder *b, const weiri_node *n) {
+    for (int i = b->open.n - 1; i >= 0; i--)
+        if (b->c->loops.v[b->open.v[i]].node == n) return b->open.v[i];
+    return -1;
+}
+
+/* The key of a condition: one per name, or per value; how long its truth holds. */
+static int key_for(builder *b, uint32_t value, const char *name, const weiri_node *n) {
+    weiri_prog *g = b->g;
+    const weir_kernel *k = g->p->k;
+    bool tile, cta, known = !name && weiri_forms_varies(k, value, &tile, &cta);
+    if (!known) tile = true, cta = false;
+    weiri_key key = { .constant = known };
+    bool in_tile = b->in_tiles && (known ? tile : true);
+    key.scope = known ? -2 : b->open.n ? b->open.v[b->open.n - 1] : b->in_tiles ? -1 : -2;
+    if (!known && !name) { /* the value lives in the block that made it */
+        for (const weiri_node *s = weiri_val(k, value)->scope; s; s = s->parent) {
+            if (s->kind == NODE_LOOP && loop_of(b, s) >= 0) { key.scope = loop_of(b, s); break; }
+            if (s->kind == NODE_TILES) { key.scope = -1; break; }
+        }
+    }
+    int tape = -1;
+    for (int i = 0; i < b->key_value.n && tape < 0; i++) {
+        if (!b->key_name.v[i] != !name || g->tapes.v[i].kind == TAPE_TRIPS || g->tapes.v[i].tile != in_tile) continue;
+        if (name ? !strcmp(b->key_name.v[i], name) : b->key_value.v[i] == value) tape = i;
+    }
+    if (tape < 0) {
+        weiri_tape t = { .kind = known ? TAPE_CONST : TAPE_KEY, .tile = in_tile, .cta = known && cta ? 0 : -1, .most = -1, .form = -1, .node = n };
+        tape = new_tape(g, t);
+        while (b->key_value.n < g->tapes.n) {
+            WEIRI_PUSH(g->a, b->key_value, value);
+            WEIRI_PUSH(g->a, b->key_name, name);
+        }
+    }
+    key.tape = tape;
+    for (int i = 0; i < b->c->keys.n; i++)
+        if (b->c->keys.v[i].tape == tape && b->c->keys.v[i].scope == key.scope) return i;
+    WEIRI_PUSH(g->a, b->c->keys, key);
+    return b->c->keys.n - 1;
+}
+
+static void compile(builder *b, const weiri_pnode *n);
+
+static void compile_block(builder *b, const weiri_pnode *n) {
+    weiri_prog *g = b->g;
+    const weir_kernel *k = g->p->k;
+    const weiri_node *s = n->src;
+    int at, l;
+    switch (n->kind) {
+    case PN_ACTION:
+        if (!idle(n->act)) emit(b, (weiri_ins){ .op = IN_ACT, .act = n->act });
+        return;
+    case PN_LOOP: {
+        weiri_loop loop = { .node = s };
+        int handle = weiri_forms_loop(g->forms, s);
+        WEIRI_PUSH(g->a, b->c->loops, loop);
+        WEIRI_PUSH(g->a, b->handles, handle);
+        l = b->c->loops.n - 1;
+        WEIRI_PUSH(g->a, b->open, l);
+        emit(b, (weiri_ins){ .op = IN_LOOP, .a = l });
+        at = emit(b, (weiri_ins){ .op = IN_TEST, .a = l });
+        compile(b, n->first);
+        emit(b, (weiri_ins){ .op = IN_BACK, .a = l, .jump = at });
+        b->c->ins.v[at].jump = b->c->ins.n;
+        b->open.n--;
+        return;
+    }
+    case PN_TILES:
+        if (b->in_tiles || b->open.n || b->c->tiles) give_up(g, s, "a task has a work-tile loop inside a loop, or two of them");
+        if (s && s->lanes > 1) give_up(g, s, "work tiles are dealt to lanes");
+        if (s && g->tiles && s->queue != g->tiles->queue) give_up(g, s, "there are two work queues");
+        if (!g->tiles) g->tiles = s;
+        if (s && s->queue && s->queue->qkind == WEIR_QUEUE_GRID) g->one_tile = true;
+        b->in_tiles = b->c->tiles = true;
+        at = emit(b, (weiri_ins){ .op = IN_TILES });
+        compile(b, n->first);
+        emit(b, (weiri_ins){ .op = IN_JUMP, .jump = at });
+        b->c->ins.v[at].jump = b->c->ins.n;
+        b->in_tiles = false;
+        return;
+    case PN_SKIPPABLE: {
+        const weiri_node *t = s;
+        while (t && t->kind != NODE_TILES) t = t->parent;
+        if (!t || !t->skip) {
+            compile(b, n->first);
+            return;
+        }
+        at = emit(b, (weiri_ins){ .op = IN_WHEN, .a = key_for(b, t->skip, NULL, t), .b = 0 });
+        compile(b, n->first);
+        b->c->ins.v[at].jump = b->c->ins.n;
+        return;
+    }
+    case PN_GUARD: {
+        weiri_ins i = { .op = IN_JUMP };
+        int64_t truth;
+        if (s->guard == WEIR_GUARD_TRUE || s->guard == WEIR_GUARD_FALSE) {
+            bool want = s->guard == WEIR_GUARD_TRUE;
+            if (weiri_value_const(k, s->of, &truth)) {
+                if ((truth != 0) == want) compile(b, n->first);
+                return;
+            }
+            i = (weiri_ins){ .op = IN_WHEN, .a = key_for(b, s->of, s->key, s), .b = want };
+        } else {
+            l = loop_of(b, s->loop);
+            if (l < 0) {
+                give_up(g, s, "a guard names a loop that does not surround it");
+                return;
+            }
+            weiri_loop *loop = &b->c->loops.v[l];
+            i = (weiri_ins){ .op = s->guard == WEIR_GUARD_FIRST ? IN_FIRST : s->guard == WEIR_GUARD_LAST ? IN_LAST : IN_EVERY, .a = l };
+            if (i.op == IN_FIRST && loop->count_to < 1) loop->count_to = 1;
+            if (i.op == IN_EVERY) {
+                i.period = s->period > 0 ? s->period : 1;
+                i.phase = s->phase > 0 ? s->phase : 0;
+                if (loop->count_to < i.phase) loop->count_to = i.phase;
+                int p = loop->period ? loop->period : 1, q = i.period, x = p, y = q;
+                while (y) { int r = x % y; x = y; y = r; }
+                loop->period = p / x * q;
+            }
+        }
+        at = emit(b, i);
+        compile(b, n->first);
+        b->c->ins.v[at].jump = b->c->ins.n;
+        return;
+    }
+    case PN_HELD:
+        at = emit(b, (weiri_ins){ .op = IN_HELD, .a = local_cursor(b->c, n->cur), .b = n->keep });
+        compile(b, n->first);
+        if (!n->once) emit(b, (weiri_ins){ .op = IN_JUMP, .jump = at });
+        b->c->ins.v[at].jump = b->c->ins.n;
+        return;
+    case PN_STAGES:
+        for (int i = 0; i < n->count; i++) compile(b, n->first);
+        return;
+    }
+}
+
+static void compile(builder *b, const weiri_pnode *n) {
+    for (; n; n = n->next) compile_block(b, n);
+}
+
+static void compile_task(builder *b, int task) {
+    weiri_prog *g = b->g;
+    weiri_code code = { .body_end = 0 };
+    WEIRI_PUSH(g->a, g->code, code);
+    b->c = &g->code.v[g->code.n - 1];
+    b->task = task;
+    b->c->cursor = WEIRI_NEW_N(g->a, int, g->p->cursors.n + 1);
+    for (int i = 0; task >= 0 && i < g->p->cursors.n; i++)
+        if (g->p->cursors.v[i].task == task) b->c->cursor[b->c->ncursors++] = i;
+    compile(b, g->p->prologue);
+    if (task >= 0) compile(b, g->p->tasks[task].root);
+    b->c->body_end = b->c->ins.n;
+    compile(b, g->p->epilogue);
+    emit(b, (weiri_ins){ .op = IN_END });
+}
+
+/* Symbols get their tapes once all loops are known. */
+static void place_tapes(builder *b) {
+    weiri_prog *g = b->g;
+    weiri_forms_settle(g->forms);
+    int n = weiri_forms_class_count(g->forms);
+    int *root = WEIRI_NEW_N(g->a, int, n + 1), *tile = WEIRI_NEW_N(g->a, int, n + 1);
+    for (int i = 0; i < n; i++) root[i] = tile[i] = -1;
+    int h = 0;
+    for (int ci = 0; ci < g->code.n; ci++) {
+        weiri_code *c = &g->code.v[ci];
+        int tiles_from = c->ins.n, tiles_to = 0;
+        for (int i = 0; i < c->ins.n; i++)
+            if (c->ins.v[i].op == IN_TILES) tiles_from = i, tiles_to = c->ins.v[i].jump;
+        for (int i = 0; i < c->ins.n; i++) {
+            if (c->ins.v[i].op != IN_LOOP) continue;
+            weiri_loop *l = &c->loops.v[c->ins.v[i].a];
+            if (l->trips.nparts || l->trips.fixed) continue; /* a repeated body (PN_STAGES) */
+            bool in = i > tiles_from && i < tiles_to;
+            l->trips = weiri_forms_trips(g->forms, b->handles.v[h + c->ins.v[i].a]);
+            for (int q = 0; q < l->trips.nparts; q++) {
+                int cls = l->trips.part[q].tape, *slot = in ? &tile[cls] : &root[cls];
+                if (*slot < 0) {
+                    weiri_tape t = { .kind = TAPE_TRIPS, .tile = in, .cta = -1, .form = cls };
+                    bool per;
+                    weiri_forms_class(g->forms, cls, &t.least, &t.most, &t.steady, &per, &t.node);
+                    if (per && g->nctas > 1) t.cta = 0;
+                    *slot = new_tape(g, t);
+                }
+                l->trips.part[q].tape = *slot;
+            }
+        }
+        h += c->loops.n;
+    }
+    g->root_tape = WEIRI_NEW_N(g->a, int, g->tapes.n + 1);
+    g->tile_tape = WEIRI_NEW_N(g->a, int, g->tapes.n + 1);
+    for (int i = 0; i < g->tapes.n; i++) {
+        g->root_tape[i] = g->tapes.v[i].tile ? -1 : g->nroot++;
+        g->tile_tape[i] = g->tapes.v[i].tile ? g->ntile++ : -1;
+    }
+    /* where each task asks a tape for the last time: behind the outermost loop around the question */
+    for (int ci = 0; ci < g->code.n; ci++) {
+        weiri_code *c = &g->code.v[ci];
+        c->tape_end = WEIRI_NEW_N(g->a, int, g->tapes.n + 1);
+        int outer = -1;
+        for (int i = 0; i < c->ins.n; i++) {
+            const weiri_ins *x = &c->ins.v[i];
+            if (outer >= 0 && i >= outer) outer = -1;
+            if (x->op == IN_LOOP && outer < 0) outer = c->ins.v[i + 1].jump;
+            int end = outer >= 0 ? outer : i + 1;
+            for (int cta = 0; cta < g->nctas; cta++) {
+                if (x->op == IN_LOOP)
+                    for (int q = 0; q < c->loops.v[x->a].trips.nparts; q++)
+                        c->tape_end[weiri_prog_tape(g, c->loops.v[x->a].trips.part[q].tape, cta)] = c->ins.v[i + 1].jump > end ? c->ins.v[i + 1].jump : end;
+                if (x->op == IN_WHEN) c->tape_end[weiri_prog_tape(g, c->keys.v[x->a].tape, cta)] = end;
+            }
+        }
+    }
+}
+
+/* ---- actors ------------------------------------------------------------------------------------------------------------- */
+
+static bool task_on(const weiri_prog *g, int task, int cta) {
+    const weiri_task *t = g->p->tasks[task].task;
+    if (!t || !t->on_cta) return true;
+    coords c = coords_of(&g->p->k->cluster, cta);
+    const int at[4] = { c.v, c.m, c.n, c.k };
+    for (int i = 0; i < 4; i++)
+        if (t->cta[i] >= 0 && t->cta[i] != at[i]) return false;
+    return true;
+}
+
+static void place_actors(weiri_prog *g) {
+    const weiri_plan *p = g->p;
+    int row = 1; /* row 0: which records stand */
+    for (int cta = 0; cta < g->nctas; cta++)
+        for (int t = 0; t < p->ntasks; t++)
+            for (int i = 0; i < p->tasks[t].actors; i++) {
+                const weiri_ptask *pt = &p->tasks[t];
+                const char *name = pt->task && pt->task->name ? pt->task->name : "task";
+                if (pt->actors > 1) name = weiri_arena_fmt(g->a, "%s %s %d", name, pt->wg_actor ? "warpgroup" : "warp", i);
+                if (g->nctas > 1) name = weiri_arena_fmt(g->a, "%s of CTA %d", name, cta);
+                weiri_actor a = { .task = t, .cta = cta, .index = i, .name = name, .threads = pt->wg_actor ? 128 : 32, .row = row };
+                a.code = task_on(g, t, cta) ? t : p->ntasks;
+                a.nrows = pt->solo ? 1 : pt->wg_actor ? 4 : 3;
+                const int by[3][BY_COUNT] = { { 0, 0, 0, 0 }, { 0, 1, 2, 2 }, { 0, 1, 2, 3 } };
+                memcpy(a.by, by[pt->solo ? 0 : pt->wg_actor ? 2 : 1], sizeof a.by);
+                row += a.nrows;
+                WEIRI_PUSH(g->a, g->actors, a);
+            }
+    g->nrows = row;
+}
+
+/* ---- rings -------------------------------------------------------------------------------------------------------------- */
+
+/* Things that turn together are found by union: cursors of actors, barriers of CTAs, storage. */
+typedef struct joiner {
+    weiri_prog *g;
+    int *up; int *stages; bool *fixed;
+    int ncur, nbar, nreg;        /* per kind: actors x cursors, CTAs x bars, (CTAs + actors) x regions */
+    int *ref;                    /* by root: cursor thing, or -1 */
+    int *ring;                   /* by root */
+} joiner;
+
+static int root_of(joiner *j, int x) {
+    while (j->up[x] != x) x = j->up[x] = j->up[j->up[x]];
+    return x;
+}
+
+static void join(joiner *j, int x, int y) {
+    x = root_of(j, x), y = root_of(j, y);
+    if (x == y) return;
+    if (j->stages[x] != j->stages[y]) j->fixed[x] = j->fixed[y] = true;
+    j->fixed[x] = j->fixed[x] || j->fixed[y];
+    j->up[y] = x;
+}
+
+static int thing_cursor(const joiner *j, int actor, int cur) { return actor * j->g->p->cursors.n + cur; }
+static int thing_bar(const joiner *j, int cta, int bar) { return j->ncur + cta * j->g->nbars + bar; }
+
+static int region_root(const weiri_plan *p, int region) {
+    for (int i = 0; i < 8 && p->smem.v[region].same_as >= 0; i++) region = p->smem.v[region].same_as;
+    return region;
+}
+
+/* Do the warpgroups of a task each have a share of this region's stages? */
+static bool shared_out(const weiri_prog *g, int region) {
+    for (int i = 0; i < g->p->pipes.n; i++)
+        if (g->p->pipes.v[i].type == WEIR_ASYNC_TMA && g->p->pipes.v[i].region == region && g->p->pipes.v[i].full < 0) return true;
+    return false;
+}
+
+static int thing_region(const joiner *j, int cta, int actor, int region) {
+    const weiri_prog *g = j->g;
+    return j->ncur + j->nbar + (actor >= 0 ? (g->nctas + actor) : cta) * g->p->smem.n + region;
+}
+
+/* CTAs whose bytes an effect touches: loads write at every target. */
+int weiri_prog_effect(const weiri_prog *g, const weiri_actor *me, const weiri_action *act, const weiri_effect *e, int *out) {
+    if (e->reg < 0 && (e->region < 0 || e->region >= g->p->smem.n)) return 0;
+    if (act->kind == ACT_LOAD_BULK && e->write) return weiri_prog_targets(g, me->cta, act, out);
+    out[0] = me->cta;
+    return 1;
+}
+
+static void join_action(joiner *j, int ai, const weiri_action *act) {
+    weiri_prog *g = j->g;
+    const weiri_actor *me = &g->actors.v[ai];
+    int to[64], nto;
+    if (act->bar >= 0 && act->cur >= 0) {
+        nto = weiri_prog_targets(g, me->cta, act, to);
+        for (int t = 0; t < nto; t++) join(j, thing_cursor(j, ai, act->cur), thing_bar(j, to[t], act->bar));
+        if (g->p->bars.v[act->bar].stages != g->p->cursors.v[act->cur].stages && !g->depth_fault) {
+            g->depth_fault = weiri_arena_fmt(g->a, "cursor '%s' walks %d stages, its barrier '%s' has %d", g->p->cursors.v[act->cur].name,
+                                             g->p->cursors.v[act->cur].stages, g->p->bars.v[act->bar].name, g->p->bars.v[act->bar].stages);
+            g->depth_at = weiri_act_at(act);
+        }
+    }
+    for (int i = 0; i < act->neff; i++) {
+        const weiri_effect *e = &act->eff[i];
+        if (e->reg >= 0 || !weiri_prog_effect(g, me, act, e, to)) continue;
+        int region = region_root(g->p, e->region), whole = shared_out(g, e->region) ? ai : -1;
+        nto = weiri_prog_effect(g, me, act, e, to);
+        for (int t = 0; t < nto; t++) {
+            int r = thing_region(j, to[t], whole, region);
+            if (e->cur >= 0 && e->stage != STAGE_NONE) join(j, thing_cursor(j, ai, e->cur), r);
+            else if (g->p->smem.v[region].stages > 1) j->fixed[root_of(j, r)] = true;
+        }
+        if (e->cur >= 0 && g->p->cursors.v[e->cur].stages > g->p->smem.v[e->region].stages && !g->depth_fault) {
+            g->depth_fault = weiri_arena_fmt(g->a, "cursor '%s' walks %d stages, its storage '%s' has %d", g->p->cursors.v[e->cur].name,
+                                             g->p->cursors.v[e->cur].stages, g->p->smem.v[e->region].name, g->p->smem.v[e->region].stages);
+            g->depth_at = weiri_act_at(act);
+        }
+    }
+}
+
+static bool regions_meet(const weiri_plan *p, int a, int b) {
+    const weiri_region *x = &p->smem.v[a], *y = &p->smem.v[b];
+    return x->offset < y->offset + y->size && y->offset < x->offset + x->size;
+}
+
+static int new_ring(weiri_prog *g, int stages) {
+    weiri_ring r = { .stages = stages, .ref_actor = -1, .ref_cur = -1 };
+    WEIRI_PUSH(g->a, g->rings, r);
+    return g->rings.n - 1;
+}
+
+static int ring_of(joiner *j, int thing) {
+    int r = root_of(j, thing);
+    if (j->ring[r] >= 0) return j->ring[r];
+    weiri_prog *g = j->g;
+    j->ring[r] = new_ring(g, j->stages[r]);
+    weiri_ring *ring = &g->rings.v[j->ring[r]];
+    for (int i = 0; i < j->ncur && ring->ref_actor < 0; i++) {
+        int actor = i / (g->p->cursors.n ? g->p->cursors.n : 1), cur = i % (g->p->cursors.n ? g->p->cursors.n : 1);
+        const weiri_code *c = &g->code.v[g->actors.v[actor].code];
+        int local = local_cursor(c, cur);
+        if (local >= 0 && root_of(j, i) == r) {
+            ring->ref_actor = actor;
+            ring->ref_cur = local;
+        }
+    }
+    ring->turns = !j->fixed[r] && ring->ref_actor >= 0;
+    return j->ring[r];
+}
+
+/* ---- locations and records ----------------------------------------------------------------------------------------------- */
+
+static int loc_for(joiner *j, int ai, int cta, const weiri_effect *e) {
+    weiri_prog *g = j->g;
+    weiri_loc l = { .cta = cta, .actor = -1, .region = -1, .reg = -1 };
+    if (e->reg >= 0) {
+        l.actor = ai;
+        l.reg = e->reg;
+    } else {
+        l.region = region_root(g->p, e->region);
+        if (shared_out(g, e->region)) l.actor = ai;
+        l.lo = e->lo;
+        l.hi = e->hi > 0 ? e->hi : g->p->smem.v[e->region].stage_bytes;
+    }
+    for (int i = 0; i < g->locs.n; i++) {
+        const weiri_loc *x = &g->locs.v[i];
+        if (x->cta == l.cta && x->actor == l.actor && x->region == l.region && x->reg == l.reg && x->lo == l.lo && x->hi == l.hi) return i;
+    }
+    l.ring = l.region >= 0 ? ring_of(j, thing_region(j, cta, l.actor, l.region)) : 0;
+    WEIRI_PUSH(g->a, g->locs, l);
+    return g->locs.n - 1;
+}
+
+static int find_rec(const weiri_prog *g, int loc, int actor, weiri_rec_kind kind, int by) {
+    const weiri_loc *l = &g->locs.v[loc];
+    for (int i = 0; i < l->recs.n; i++) {
+        const weiri_rec *r = &g->recs.v[l->recs.v[i]];
+        if (r->actor == actor && r->kind == kind && r->by == by) return l->recs.v[i];
+    }
+    return -1;
+}
+
+static int rec_for(weiri_prog *g, int loc, int actor, weiri_rec_kind kind, int by) {
+    int old = find_rec(g, loc, actor, kind, by);
+    if (old >= 0) return old;
+    int ring = g->locs.v[loc].ring;
+    weiri_rec r = { .loc = loc, .actor = actor, .kind = kind, .by = by, .ring = ring, .bit = g->rings.v[ring].bits++ };
+    r.fence_bit = kind == REC_WRITE || kind == REC_CP_WRITE ? g->rings.v[ring].bits++ : -1;
+    WEIRI_PUSH(g->a, g->recs, r);
+    WEIRI_PUSH(g->a, g->locs.v[loc].recs, g->recs.n - 1);
+    WEIRI_PUSH(g->a, g->actors.v[actor].recs, g->recs.n - 1);
+    return g->recs.n - 1;
+}
+
+static void place_records(joiner *j, int ai) {
+    weiri_prog *g = j->g;
+    const weiri_actor *me = &g->actors.v[ai];
+    const weiri_code *c = &g->code.v[me->code];
+    int to[64];
+    g->actors.v[ai].eff = WEIRI_NEW_N(g->a, int, c->ins.n + 1);
+    for (int i = 0; i < c->ins.n; i++) {
+        const weiri_action *act = c->ins.v[i].op == IN_ACT ? c->ins.v[i].act : NULL;
+        g->actors.v[ai].eff[i] = g->eff.n;
+        if (!act || !weiri_prog_runs(g, me, act)) continue;
+        if (act->kind == ACT_INIT) g->has_init = true;
+        if (act->kind == ACT_PUSH_BULK) give_up(g, NULL, "copies between the CTAs of a cluster (push) are not modelled yet");
+        for (int e = 0; e < act->neff; e++) {
+            int n = weiri_prog_effect(g, me, act, &act->eff[e], to);
+            for (int t = 0; t < n; t++) {
+                int rec = rec_for(g, loc_for(j, ai, to[t], &act->eff[e]), ai, weiri_prog_kind(act, &act->eff[e]), weiri_prog_by(act));
+                WEIRI_PUSH(g->a, g->eff, rec);
+            }
+        }
+        if (act->kind == ACT_WAIT && act->bar >= 0) {
+            weiri_bari *b = &g->bars[me->cta * g->nbars + act->bar];
+            if (b->waiter[ai] < 0) b->waiter[ai] = b->waiters++;
+        }
+    }
+}
+
+static bool locs_meet(const weiri_prog *g, const weiri_loc *x, const weiri_loc *y) {
+    if (x->cta != y->cta) return false;
+    if (x->region < 0 || y->region < 0) return x->region == y->region && x->actor == y->actor && x->reg == y->reg;
+    if (x->region == y->region) /* shares of different warpgroups are disjoint */
+        return x->lo < y->hi && y->lo < x->hi && (x->actor < 0 || y->actor < 0 || x->actor == y->actor);
+    return regions_meet(g->p, x->region, y->region);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------------------ */
+
+static void place_state(weiri_prog *g) {
+    const weiri_plan *p = g->p;
+    int at = 0;
+    for (int i = 0; i < g->actors.n; i++) {
+        weiri_actor *a = &g->actors.v[i];
+        const weiri_code *c = &g->code.v[a->code];
+        a->vars = at;
+        at += V_FIXED;
+        a->keys = at, at += c->keys.n;
+        a->loops = at, at += L_VARS * c->loops.n;
+        a->cursors = at, at += C_VARS * c->ncursors;
+        a->offs = at, at += g->tapes.n;
+    }
+    for (int i = 0; i < g->nctas * g->nbars; i++) {
+        weiri_bari *b = &g->bars[i];
+        int stages = p->bars.v[i % g->nbars].stages;
+        b->vars = at, at += B_VARS * stages;
+        b->row = g->nrows, g->nrows += 2 * stages;
+    }
+    for (int i = 0; i < g->recs.n; i++) {
+        g->recs.v[i].aux = at;
+        at += R_VARS * g->rings.v[g->recs.v[i].ring].stages;
+    }
+    g->named_at = at, at += 17 * g->nctas;
+    g->named_row = g->nrows, g->nrows += 17 * g->nctas;
+    g->cluster_at = at, at += 2;
+    g->cluster_row = g->nrows, g->nrows += 2;
+    g->stream_at = at, at += 2;     /* tiles known, no more */
+    g->root_at = at, at += T_VARS * g->nroot;
+    g->tile_at = at, at += T_VARS * g->ntile * WEIRI_TILES;
+    g->nints = (at + 1) & ~1;
+    for (int i = 0; i < g->rings.n; i++) {
+        weiri_ring *r = &g->rings.v[i];
+        r->words = (r->bits + 63) / 64;
+        r->word = g->nwords;
+        g->nwords += r->words * r->stages;
+    }
+    g->write_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
+    for (int i = 0; i < g->recs.n; i++) {
+        const weiri_rec *q = &g->recs.v[i];
+        const weiri_ring *r = &g->rings.v[q->ring];
+        bool write = q->kind == REC_WRITE || q->kind == REC_MMA_WRITE || q->kind == REC_LOAD || q->kind == REC_CP_WRITE;
+        for (int s = 0; write && s < r->stages; s++)
+            for (int f = 0; f < (q->fence_bit >= 0 ? 2 : 1); f++) {
+                int n = f ? q->fence_bit : q->bit;
+                g->write_mask[r->word + s * r->words + n / 64] |= 1ull << (n % 64);
+            }
+    }
+}
+
+weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a) {
+    weiri_prog *g = WEIRI_NEW(a, weiri_prog);
+    g->p = p;
+    g->a = a;
+    g->nctas = p->cluster > 0 ? p->cluster : 1;
+    g->nbars = p->bars.n;
+    g->forms = weiri_forms_new(p->k, a);
+    builder b = { .g = g };
+    for (int i = 0; i < p->ntasks; i++) compile_task(&b, i);
+    compile_task(&b, -1);
+    if (g->nctas > 64) give_up(g, NULL, "the cluster has more than 64 CTAs");
+    if (g->why) return g;
+    place_tapes(&b);
+    place_actors(g);
+    int nact = g->actors.n;
+    joiner j = { .g = g, .ncur = nact * p->cursors.n, .nbar = g->nctas * g->nbars, .nreg = (g->nctas + nact) * p->smem.n };
+    int things = j.ncur + j.nbar + j.nreg;
+    j.up = WEIRI_NEW_N(a, int, things + 1);
+    j.stages = WEIRI_NEW_N(a, int, things + 1);
+    j.ring = WEIRI_NEW_N(a, int, things + 1);
+    j.fixed = WEIRI_NEW_N(a, bool, things + 1);
+    for (int i = 0; i < things; i++) {
+        j.up[i] = i;
+        j.ring[i] = -1;
+        j.stages[i] = i < j.ncur ? p->cursors.v[i % p->cursors.n].stages
+                    : i < j.ncur + j.nbar ? p->bars.v[(i - j.ncur) % g->nbars].stages : p->smem.v[(i - j.ncur - j.nbar) % p->smem.n].stages;
+        if (j.stages[i] < 1) j.stages[i] = 1;
+    }
+    for (int i = 0; i < nact; i++) {
+        const weiri_code *c = &g->code.v[g->actors.v[i].code];
+        for (int x = 0; x < c->ins.n; x++)
+            if (c->ins.v[x].op == IN_ACT && weiri_prog_runs(g, &g->actors.v[i], c->ins.v[x].act)) join_action(&j, i, c->ins.v[x].act);
+    }
+    if (g->depth_fault) return g;
+    /* storage whose bytes meet other storage keeps its stage numbers: which stages meet depends on them */
+    for (int x = 0; x < p->smem.n; x++)
+        for (int y = 0; y < p->smem.n; y++)
+            if (region_root(p, x) != region_root(p, y) && regions_meet(p, x, y))
+                for (int o = 0; o < g->nctas + nact; o++) j.fixed[root_of(&j, j.ncur + j.nbar + o * p->smem.n + region_root(p, x))] = true;
+    new_ring(g, 1); /* ring 0: bits that no stage has */
+    g->bit_init = 0;
+    g->bit_remote = g->nctas;
+    g->bit_wait = g->bit_remote + nact * g->nctas;
+    g->rings.v[0].bits = g->bit_wait + nact;
+    g->bars = WEIRI_NEW_N(a, weiri_bari, j.nbar + 1);
+    for (int i = 0; i < j.nbar; i++) {
+        g->bars[i].waiter = WEIRI_NEW_N(a, int, nact + 1);
+        for (int x = 0; x < nact; x++) g->bars[i].waiter[x] = -1;
+    }
+    for (int i = 0; i < nact; i++) place_records(&j, i);
+    for (int i = 0; i < j.nbar; i++) {
+        g->bars[i].ring = ring_of(&j, j.ncur + i);
+        weiri_ring *r = &g->rings.v[g->bars[i].ring];
+        g->bars[i].bit = r->bits;
+        r->bits += 2 + g->bars[i].waiters;
+    }
+    for (int i = 0; i < j.ncur; i++) {
+        int actor = i / p->cursors.n;
+        if (local_cursor(&g->code.v[g->actors.v[actor].code], i % p->cursors.n) >= 0) ring_of(&j, i);
+    }
+    for (int x = 0; x < g->locs.n; x++)
+        for (int y = 0; y < g->locs.n; y++)
+            if (locs_meet(g, &g->locs.v[x], &g->locs.v[y])) WEIRI_PUSH(a, g->locs.v[x].over, y);
+    place_state(g);
+    /* which ring each cursor of each actor turns with */
+    for (int i = 0; i < nact; i++) {
+        weiri_actor *me = &g->actors.v[i];
+        const weiri_code *c = &g->code.v[me->code];
+        me->ring = WEIRI_NEW_N(a, int, c->ncursors + 1);
+        for (int q = 0; q < c->ncursors; q++) me->ring[q] = ring_of(&j, thing_cursor(&j, i, c->cursor[q]));
+    }
+    return g;
+}

@@ -1,0 +1,392 @@
+/* Trip counts in one normal form: a constant and a sum of atoms. Loops whose sums differ only in the constant count one symbol
+ * with a head start; a loop whose sum is that of other loops' counts runs through their symbols one after the other. */
+#include <string.h>
+
+#include "prove.h"
+
+enum { MAX_TERMS = 8, DEEP = 24 };
+#define NO_BOUND INT64_MAX
+
+typedef struct lin { int n; int atom[MAX_TERMS]; int64_t coef[MAX_TERMS]; int64_t c; } lin;
+typedef struct atom { bool ceil; uint32_t id; lin of; int64_t by; } atom; /* a value, or ceil(of / by) */
+typedef struct loop_form { const weiri_node *node; bool fixed; int64_t trips; int cls; int64_t c; } loop_form;
+typedef struct form_class {
+    lin terms;                /* constant 0 */
+    int64_t top;              /* largest constant of its loops */
+    const weiri_node *node;
+    int nparts, part[WEIRI_MAX_PARTS], rep[WEIRI_MAX_PARTS];   /* a sum of other classes */
+    bool steady, per_cta;
+} form_class;
+
+struct weiri_forms {
+    const weir_kernel *k;
+    weiri_arena *a;
+    WEIRI_LIST(atom) atoms;
+    WEIRI_LIST(loop_form) loops;
+    WEIRI_LIST(form_class) classes;
+};
+
+/* ---- equality of values, over tasks ------------------------------------------------------------------------------------- */
+
+/* Indices of loops with one start, stop and step run through the same numbers. */
+static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth) {
+    if (x == y) return true;
+    if (depth > DEEP) return false;
+    const weiri_value *a = weiri_val(k, x), *b = weiri_val(k, y);
+    if (a->op != b->op) return false;
+    if (a->op == WEIR_OP_INDEX)
+        return a->loop && b->loop && same_value(k, a->loop->start, b->loop->start, depth + 1) &&
+               same_value(k, a->loop->stop, b->loop->stop, depth + 1) && same_value(k, a->loop->step, b->loop->step, depth + 1);
+    if (a->op < WEIR_OP_ADD || a->op > WEIR_OP_CAST) return false; /* leaves and reads are equal by id alone */
+    if (a->nargs != b->nargs || a->dtype != b->dtype || a->i != b->i) return false;
+    for (int i = 0; i < a->nargs; i++)
+        if (!same_value(k, a->arg[i], b->arg[i], depth + 1)) return false;
+    return true;
+}
+
+static bool same_terms(const lin *x, const lin *y) {
+    return x->n == y->n && !memcmp(x->atom, y->atom, sizeof(int) * (size_t)x->n) &&
+           !memcmp(x->coef, y->coef, sizeof(int64_t) * (size_t)x->n);
+}
+
+static int atom_for(weiri_forms *f, const atom *x) {
+    for (int i = 0; i < f->atoms.n; i++) {
+        const atom *y = &f->atoms.v[i];
+        if (x->ceil != y->ceil) continue;
+        if (x->ceil ? x->by == y->by && x->of.c == y->of.c && same_terms(&x->of, &y->of) : same_value(f->k, x->id, y->id, 0)) return i;
+    }
+    WEIRI_PUSH(f->a, f->atoms, *x);
+    return f->atoms.n - 1;
+}
+
+/* ---- linear forms ------------------------------------------------------------------------------------------------------- */
+
+/* x += m * y; false when it has too many terms. Atoms stay sorted. */
+static bool add(lin *x, const lin *y, int64_t m) {
+    lin r = { .c = x->c + m * y->c };
+    for (int i = 0, j = 0; i < x->n || j < y->n;) {
+        bool left = i < x->n && (j >= y->n || x->atom[i] <= y->atom[j]), right = j < y->n && (i >= x->n || y->atom[j] <= x->atom[i]);
+        int at = left ? x->atom[i] : y->atom[j];
+        int64_t coef = (left ? x->coef[i] : 0) + (right ? m * y->coef[j] : 0);
+        if (left) i++;
+        if (right) j++;
+        if (!coef) continue;
+        if (r.n == MAX_TERMS) return false;
+        r.atom[r.n] = at;
+        r.coef[r.n++] = coef;
+    }
+    *x = r;
+    return true;
+}
+
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b && (a < 0) != (b < 0)); }
+
+static lin single(weiri_forms *f, const atom *a) { return (lin){ .n = 1, .atom = { atom_for(f, a) }, .coef = { 1 } }; }
+
+/* ceil(x / m), m > 0; whole multiples of m go outside. */
+static lin ceil_of(weiri_forms *f, const lin *x, int64_t m) {
+    lin out = { .c = -floor_div(-x->c, m) };
+    bool whole = true;
+    for (int i = 0; i < x->n; i++) whole = whole && x->coef[i] % m == 0;
+    if (whole) {
+        out.n = x->n;
+        for (int i = 0; i < x->n; i++) out.atom[i] = x->atom[i], out.coef[i] = x->coef[i] / m;
+        return out;
+    }
+    int64_t q = floor_div(x->c, m);
+    atom a = { .ceil = true, .of = *x, .by = m };
+    a.of.c = x->c - q * m;
+    out = single(f, &a);
+    out.c = q;
+    return out;
+}
+
+static lin lin_of(weiri_forms *f, uint32_t id, int depth) {
+    const weiri_value *v = weiri_val(f->k, id);
+    int64_t n;
+    atom self = { .id = id };
+    lin x, y;
+    if (weiri_value_const(f->k, id, &n)) return (lin){ .c = n };
+    if (depth > DEEP) return single(f, &self);
+    switch (v->op) {
+    case WEIR_OP_ADD:
+    case WEIR_OP_SUB:
+        x = lin_of(f, v->arg[0], depth + 1);
+        y = lin_of(f, v->arg[1], depth + 1);
+        if (add(&x, &y, v->op == WEIR_OP_ADD ? 1 : -1)) return x;
+        break;
+    case WEIR_OP_NEG:
+        x = (lin){ 0 };
+        y = lin_of(f, v->arg[0], depth + 1);
+        if (add(&x, &y, -1)) return x;
+        break;
+    case WEIR_OP_MUL:
+        for (int i = 0; i < 2; i++)
+            if (weiri_value_const(f->k, v->arg[i], &n)) {
+                x = (lin){ 0 };
+                y = lin_of(f, v->arg[1 - i], depth + 1);
+                if (add(&x, &y, n)) return x;
+            }
+        break;
+    case WEIR_OP_CEIL_DIV:
+    case WEIR_OP_IDIV:
+        if (!weiri_value_const(f->k, v->arg[1], &n) || n <= 0) break;
+        x = lin_of(f, v->arg[0], depth + 1);
+        if (v->op == WEIR_OP_IDIV) x.c -= n - 1; /* floor(x / n) = ceil((x - n + 1) / n) */
+        return ceil_of(f, &x, n);
+    case WEIR_OP_CAST:
+        if (v->dtype >= WEIR_I32 && v->dtype <= WEIR_I64 && v->dtype != WEIR_U32) return lin_of(f, v->arg[0], depth + 1);
+        break;
+    default: break;
+    }
+    return single(f, &self);
+}
+
+/* ---- bounds ------------------------------------------------------------------------------------------------------------- */
+
+static int64_t low(weiri_forms *f, const lin *x, int depth);
+
+static int64_t high(weiri_forms *f, const lin *x, int depth) {
+    lin neg = { 0 };
+    if (!add(&neg, x, -1)) return NO_BOUND;
+    int64_t v = low(f, &neg, depth);
+    return v == -NO_BOUND ? NO_BOUND : -v;
+}
+
+/* x with the atom's term replaced by coef * value */
+static bool swap_in(weiri_forms *f, const lin *x, int at, uint32_t value, lin *out) {
+    lin one = { .n = 1, .atom = { x->atom[at] }, .coef = { 1 } }, v = lin_of(f, value, 0);
+    *out = *x;
+    return add(out, &one, -x->coef[at]) && add(out, &v, x->coef[at]);
+}
+
+/* Bound of one atom alone: lowest, or highest if `top`. */
+static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
+    atom a = f->atoms.v[at];
+    if (a.ceil) {
+        int64_t v = top ? high(f, &a.of, depth) : low(f, &a.of, depth);
+        return v == NO_BOUND || v == -NO_BOUND ? v : -floor_div(-v, a.by);
+    }
+    const weiri_value *v = weiri_val(f->k, a.id);
+    switch (v->op) {
+    case WEIR_OP_DIM: return top ? (v->max > 0 ? v->max : NO_BOUND) : v->min > 0 ? v->min : 0;
+    case WEIR_OP_COORD:
+    case WEIR_OP_CTA:
+    case WEIR_OP_QUEUE_INDEX: return top ? NO_BOUND : 0;
+    case WEIR_OP_MIN:
+    case WEIR_OP_MAX: {
+        lin x = lin_of(f, v->arg[0], 0), y = lin_of(f, v->arg[1], 0);
+        int64_t p = top ? high(f, &x, depth) : low(f, &x, depth), q = top ? high(f, &y, depth) : low(f, &y, depth);
+        return v->op == WEIR_OP_MIN ? (p < q ? p : q) : p > q ? p : q;
+    }
+    default: return top ? NO_BOUND : -NO_BOUND;
+    }
+}
+
+/* A number that x never falls below. Uses min(a, b) <= a and max(a, b) >= a where that cancels terms. */
+static int64_t low(weiri_forms *f, const lin *x, int depth) {
+    if (depth > 6) return -NO_BOUND;
+    int64_t best = x->c;
+    for (int i = 0; i < x->n && best != -NO_BOUND; i++) {
+        int64_t b = atom_bound(f, x->atom[i], x->coef[i] < 0, depth + 1);
+        best = b == NO_BOUND || b == -NO_BOUND ? -NO_BOUND : best + b * x->coef[i];
+    }
+    for (int i = 0; i < x->n; i++) {
+        if (f->atoms.v[x->atom[i]].ceil) continue;
+        const weiri_value *v = weiri_val(f->k, f->atoms.v[x->atom[i]].id);
+        bool min = v->op == WEIR_OP_MIN, max = v->op == WEIR_OP_MAX;
+        if (!min && !max) continue;
+        lin l, r;
+        if (!swap_in(f, x, i, v->arg[0], &l) || !swap_in(f, x, i, v->arg[1], &r)) continue;
+        int64_t p = low(f, &l, depth + 1), q = low(f, &r, depth + 1);
+        /* x is one of the two; with a known sign it is at least the larger */
+        bool any = (min && x->coef[i] < 0) || (max && x->coef[i] > 0);
+        int64_t b = any ? (p > q ? p : q) : p < q ? p : q;
+        if (b > best) best = b;
+    }
+    return best;
+}
+
+/* ---- loops to classes --------------------------------------------------------------------------------------------------- */
+
+static bool along_cluster(const weir_kernel *k, const weiri_value *v) {
+    const weir_res *q = v->res;
+    if (!q) return false;
+    return (v->i == q->axis_m && k->cluster.m * k->cluster.v > 1) || (v->i == q->axis_n && k->cluster.n > 1);
+}
+
+static bool leaves(const weir_kernel *k, uint32_t id, bool *tile, bool *cta, int depth) {
+    if (!id) return true;
+    const weiri_value *v = weiri_val(k, id);
+    bool many = k->cluster.m * k->cluster.n * k->cluster.k * k->cluster.v > 1;
+    switch (v->op) {
+    case WEIR_OP_INT: case WEIR_OP_FLOAT: case WEIR_OP_DIM: case WEIR_OP_SCALAR: return true;
+    case WEIR_OP_COORD: *tile = true; if (many && along_cluster(k, v)) *cta = true; return true;
+    case WEIR_OP_QUEUE_INDEX: *tile = true; return true;
+    case WEIR_OP_CTA: if (many) *cta = true; return true;
+    case WEIR_OP_INDEX:
+    case WEIR_OP_RETURN: case WEIR_OP_LOAD: case WEIR_OP_READ_REG: case WEIR_OP_VIEW_READ:
+        if (many && v->op != WEIR_OP_INDEX) *cta = true;
+        return false;
+    default: break;
+    }
+    if (depth > 64) return false;
+    bool ok = v->op >= WEIR_OP_ADD && v->op <= WEIR_OP_CAST;
+    for (int i = 0; i < v->nargs; i++) ok = leaves(k, v->arg[i], tile, cta, depth + 1) && ok;
+    return ok;
+}
+
+bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta) {
+    *tile = *cta = false;
+    return leaves(k, id, tile, cta, 0);
+}
+
+weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a) {
+    weiri_forms *f = WEIRI_NEW(a, weiri_forms);
+    f->k = k;
+    f->a = a;
+    return f;
+}
+
+int weiri_forms_loop(weiri_forms *f, const weiri_node *n) {
+    loop_form l = { .node = n };
+    for (int i = 0; i < f->loops.n; i++)
+        if (f->loops.v[i].node == n) return i;
+    int64_t step = 0;
+    lin start = lin_of(f, n->start, 0), d = lin_of(f, n->stop, 0);
+    bool plain = weiri_value_const(f->k, n->step, &step) && step != 0 && add(&d, &start, -1);
+    if (plain) {
+        if (step < 0) {
+            lin neg = { 0 };
+            plain = add(&neg, &d, -1);
+            d = neg;
+            step = -step;
+        }
+        d = ceil_of(f, &d, step);
+    }
+    if (!plain) { /* a step known only at launch: one symbol per (start, stop, step) */
+        d = (lin){ .n = 1, .coef = { 1 } };
+        atom a = { .id = n->index };
+        d.atom[0] = atom_for(f, &a);
+    }
+    if (!d.n) {
+        l.fixed = true;
+        l.trips = d.c > 0 ? d.c : 0;
+    } else {
+        l.c = d.c;
+        d.c = 0;
+        l.cls = -1;
+        for (int i = 0; i < f->classes.n && l.cls < 0; i++)
+            if (same_terms(&f->classes.v[i].terms, &d)) l.cls = i;
+        bool tile, cta;
+        bool steady = weiri_forms_varies(f->k, n->start, &tile, &cta) && !tile && !cta;
+        bool per = cta;
+        steady = weiri_forms_varies(f->k, n->stop, &tile, &cta) && !tile && !cta && steady;
+        per = per || cta;
+        steady = weiri_forms_varies(f->k, n->step, &tile, &cta) && !tile && !cta && steady;
+        per = per || cta;
+        if (l.cls < 0) {
+            form_class c = { .terms = d, .top = l.c, .node = n, .steady = steady, .per_cta = per };
+            WEIRI_PUSH(f->a, f->classes, c);
+            l.cls = f->classes.n - 1;
+        }
+        if (l.c > f->classes.v[l.cls].top) f->classes.v[l.cls].top = l.c;
+    }
+    WEIRI_PUSH(f->a, f->loops, l);
+    return f->loops.n - 1;
+}
+
+/* Can `rest` be written with classes from `from` on? Fills c's parts. */
+static bool split(weiri_forms *f, form_class *c, int self, const lin *rest, int from) {
+    if (!rest->n) return c->nparts > 1 || (c->nparts == 1 && c->rep[0] > 1);
+    if (c->nparts == 3) return false;
+    for (int i = from; i < f->classes.n; i++) {
+        const form_class *o = &f->classes.v[i];
+        if (i == self || o->nparts) continue;
+        lin with = o->terms;
+        with.c = o->top;
+        if (low(f, &with, 0) < 0) continue; /* its count may be cut off at 0: no sum */
+        for (int rep = 1; rep <= 4; rep++) {
+            lin next = *rest;
+            if (!add(&next, &o->terms, -rep)) continue;
+            c->part[c->nparts] = i;
+            c->rep[c->nparts++] = rep;
+            if (split(f, c, self, &next, i + 1)) return true;
+            c->nparts--;
+        }
+    }
+    return false;
+}
+
+void weiri_forms_settle(weiri_forms *f) {
+    for (int i = 0; i < f->classes.n; i++) {
+        form_class c = f->classes.v[i];
+        lin rest = c.terms;
+        if (!split(f, &c, i, &rest, 0)) continue;
+        bool fits = true; /* no loop of the class may be shorter than its parts' head starts */
+        for (int j = 0; j < f->loops.n; j++) {
+            const loop_form *l = &f->loops.v[j];
+            if (l->fixed || l->cls != i) continue;
+            int64_t base = l->c;
+            for (int q = 0; q < c.nparts; q++) base -= c.rep[q] * f->classes.v[c.part[q]].top;
+            if (base < 0) fits = false;
+        }
+        bool used = false; /* a class that others are made of stays */
+        for (int j = 0; j < i; j++)
+            for (int q = 0; q < f->classes.v[j].nparts; q++) used = used || f->classes.v[j].part[q] == i;
+        if (fits && !used) f->classes.v[i] = c;
+    }
+    /* parts in the order in which their loops are written: the order in which the other tasks run them */
+    for (int i = 0; i < f->classes.n; i++) {
+        form_class *c = &f->classes.v[i];
+        for (int x = 0; x < c->nparts; x++)
+            for (int y = x + 1; y < c->nparts; y++)
+                if (f->classes.v[c->part[y]].node->id < f->classes.v[c->part[x]].node->id) {
+                    int p = c->part[x], r = c->rep[x];
+                    c->part[x] = c->part[y], c->rep[x] = c->rep[y];
+                    c->part[y] = p, c->rep[y] = r;
+                }
+    }
+}
+
+weiri_trips weiri_forms_trips(const weiri_forms *f, int loop) {
+    const loop_form *l = &f->loops.v[loop];
+    if (l->fixed) return (weiri_trips){ .base = l->trips, .fixed = true };
+    const form_class *c = &f->classes.v[l->cls];
+    if (!c->nparts)
+        return (weiri_trips){ .nparts = 1, .part = { { l->cls, 1, (int)(c->top - l->c) } } };
+    weiri_trips t = { .base = l->c, .nparts = c->nparts };
+    for (int i = 0; i < c->nparts; i++) {
+        t.part[i] = (weiri_part){ c->part[i], c->rep[i], 0 };
+        t.base -= c->rep[i] * f->classes.v[c->part[i]].top;
+    }
+    return t;
+}
+
+int weiri_forms_class_count(const weiri_forms *f) { return f->classes.n; }
+
+void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, bool *steady, bool *per_cta, const weiri_node **node) {
+    const form_class *c = &f->classes.v[cls];
+    lin x = c->terms;
+    x.c = c->top;
+    int64_t lo = low((weiri_forms *)f, &x, 0), hi = high((weiri_forms *)f, &x, 0);
+    *least = lo < 0 ? 0 : lo > 16 ? 16 : (int)lo; /* fewer is a wider proof */
+    *most = hi < 0 ? 0 : hi > 16 ? -1 : (int)hi;
+    *steady = c->steady;
+    *per_cta = c->per_cta;
+    *node = c->node;
+}
+
+bool weiri_forms_eval(const weiri_forms *f, int cls, const int64_t *dims, int64_t *out) {
+    const form_class *c = &f->classes.v[cls];
+    const weiri_node *n = c->node;
+    int64_t start, stop, step;
+    if (!weiri_value_eval(f->k, n->start, dims, NULL, 0, &start) || !weiri_value_eval(f->k, n->stop, dims, NULL, 0, &stop) ||
+        !weiri_value_eval(f->k, n->step, dims, NULL, 0, &step) || !step)
+        return false;
+    int64_t d = step > 0 ? -floor_div(start - stop, step) : -floor_div(stop - start, -step);
+    for (int i = 0; i < f->loops.n; i++)
+        if (f->loops.v[i].node == n) d += c->top - f->loops.v[i].c;
+    *out = d > 0 ? d : 0;
+    return true;
+}

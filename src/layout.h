@@ -1,5 +1,5 @@
-/* Placing bytes: shared memory, tensor memory, mbarriers. Pure functions (spec/layout.md); the plan and the hand allocators of
- * weir.h both call them. Also the operand geometry of TMA boxes and MMA descriptors, so that each formula stands once. */
+/* Placing bytes: shared memory, tensor memory, mbarriers. Pure functions; the plan and hand allocators both call them. Also the
+ * operand geometry of TMA boxes and MMA descriptors, so that each formula stands once. */
 #ifndef WEIRI_LAYOUT_H
 #define WEIRI_LAYOUT_H
 
@@ -12,13 +12,17 @@ typedef struct weiri_item {      /* a record to place */
     int64_t offset;              /* out */
 } weiri_item;
 
-/* Places items: blocks sorted by alignment, largest first, stable; plain ones in order, then groups. Returns the total, or -1 with
- * a text in `why` (bad alignment, negative size, group with fewer than two phases or an empty one). */
+/* Places items: blocks sorted by alignment, largest first, stable; plain ones in order, then groups. Returns the total, or -1
+ * with a text in `why` (bad alignment, negative size, group with fewer than two phases or an empty one). */
 int64_t weiri_layout_place(weiri_item *item, int n, int ngroups, char *why, size_t why_size);
 /* Total of the same items with all groups dissolved, minus the total: what aliasing saves. */
 int64_t weiri_layout_saved(const weiri_item *item, int n, int ngroups);
 
-typedef struct weiri_bar_item { const char *name; int count /* barriers */, arrivals; int first; /* out: index in the array */ } weiri_bar_item;
+typedef struct weiri_bar_item {
+    const char *name;
+    int count, arrivals;         /* barriers, arrivals per phase of each */
+    int first;                   /* out: index in the array */
+} weiri_bar_item;
 typedef struct weiri_bar_run { int begin, end, arrivals; } weiri_bar_run;
 /* One array, bucketed by arrivals ascending, registration order within; returns barriers used (without padding). runs: maximal
  * stretches of equal arrivals, at most n of them; *nruns out. */
@@ -31,20 +35,23 @@ typedef struct weiri_capacity { int64_t smem; int tmem_columns; int registers; i
 weiri_capacity weiri_layout_capacity(weir_arch arch);
 
 /* ---- tiles in shared memory ----
- * A tile { rows, cols } (leading axes folded into rows; 1-D: one row) with swizzle span w bytes lies as panels: each panel holds
- * `panel_cols` = w / elem columns of all rows, rows of w bytes each, panels one behind the other. swizzle 0: one panel, rows of cols*elem bytes. */
+ * A tile { rows, cols } (leading axes folded into rows; 1-D: one row) with a swizzle span of w bytes lies as panels: each
+ * holds `panel_cols` = w / elem columns of all rows, rows of w bytes each, panels one behind the other. swizzle 0: one panel,
+ * rows of cols * elem bytes. */
 typedef struct weiri_tile_geom {
     int rows, cols, elem;        /* elem: bytes */
     int swizzle;                 /* span in bytes, 0 none */
     int panels, panel_cols;
-    int64_t row_bytes, panel_bytes, bytes, align;   /* align: what TMA and the swizzle ask of the base (128; 256, 512, 1024 when swizzled; 16 for plain threads' tiles) */
+    int64_t row_bytes, panel_bytes, bytes;
+    int64_t align;               /* of the base: 256, 512, 1024 when swizzled, else 128 for TMA, 16 for threads */
 } weiri_tile_geom;
-/* false, with the rule and a text, when the swizzle does not fit (inner box not a multiple of 16 bytes, cols not a multiple of the span, ...) */
-bool weiri_layout_tile(weir_dtype t, const int *tile, int rank, int swizzle, bool tma, weiri_tile_geom *g, char *why, size_t why_size);
+/* false, with a text, when the tile has no such layout (row no multiple of the span or of TMA's 16 bytes, ...) */
+bool weiri_layout_tile(weir_dtype t, const int *tile, int rank, int swizzle, bool tma, weiri_tile_geom *g, char *why,
+                       size_t why_size);
 /* Byte offset of element (r, c) of a tile, swizzle applied (base aligned as asked). */
 int64_t weiri_layout_element(const weiri_tile_geom *g, int r, int c);
 
-/* wgmma operand in shared memory: descriptor fields and how to step it (spec/ptx.md 7.3). All in bytes. */
+/* wgmma operand in shared memory: descriptor fields and how to step it (PTX ISA, "Matrix Descriptor Format"). All in bytes. */
 typedef struct weiri_operand {
     bool mn_major;               /* trans = 1: the tile's inner axis is M or N */
     int lbo, sbo, layout;        /* layout: 0 none, 1 128B, 2 64B, 3 32B */
@@ -52,9 +59,10 @@ typedef struct weiri_operand {
     int k_per_panel;             /* instruction steps per panel (K-major), or all (MN-major) */
     int64_t k_panel_bytes;       /* step to the next panel along K (K-major) */
     int64_t m64_bytes;           /* step to the next 64 rows of M (A operands) */
-    int64_t mn_step_bytes;       /* step to the next instr_n rows (B wider than one instruction); 0: one instruction takes all */
+    int64_t mn_step_bytes;       /* step to the next instr_n rows; 0: one instruction takes all */
 } weiri_operand;
-/* transposed: the view is s:read():t(), the tile's rows are K. instr_n: M or N of one instruction (64 for A). false: `why` tells. */
-bool weiri_layout_operand(const weiri_tile_geom *g, weir_dtype t, bool transposed, int instr_n, weiri_operand *o, char *why, size_t why_size);
+/* transposed: the view is s:read():t(), the tile's rows are K. instr_n: M or N of one instruction (64 for A). */
+bool weiri_layout_operand(const weiri_tile_geom *g, weir_dtype t, bool transposed, int instr_n, weiri_operand *o, char *why,
+                          size_t why_size);
 
 #endif

@@ -9,18 +9,26 @@
 #include "mem.h"
 
 enum {
-    M = 1, N = 2, K = 4, V = 8,           /* axes bits of `targets` and `serve` */
-    TO_LEADER = -1, TO_CTA0 = -2,
-    WARP = 32, WARPGROUP = 128,           /* threads */
-    MAX_TX = (1 << 20) - 1,               /* bytes an mbarrier may expect per phase (PTX ISA, "tx-count": 2^20 - 1) */
-    CLC_BYTES = 16                        /* one response of the tile scheduler */
+    M = 1,
+    N = 2,
+    K = 4,
+    V = 8, /* axes bits of `targets` and `serve` */
+    TO_LEADER = -1,
+    TO_CTA0 = -2,
+    WARP = 32,
+    WARPGROUP = 128,        /* threads */
+    MAX_TX = (1 << 20) - 1, /* bytes an mbarrier may expect per phase (PTX ISA, "tx-count": 2^20 - 1) */
+    CLC_BYTES = 16          /* one response of the tile scheduler */
 };
 
 /* ---- names and kinds ---------------------------------------------------------------------------------------------------- */
 
 typedef enum kind { BY_THREADS = 1, BY_TMA = 2, BY_MMA = 4, BY_CLC = 8, BY_STORE = 16 } kind; /* who fills, who reads */
 
-static const struct { const char *name; kind producer, consumer; } types[WEIR_PIPE_COUNT] = {
+static const struct {
+    const char *name;
+    kind producer, consumer;
+} types[WEIR_PIPE_COUNT] = {
     [WEIR_PIPE_NONE] = { "none", 0, 0 },
     [WEIR_ASYNC_ASYNC] = { "async_async", BY_THREADS, BY_THREADS },
     [WEIR_TMA_ASYNC] = { "tma_async", BY_TMA, BY_THREADS },
@@ -32,13 +40,9 @@ static const struct { const char *name; kind producer, consumer; } types[WEIR_PI
     [WEIR_ASYNC_TMA] = { "async_tma", BY_THREADS, BY_STORE },
 };
 
-const char *weiri_pipe_type_name(weir_pipe_type t)
-{
-    return (unsigned)t < WEIR_PIPE_COUNT ? types[t].name : "unknown";
-}
+const char *weiri_pipe_type_name(weir_pipe_type t) { return (unsigned)t < WEIR_PIPE_COUNT ? types[t].name : "unknown"; }
 
-static const char *signal_name(int bits)
-{
+static const char *signal_name(int bits) {
     switch (bits) {
     case WEIR_SIGNAL_DEFAULT: return "derived";
     case WEIR_SIGNAL_ALL: return "all";
@@ -51,24 +55,18 @@ static const char *signal_name(int bits)
 
 /* ---- clusters ----------------------------------------------------------------------------------------------------------- */
 
-static int ctas(weir_cluster c)
-{
-    return c.v * c.m * c.n * c.k;
-}
+static int ctas(weir_cluster c) { return c.v * c.m * c.n * c.k; }
 
-static weir_cluster filled(weir_cluster c)
-{
+static weir_cluster filled(weir_cluster c) {
     return (weir_cluster){ c.v > 0 ? c.v : 1, c.m > 0 ? c.m : 1, c.n > 0 ? c.n : 1, c.k > 0 ? c.k : 1 };
 }
 
-int weiri_served(weir_cluster c, int serve, bool cross)
-{
+int weiri_served(weir_cluster c, int serve, bool cross) {
     int m = serve & M ? c.m : 1, n = serve & N ? c.n : 1;
     return (cross ? m + n - 1 : m * n) * (serve & K ? c.k : 1) * (serve & V ? c.v : 1);
 }
 
-uint32_t weiri_cta_mask(weir_cluster c, int rank, int serve, bool cross)
-{
+uint32_t weiri_cta_mask(weir_cluster c, int rank, int serve, bool cross) {
     uint32_t mask = 0;
     int v = rank % c.v, m = rank / c.v % c.m, n = rank / (c.v * c.m) % c.n, k = rank / (c.v * c.m * c.n);
     for (int r = 0; r < ctas(c); r++) {
@@ -82,11 +80,11 @@ uint32_t weiri_cta_mask(weir_cluster c, int rank, int serve, bool cross)
 
 /* ---- faults ------------------------------------------------------------------------------------------------------------- */
 
-static void fault(weiri_proto *out, const char *rule, const char *expected, const char *got, const char *fmt, ...) WEIRI_PRINTF(5, 6);
+static void fault(weiri_proto *out, const char *rule, const char *expected, const char *got, const char *fmt, ...)
+    WEIRI_PRINTF(5, 6);
 
 /* One finding; further ones past the table are follow-ups of those in it and are dropped. */
-static void fault(weiri_proto *out, const char *rule, const char *expected, const char *got, const char *fmt, ...)
-{
+static void fault(weiri_proto *out, const char *rule, const char *expected, const char *got, const char *fmt, ...) {
     if (out->nfaults == (int)(sizeof out->fault / sizeof *out->fault)) return;
     va_list ap;
     va_start(ap, fmt);
@@ -102,10 +100,13 @@ static void fault(weiri_proto *out, const char *rule, const char *expected, cons
 
 static const char *const roles[4] = { "acquire", "commit", "wait", "release" };
 
-/* Fills in the strides that are left out. Returns the first fault of the fields alone (2.2), in the spec's order. */
-static void check_fields(const weir_pipe_desc *d, int stride[4], weiri_proto *out)
-{
-    const struct { const char *field; int bits; const char *rule; } signaling[3] = {
+/* Fills in the strides that are left out. Faults of the fields alone. */
+static void check_fields(const weir_pipe_desc *d, int stride[4], weiri_proto *out) {
+    const struct {
+        const char *field;
+        int bits;
+        const char *rule;
+    } signaling[3] = {
         { "producer_signaling", d->producer_signaling, "CF2" },
         { "consumer_signaling", d->consumer_signaling, "CF3" },
         { "consumer_wait_signaling", d->consumer_wait_signaling, "CF3" },
@@ -115,12 +116,13 @@ static void check_fields(const weir_pipe_desc *d, int stride[4], weiri_proto *ou
         if (strcmp(signal_name(signaling[i].bits), "unknown") != 0) continue;
         snprintf(got, sizeof got, "%d", signaling[i].bits);
         fault(out, signaling[i].rule, "all, cta_leader, task_warp_leader or both", got,
-              "%s is %d; it is \"all\", \"cta_leader\", \"task_warp_leader\" or \"cta_leader+task_warp_leader\"", signaling[i].field,
-              signaling[i].bits);
+              "%s is %d; it is \"all\", \"cta_leader\", \"task_warp_leader\" or \"cta_leader+task_warp_leader\"",
+              signaling[i].field, signaling[i].bits);
     }
     if (d->producer_op == WEIR_PRODUCER_LOAD && types[d->type].producer != BY_THREADS)
         fault(out, "CF5", "thread", "load",
-              "producer_op = \"load\" on %s: only the threads of async_async and async_umma copy by cp.async", types[d->type].name);
+              "producer_op = \"load\" on %s: only the threads of async_async and async_umma copy by cp.async",
+              types[d->type].name);
     if (d->stages < 1) {
         snprintf(got, sizeof got, "%d", d->stages);
         fault(out, "CN1", "at least 1", got, "stages = %d; a pipeline has at least 1", d->stages);
@@ -130,12 +132,13 @@ static void check_fields(const weir_pipe_desc *d, int stride[4], weiri_proto *ou
         fault(out, "CN2", "0 or more", got, "bytes = %lld is negative", (long long)d->bytes);
     } else if (d->bytes > 0 && types[d->type].producer != BY_TMA && types[d->type].producer != BY_CLC) {
         snprintf(got, sizeof got, "%lld", (long long)d->bytes);
-        fault(out, "CN3", "0", got, "bytes = %lld on %s: no copy engine brings bytes to its barrier; leave bytes out", (long long)d->bytes,
-              types[d->type].name);
+        fault(out, "CN3", "0", got, "bytes = %lld on %s: no copy engine brings bytes to its barrier; leave bytes out",
+              (long long)d->bytes, types[d->type].name);
     }
     if (d->consumer_wait_signaling && d->consumer_wait_signaling == d->consumer_signaling)
         fault(out, "CN5", "", signal_name(d->consumer_signaling),
-              "consumer_wait_signaling and consumer_signaling are both \"%s\"; leave the first out", signal_name(d->consumer_signaling));
+              "consumer_wait_signaling and consumer_signaling are both \"%s\"; leave the first out",
+              signal_name(d->consumer_signaling));
 
     bool strides_ok = true;
     for (int i = 0; i < 4; i++) {
@@ -150,20 +153,21 @@ static void check_fields(const weir_pipe_desc *d, int stride[4], weiri_proto *ou
         if (d->stages % stride[i] == 0) continue;
         snprintf(expected, sizeof expected, "a divisor of %d", d->stages);
         snprintf(got, sizeof got, "%d", stride[i]);
-        fault(out, "P-ILV-01", expected, got, "interleave of %s is %d, which does not divide the %d stages", roles[i], stride[i], d->stages);
+        fault(out, "P-ILV-01", expected, got, "interleave of %s is %d, which does not divide the %d stages", roles[i],
+              stride[i], d->stages);
         strides_ok = false;
     }
     for (int i = 0; i < 4 && strides_ok; i += 2) {
         const char *flag = i == 0 ? "advance_on_acquire" : "advance_on_wait";
         if (stride[i] == stride[i + 1] || (i == 0 ? d->advance_on_acquire : d->advance_on_wait) >= 0) continue;
-        fault(out, i == 0 ? "CF12" : "CF13", "true", "false", "interleave of %s is %d, of %s %d: they need %s, which is given as false",
-              roles[i], stride[i], roles[i + 1], stride[i + 1], flag);
+        fault(out, i == 0 ? "CF12" : "CF13", "true", "false",
+              "interleave of %s is %d, of %s %d: they need %s, which is given as false", roles[i], stride[i], roles[i + 1],
+              stride[i + 1], flag);
     }
 }
 
-/* The interleave rules that need nothing of the schedule (4.3, IL1 to IL4). */
-static void check_interleave(const weiri_proto_in *in, const int stride[4], weiri_proto *out)
-{
+/* The interleave rules that need nothing of the schedule. */
+static void check_interleave(const weiri_proto_in *in, const int stride[4], weiri_proto *out) {
     int most = 1;
     for (int i = 0; i < 4; i++)
         if (stride[i] > most) most = stride[i];
@@ -176,18 +180,19 @@ static void check_interleave(const weiri_proto_in *in, const int stride[4], weir
         fault(out, "V-ILV-01", "1", got,
               "interleave %d on %s: only async_async, tma_async, tma_umma, umma_async and async_umma interleave", most, name);
     else if (t == WEIR_TMA_ASYNC && ctas(in->cluster) > 1)
-        fault(out, "V-ILV-02", "1 CTA", got, "interleave %d on tma_async in a cluster of %d CTAs; it needs a cluster of 1", most,
-              ctas(in->cluster));
+        fault(out, "V-ILV-02", "1 CTA", got, "interleave %d on tma_async in a cluster of %d CTAs; it needs a cluster of 1",
+              most, ctas(in->cluster));
     else if (t == WEIR_UMMA_ASYNC && (stride[0] > 1 || stride[1] > 1))
-        fault(out, "V-ILV-03", "1", got, "interleave of acquire %d, commit %d on umma_async: its producer side is not interleaved",
-              stride[0], stride[1]);
+        fault(out, "V-ILV-03", "1", got,
+              "interleave of acquire %d, commit %d on umma_async: its producer side is not interleaved", stride[0], stride[1]);
     else if (t == WEIR_ASYNC_UMMA && (stride[2] > 1 || stride[3] > 1))
-        fault(out, "V-ILV-04", "1", got, "interleave of wait %d, release %d on async_umma: its consumer side is not interleaved", stride[2],
-              stride[3]);
+        fault(out, "V-ILV-04", "1", got,
+              "interleave of wait %d, release %d on async_umma: its consumer side is not interleaved", stride[2], stride[3]);
     else if (in->arch < WEIR_ARCH_SM_100A && types[t].consumer == BY_MMA && stride[3] > 1 && !in->consumer.domain_lanes)
         fault(out, "V-ILV-06", "a task per lane", got,
-              "interleave %d deals the stages of %s to single warps, but wgmma takes a warpgroup; use one task of 4 warps per lane", stride[3],
-              name);
+              "interleave %d deals the stages of %s to single warps, but wgmma takes a warpgroup; use one task of 4 warps per "
+              "lane",
+              stride[3], name);
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------------- */
@@ -196,12 +201,11 @@ static void check_interleave(const weiri_proto_in *in, const int stride[4], weir
 typedef struct share {
     int warps, groups, tasks;
     int one_cta_warps;
-    bool whole_groups;          /* every warp is one of a warpgroup that acts as one */
-    const char *per;            /* "" or " of a lane" */
+    bool whole_groups; /* every warp is one of a warpgroup that acts as one */
+    const char *per;   /* "" or " of a lane" */
 } share;
 
-static share share_of(const weiri_pside *s, int stride)
-{
+static share share_of(const weiri_pside *s, int stride) {
     share r = { s->warps, s->warpgroups, s->tasks, s->one_cta_warps, s->warps > 0 && s->warpgroups * 4 == s->warps, "" };
     if (stride <= 1) return r;
     r.per = " of a lane";
@@ -217,16 +221,17 @@ static share share_of(const weiri_pside *s, int stride)
     return r;
 }
 
-static int grain_count(weir_grain g, const share *s)
-{
+static int grain_count(weir_grain g, const share *s) {
     return g == WEIR_GRAIN_THREAD ? s->warps * WARP : g == WEIR_GRAIN_WARP ? s->warps : s->groups;
 }
 
 /* How often a count of one CTA arrives: from `all` CTAs; tasks that run on one CTA only count once. */
-typedef struct reach { int all; bool single_tasks; } reach;
+typedef struct reach {
+    int all;
+    bool single_tasks;
+} reach;
 
-static int grain_total(weir_grain g, const share *s, reach r)
-{
+static int grain_total(weir_grain g, const share *s, reach r) {
     if (!r.single_tasks) return grain_count(g, s) * r.all;
     share once = *s; /* only the queue, whose tasks may run on one CTA; those never act as warpgroups of several CTAs */
     once.warps = s->one_cta_warps;
@@ -236,14 +241,13 @@ static int grain_total(weir_grain g, const share *s, reach r)
     return grain_count(g, &rest) * r.all + grain_count(g, &once);
 }
 
-static const char *unit_of(weir_grain g, int n)
-{
-    static const char *const one[] = { "", "thread", "warp", "warpgroup" }, *const many[] = { "", "threads", "warps", "warpgroups" };
+static const char *unit_of(weir_grain g, int n) {
+    static const char *const one[] = { "", "thread", "warp", "warpgroup" }, *const many[] = { "", "threads", "warps",
+                                                                                              "warpgroups" };
     return n == 1 ? one[g] : many[g];
 }
 
-static void describe(char *sum, size_t size, weir_grain g, const share *s, reach r)
-{
+static void describe(char *sum, size_t size, weir_grain g, const share *s, reach r) {
     int n = grain_count(g, s);
     int k = snprintf(sum, size, "%d %s%s", n, unit_of(g, n), s->per);
     if (r.all > 1 && k > 0 && (size_t)k < size) snprintf(sum + k, size - (size_t)k, " x %d CTAs", r.all);
@@ -260,18 +264,17 @@ typedef struct thread_side {
 } thread_side;
 
 /* Lanes dealt by the loops' starts must bring equal shares, or each stage would need a count of its own. */
-static void check_lanes(const char *op, const weiri_pside *s, int stride, weiri_proto *out)
-{
+static void check_lanes(const char *op, const weiri_pside *s, int stride, weiri_proto *out) {
     if (stride <= 1 || s->domain_lanes < 1 || s->warps % s->domain_lanes == 0) return;
     char expected[48], got[48];
     snprintf(expected, sizeof expected, "a multiple of %d", s->domain_lanes);
     snprintf(got, sizeof got, "%d", s->warps);
-    fault(out, "V-CNT-06", expected, got, "%s by %d lanes of %d warps in all: give each lane as many warps", op, s->domain_lanes, s->warps);
+    fault(out, "V-CNT-06", expected, got, "%s by %d lanes of %d warps in all: give each lane as many warps", op,
+          s->domain_lanes, s->warps);
 }
 
 /* Settles the grain: as given, else the one whose total is the given count, else the standard one. Returns the count. */
-static int count_threads(const thread_side *t, weir_grain *grain, char *sum, size_t sum_size, weiri_proto *out)
-{
+static int count_threads(const thread_side *t, weir_grain *grain, char *sum, size_t sum_size, weiri_proto *out) {
     weir_grain g = t->grain;
     char expected[48], got[48];
     snprintf(got, sizeof got, "%d", t->given);
@@ -282,7 +285,8 @@ static int count_threads(const thread_side *t, weir_grain *grain, char *sum, siz
     }
     if (g == WEIR_GRAIN_WARPGROUP && !t->share.whole_groups) {
         fault(out, "V-CNT-13", "warp or thread", "warpgroup",
-              "grain = \"warpgroup\" for %s: not all of its %d warps%s work as warpgroups; use \"warp\"", t->op, t->share.warps, t->share.per);
+              "grain = \"warpgroup\" for %s: not all of its %d warps%s work as warpgroups; use \"warp\"", t->op, t->share.warps,
+              t->share.per);
         g = WEIR_GRAIN_WARP;
     }
     if (!g && t->given) {
@@ -292,14 +296,15 @@ static int count_threads(const thread_side *t, weir_grain *grain, char *sum, siz
             if (grain_total(tried[i], &t->share, t->reach) == t->given) g = tried[i];
         }
         if (!g) {
-            int warp = grain_total(WEIR_GRAIN_WARP, &t->share, t->reach), thread = grain_total(WEIR_GRAIN_THREAD, &t->share, t->reach);
+            int warp = grain_total(WEIR_GRAIN_WARP, &t->share, t->reach),
+                thread = grain_total(WEIR_GRAIN_THREAD, &t->share, t->reach);
             int group = grain_total(WEIR_GRAIN_WARPGROUP, &t->share, t->reach);
             char from[96];
             describe(from, sizeof from, WEIR_GRAIN_WARP, &t->share, t->reach);
             if (t->share.whole_groups) snprintf(expected, sizeof expected, "%d, %d or %d", group, warp, thread);
             else snprintf(expected, sizeof expected, "%d or %d", warp, thread);
-            fault(out, t->rule, expected, got, "%s = %d, but %s makes %s arrivals per phase (%s; one per %swarp or per thread)", t->field,
-                  t->given, t->op, expected, from, t->share.whole_groups ? "warpgroup, " : "");
+            fault(out, t->rule, expected, got, "%s = %d, but %s makes %s arrivals per phase (%s; one per %swarp or per thread)",
+                  t->field, t->given, t->op, expected, from, t->share.whole_groups ? "warpgroup, " : "");
         }
     }
     if (!g) g = t->standard;
@@ -307,8 +312,8 @@ static int count_threads(const thread_side *t, weir_grain *grain, char *sum, siz
     describe(sum, sum_size, g, &t->share, t->reach);
     if (t->grain && t->given && t->given != count) {
         snprintf(expected, sizeof expected, "%d", count);
-        fault(out, t->rule, expected, got, "%s = %d, but %s with grain \"%s\" makes %d arrivals per phase (%s)", t->field, t->given, t->op,
-              unit_of(g, 1), count, sum);
+        fault(out, t->rule, expected, got, "%s = %d, but %s with grain \"%s\" makes %d arrivals per phase (%s)", t->field,
+              t->given, t->op, unit_of(g, 1), count, sum);
     }
     *grain = g;
     return count;
@@ -316,8 +321,7 @@ static int count_threads(const thread_side *t, weir_grain *grain, char *sum, siz
 
 /* One side whose count the mechanism fixes. `why`: "one commit of the mma". */
 static int count_fixed(const char *field, int given, const char *rule, int count, const char *why, char *sum, size_t sum_size,
-                       weiri_proto *out)
-{
+                       weiri_proto *out) {
     snprintf(sum, sum_size, "%s", why);
     if (given && given != count) {
         char expected[48], got[48];
@@ -331,8 +335,7 @@ static int count_fixed(const char *field, int given, const char *rule, int count
 
 /* ---- rows --------------------------------------------------------------------------------------------------------------- */
 
-static void row(weiri_row rows[WEIRI_MAX_ROWS], weiri_row r)
-{
+static void row(weiri_row rows[WEIRI_MAX_ROWS], weiri_row r) {
     int n = 0;
     while (rows[n].kind != ROW_END) n++;
     rows[n] = r;
@@ -340,15 +343,13 @@ static void row(weiri_row rows[WEIRI_MAX_ROWS], weiri_row r)
 
 /* An elected arrive speaks for threads that must have come first. `quiet`: they touched the stage by wgmma alone, whose wait
  * already covers the whole warpgroup (kernels with one arrive per warpgroup rely on it), so nothing has to join them. */
-static void join(weiri_row rows[WEIRI_MAX_ROWS], weir_grain g, bool quiet)
-{
+static void join(weiri_row rows[WEIRI_MAX_ROWS], weir_grain g, bool quiet) {
     if (g == WEIR_GRAIN_WARP) row(rows, (weiri_row){ .kind = ROW_WARP_SYNC });
     if (g == WEIR_GRAIN_WARPGROUP && !quiet) row(rows, (weiri_row){ .kind = ROW_WG_SYNC });
 }
 
 /* `to` as weiri_row.targets; several targets are dealt to as many threads where one is elected. */
-static weiri_row arrive(weiri_row_bar bar, weir_grain g, int to, bool cross, bool several)
-{
+static weiri_row arrive(weiri_row_bar bar, weir_grain g, int to, bool cross, bool several) {
     weiri_row r = { .kind = ROW_ARRIVE, .bar = bar, .targets = to, .cross = cross };
     if (g == WEIR_GRAIN_THREAD) r.who = ROW_THREADS;
     else if (g == WEIR_GRAIN_WARP) r.who = several ? ROW_LANE_CTAS : ROW_LANE;
@@ -356,18 +357,17 @@ static weiri_row arrive(weiri_row_bar bar, weir_grain g, int to, bool cross, boo
     return r;
 }
 
-int weiri_row_arrivals(const weiri_row *r, bool wg_actor)
-{
+int weiri_row_arrivals(const weiri_row *r, bool wg_actor) {
     if (r->kind != ROW_ARRIVE && r->kind != ROW_EXPECT && r->kind != ROW_CP_ARRIVE && r->kind != ROW_UMMA_COMMIT) return 0;
     switch (r->who) {
     case ROW_THREADS: return wg_actor ? WARPGROUP : WARP;
-    case ROW_LANE: case ROW_LANE_CTAS: return wg_actor ? 4 : 1;
+    case ROW_LANE:
+    case ROW_LANE_CTAS: return wg_actor ? 4 : 1;
     default: return 1;
     }
 }
 
-static int closing_arrivals(const weiri_row rows[WEIRI_MAX_ROWS], weiri_row_bar bar, bool wg_actor)
-{
+static int closing_arrivals(const weiri_row rows[WEIRI_MAX_ROWS], weiri_row_bar bar, bool wg_actor) {
     int n = 0;
     for (int i = 0; i < WEIRI_MAX_ROWS && rows[i].kind != ROW_END; i++)
         if (rows[i].bar == bar) n += weiri_row_arrivals(&rows[i], wg_actor);
@@ -381,10 +381,10 @@ typedef struct facts {
     const weiri_proto_in *in;
     weir_pipe_type type;
     weir_cluster c;
-    int stride[4];              /* acquire, commit, wait, release */
-    int psig, csig, wsig;       /* signaling after defaults; wsig: of the wait */
-    bool native;                /* tensor core commits by itself (tcgen05) */
-    bool twl;                   /* only the first warp of each producer task arms */
+    int stride[4];        /* acquire, commit, wait, release */
+    int psig, csig, wsig; /* signaling after defaults; wsig: of the wait */
+    bool native;          /* tensor core commits by itself (tcgen05) */
+    bool twl;             /* only the first warp of each producer task arms */
 } facts;
 
 static bool leads(int signaling) { return (signaling & WEIR_SIGNAL_CTA_LEADER) != 0; }
@@ -392,33 +392,32 @@ static bool leads(int signaling) { return (signaling & WEIR_SIGNAL_CTA_LEADER) !
 /* CTA-leader rows mean something only where V > 1. */
 static bool gated(const facts *f, int signaling) { return f->c.v > 1 && leads(signaling); }
 
-static void check_tma_warps(const facts *f, weiri_proto *out)
-{
+static void check_tma_warps(const facts *f, weiri_proto *out) {
     int warps = f->in->producer.max_warps_of_a_task, stride = f->stride[1];
     char got[48];
     snprintf(got, sizeof got, "%d warps", warps);
     if (warps <= 1) return;
     if (stride <= 1 && !f->twl)
         fault(out, "V-CNT-03", "1 warp", got,
-              "a producer task of %d warps on %s: each would arm the barrier; use producer_signaling = \"task_warp_leader\", or interleave "
-              "above 1 (it is %d)", warps, types[f->type].name, stride);
+              "a producer task of %d warps on %s: each would arm the barrier; use producer_signaling = \"task_warp_leader\", "
+              "or interleave above 1 (it is %d)",
+              warps, types[f->type].name, stride);
     if (stride > 1 && f->twl)
         fault(out, "V-CNT-04", "one of them", got,
-              "a producer task of %d warps has interleave %d and \"task_warp_leader\": with the first each warp arms its own stages, with "
-              "the second only the first warp arms; choose one", warps, stride);
+              "a producer task of %d warps has interleave %d and \"task_warp_leader\": with the first each warp arms its own "
+              "stages, with the second only the first warp arms; choose one",
+              warps, stride);
 }
 
 /* Warps that arm one stage of a TMA producer, in one CTA. */
-static int arming_warps(const facts *f)
-{
+static int arming_warps(const facts *f) {
     share s = share_of(&f->in->producer, f->stride[1]);
     int n = f->twl ? s.tasks : s.warps;
     return n > 0 ? n : 1;
 }
 
-/* TMA and CLC producers: the bytes, given and derived (4.4). */
-static void settle_bytes(const facts *f, weiri_proto *out)
-{
+/* TMA and CLC producers: the bytes, given and derived. */
+static void settle_bytes(const facts *f, weiri_proto *out) {
     const weir_pipe_desc *d = &f->in->given;
     const weiri_pside *p = &f->in->producer, *c = &f->in->consumer;
     char expected[48], got[48];
@@ -426,14 +425,16 @@ static void settle_bytes(const facts *f, weiri_proto *out)
         out->expect_bytes = out->full_tx = CLC_BYTES;
         if (d->bytes > 0 && d->bytes != CLC_BYTES) {
             snprintf(got, sizeof got, "%lld", (long long)d->bytes);
-            fault(out, "V-BYT-02", "16", got, "bytes = %lld, but a response of the tile scheduler has %d", (long long)d->bytes, CLC_BYTES);
+            fault(out, "V-BYT-02", "16", got, "bytes = %lld, but a response of the tile scheduler has %d", (long long)d->bytes,
+                  CLC_BYTES);
         }
         return;
     }
     if (types[f->type].producer != BY_TMA) return;
     int all = ctas(f->c), arming = arming_warps(f);
     bool aggregate = f->twl && p->warps > p->tasks;
-    bool routed = all > 1 && p->tasks > p->one_cta_tasks && (leads(d->consumer_signaling) || leads(f->wsig) || c->one_cta_tasks > 0);
+    bool routed =
+        all > 1 && p->tasks > p->one_cta_tasks && (leads(d->consumer_signaling) || leads(f->wsig) || c->one_cta_tasks > 0);
     int mult = !routed ? 1 : f->type == WEIR_TMA_UMMA ? f->c.v : all;
     int64_t required = 0; /* by the declaration per warp and CTA */
     if (d->bytes_per_warp_per_cta > 0) {
@@ -442,14 +443,15 @@ static void settle_bytes(const facts *f, weiri_proto *out)
             snprintf(expected, sizeof expected, "%lld", (long long)required);
             snprintf(got, sizeof got, "%lld", (long long)d->bytes);
             fault(out, "V-BYT-02", expected, got,
-                  "bytes = %lld, but bytes_per_warp_per_cta %lld x %d CTA%s x %d producer warp%s / %d that arm%s = %lld", (long long)d->bytes,
-                  (long long)d->bytes_per_warp_per_cta, mult, mult == 1 ? "" : "s", p->warps, p->warps == 1 ? "" : "s", arming,
-                  arming == 1 ? "s" : "", (long long)required);
+                  "bytes = %lld, but bytes_per_warp_per_cta %lld x %d CTA%s x %d producer warp%s / %d that arm%s = %lld",
+                  (long long)d->bytes, (long long)d->bytes_per_warp_per_cta, mult, mult == 1 ? "" : "s", p->warps,
+                  p->warps == 1 ? "" : "s", arming, arming == 1 ? "s" : "", (long long)required);
         }
     } else if (d->bytes > 0 && f->in->tx <= 0 && (routed || aggregate)) { /* nothing else to check the bytes against */
         fault(out, "V-BYT-01", "bytes_per_warp_per_cta", "none",
               "bytes = %lld are given, so bytes_per_warp_per_cta must be declared too: %s", (long long)d->bytes,
-              aggregate ? "the first warp of a task arms what all its warps load" : "the leader CTA's barrier counts what other CTAs load");
+              aggregate ? "the first warp of a task arms what all its warps load"
+                        : "the leader CTA's barrier counts what other CTAs load");
     }
     /* what the copies bring: with v = 2 the leader's barrier counts both halves */
     int64_t landed = f->in->tx * (f->type == WEIR_TMA_UMMA ? f->c.v : 1);
@@ -460,8 +462,8 @@ static void settle_bytes(const facts *f, weiri_proto *out)
     if (landed > 0 && declared > 0 && declared * arming != landed && !(routed && f->type == WEIR_TMA_ASYNC) && !told) {
         snprintf(expected, sizeof expected, "%lld", (long long)(landed / arming));
         snprintf(got, sizeof got, "%lld", (long long)declared);
-        fault(out, "V-BYT-02", expected, got, "bytes = %lld are armed per stage, but the copies bring %lld", (long long)(declared * arming),
-              (long long)landed);
+        fault(out, "V-BYT-02", expected, got, "bytes = %lld are armed per stage, but the copies bring %lld",
+              (long long)(declared * arming), (long long)landed);
     }
     if (out->full_tx > MAX_TX) {
         snprintf(expected, sizeof expected, "%d", MAX_TX);
@@ -472,15 +474,15 @@ static void settle_bytes(const facts *f, weiri_proto *out)
 }
 
 /* acquire, commit, full_count */
-static void produce(const facts *f, weiri_proto *out)
-{
+static void produce(const facts *f, weiri_proto *out) {
     const weir_pipe_desc *d = &f->in->given;
     const weiri_pside *p = &f->in->producer;
     bool lead = gated(f, f->psig), load = d->producer_op == WEIR_PRODUCER_LOAD;
     share s = share_of(p, f->stride[1]);
     out->producer_grain = WEIR_GRAIN_WARP;
     weiri_row wait = { .kind = ROW_WAIT, .bar = ROW_EMPTY, .leader_only = lead };
-    if (f->type == WEIR_UMMA_ASYNC && f->c.v > 1) wait.leader_only = true; /* threads of both CTAs release to the leader alone */
+    if (f->type == WEIR_UMMA_ASYNC && f->c.v > 1)
+        wait.leader_only = true; /* threads of both CTAs release to the leader alone */
     char why[96];
 
     switch (types[f->type].producer) {
@@ -489,31 +491,41 @@ static void produce(const facts *f, weiri_proto *out)
         bool umma = f->type == WEIR_TMA_UMMA;
         if (umma || f->twl) wait.leader_only = false; /* every CTA waits: its own loads write into its own stage */
         row(out->acquire, wait);
-        row(out->acquire, (weiri_row){ .kind = ROW_EXPECT, .bar = ROW_FULL, .who = f->twl ? ROW_ONE : ROW_LANE, .twl_only = f->twl,
+        row(out->acquire, (weiri_row){ .kind = ROW_EXPECT,
+                                       .bar = ROW_FULL,
+                                       .who = f->twl ? ROW_ONE : ROW_LANE,
+                                       .twl_only = f->twl,
                                        .leader_only = umma ? f->c.v > 1 : lead });
         check_tma_warps(f, out);
         snprintf(why, sizeof why, "%d warp%s that arm%s", arming, arming == 1 ? "" : "s", arming == 1 ? "s" : "");
-        out->full_count = count_fixed("producers", d->producers, f->stride[1] > 1 ? "V-CNT-07" : "V-CNT-09", arming, why, out->full_sum,
-                                      sizeof out->full_sum, out);
+        out->full_count = count_fixed("producers", d->producers, f->stride[1] > 1 ? "V-CNT-07" : "V-CNT-09", arming, why,
+                                      out->full_sum, sizeof out->full_sum, out);
         break;
     }
     case BY_CLC:
         wait.leader_only = false;
         wait.cta0_only = ctas(f->c) > 1;
         row(out->acquire, wait);
-        row(out->acquire, (weiri_row){ .kind = ROW_EXPECT, .bar = ROW_FULL, .who = ctas(f->c) > 1 ? ROW_LANE_CTAS : ROW_LANE,
-                                       .targets = ctas(f->c) > 1 ? M | N | K | V : 0, .cta0_only = ctas(f->c) > 1 });
-        out->full_count = count_fixed("producers", d->producers, "V-CNT-08", 1, "one lane of CTA 0 arms each CTA", out->full_sum,
-                                      sizeof out->full_sum, out);
+        row(out->acquire, (weiri_row){ .kind = ROW_EXPECT,
+                                       .bar = ROW_FULL,
+                                       .who = ctas(f->c) > 1 ? ROW_LANE_CTAS : ROW_LANE,
+                                       .targets = ctas(f->c) > 1 ? M | N | K | V : 0,
+                                       .cta0_only = ctas(f->c) > 1 });
+        out->full_count = count_fixed("producers", d->producers, "V-CNT-08", 1, "one lane of CTA 0 arms each CTA",
+                                      out->full_sum, sizeof out->full_sum, out);
         break;
     case BY_MMA:
         row(out->acquire, wait);
         if (f->native) {
             int from = f->c.v > 1 && !lead ? f->c.v : 1;
-            row(out->commit, (weiri_row){ .kind = ROW_UMMA_COMMIT, .bar = ROW_FULL, .who = ROW_LANE, .targets = f->c.v > 1 ? V : 0,
+            row(out->commit, (weiri_row){ .kind = ROW_UMMA_COMMIT,
+                                          .bar = ROW_FULL,
+                                          .who = ROW_LANE,
+                                          .targets = f->c.v > 1 ? V : 0,
                                           .leader_only = lead });
             snprintf(why, sizeof why, from > 1 ? "one commit of the mma x %d CTAs" : "one commit of the mma", from);
-            out->full_count = count_fixed("producers", d->producers, "V-CNT-08", from, why, out->full_sum, sizeof out->full_sum, out);
+            out->full_count =
+                count_fixed("producers", d->producers, "V-CNT-08", from, why, out->full_sum, sizeof out->full_sum, out);
         } else { /* wgmma cannot arrive: drain, leave the tile in the stage, join, one thread arrives */
             int groups = s.groups > 0 ? s.groups : 1;
             out->producer_grain = WEIR_GRAIN_WARPGROUP;
@@ -523,29 +535,35 @@ static void produce(const facts *f, weiri_proto *out)
             join(out->commit, WEIR_GRAIN_WARPGROUP, false);
             row(out->commit, arrive(ROW_FULL, WEIR_GRAIN_WARPGROUP, 0, false, false));
             snprintf(why, sizeof why, "%d warpgroup%s", groups, groups == 1 ? "" : "s");
-            out->full_count = count_fixed("producers", d->producers, "V-CNT-08", groups, why, out->full_sum, sizeof out->full_sum, out);
+            out->full_count =
+                count_fixed("producers", d->producers, "V-CNT-08", groups, why, out->full_sum, sizeof out->full_sum, out);
         }
         break;
     default: { /* threads */
         row(out->acquire, wait);
         bool umma = f->type == WEIR_ASYNC_UMMA;
         int to = umma && f->c.v > 1 ? TO_LEADER : 0;
-        thread_side t = { "producers", "commit", p->domain_lanes && f->stride[1] > 1 ? "V-CNT-06" : "V-CNT-09", d->producers,
-                          d->producer_grain, load ? WEIR_GRAIN_THREAD : WEIR_GRAIN_WARP, s,
-                          { to == TO_LEADER && !lead ? f->c.v : 1, false } };
+        thread_side t = { .field = "producers", .op = "commit", .given = d->producers, .share = s };
+        t.rule = p->domain_lanes && f->stride[1] > 1 ? "V-CNT-06" : "V-CNT-09";
+        t.grain = load ? WEIR_GRAIN_THREAD : d->producer_grain; /* every thread's copies arrive for themselves */
+        t.standard = WEIR_GRAIN_WARP;
+        t.reach.all = to == TO_LEADER && !lead ? f->c.v : 1;
         if (load && umma && f->c.v > 1)
-            fault(out, "X-V2-02", "v = 1", "v = 2", "producer_op = \"load\" on async_umma with v = %d: cp.async arrives in its own CTA only, so "
-                  "the leader's mma cannot see that the peer's copies landed; load with tma_umma, or use v = 1", f->c.v);
-        if (load && d->producer_grain > WEIR_GRAIN_THREAD) {
-            fault(out, "V-CNT-13", "thread", unit_of(d->producer_grain, 1), "producer_grain = \"%s\" with producer_op = \"load\": every thread's "
-                  "copies arrive for themselves; leave the grain out", unit_of(d->producer_grain, 1));
-        }
-        if (load) t.grain = WEIR_GRAIN_THREAD;
+            fault(out, "X-V2-02", "v = 1", "v = 2",
+                  "producer_op = \"load\" on async_umma with v = %d: cp.async arrives in its own CTA only, so the leader's mma "
+                  "cannot see that the peer's copies landed; load with tma_umma, or use v = 1",
+                  f->c.v);
+        if (load && d->producer_grain > WEIR_GRAIN_THREAD)
+            fault(out, "V-CNT-13", "thread", unit_of(d->producer_grain, 1),
+                  "producer_grain = \"%s\" with producer_op = \"load\": every thread's copies arrive for themselves; leave the "
+                  "grain out",
+                  unit_of(d->producer_grain, 1));
         out->full_count = count_threads(&t, &out->producer_grain, out->full_sum, sizeof out->full_sum, out);
         if (load) {
             row(out->commit, (weiri_row){ .kind = ROW_CP_ARRIVE, .bar = ROW_FULL, .leader_only = lead });
         } else {
-            bool read_async = umma || f->type == WEIR_ASYNC_TMA || f->in->consumer.only_mma_reads || f->in->consumer.async_reads;
+            bool read_async =
+                umma || f->type == WEIR_ASYNC_TMA || f->in->consumer.only_mma_reads || f->in->consumer.async_reads;
             if (read_async) row(out->commit, (weiri_row){ .kind = ROW_FENCE_ASYNC, .leader_only = lead });
             join(out->commit, out->producer_grain, false);
             weiri_row r = arrive(ROW_FULL, out->producer_grain, to, false, false);
@@ -557,8 +575,7 @@ static void produce(const facts *f, weiri_proto *out)
 }
 
 /* wait, release, empty_count */
-static void consume(const facts *f, weiri_proto *out)
-{
+static void consume(const facts *f, weiri_proto *out) {
     const weir_pipe_desc *d = &f->in->given;
     const weiri_pside *c = &f->in->consumer;
     bool lead = gated(f, f->csig);
@@ -573,15 +590,20 @@ static void consume(const facts *f, weiri_proto *out)
     bool wait_gated = gated(f, f->wsig) || leaders_full;
     row(out->wait, (weiri_row){ .kind = ROW_WAIT, .bar = ROW_FULL, .leader_only = wait_gated });
     /* cp.async completes in the generic proxy and arrives by itself: the fence can only stand behind the wait */
-    bool read_async = types[f->type].consumer == BY_MMA || types[f->type].consumer == BY_STORE || c->only_mma_reads || c->async_reads;
+    bool read_async =
+        types[f->type].consumer == BY_MMA || types[f->type].consumer == BY_STORE || c->only_mma_reads || c->async_reads;
     if (d->producer_op == WEIR_PRODUCER_LOAD && read_async)
         row(out->wait, (weiri_row){ .kind = ROW_FENCE_ASYNC, .leader_only = wait_gated });
 
     switch (types[f->type].consumer) {
     case BY_MMA:
         if (f->native) {
-            int commits = served * (lead ? 1 : f->c.v); /* 6.2: what the mask brings, not every CTA of the cluster */
-            row(out->release, (weiri_row){ .kind = ROW_UMMA_COMMIT, .bar = ROW_EMPTY, .who = ROW_LANE, .cross = cross, .leader_only = lead,
+            int commits = served * (lead ? 1 : f->c.v); /* what the mask brings, not every CTA of the cluster */
+            row(out->release, (weiri_row){ .kind = ROW_UMMA_COMMIT,
+                                           .bar = ROW_EMPTY,
+                                           .who = ROW_LANE,
+                                           .cross = cross,
+                                           .leader_only = lead,
                                            .targets = f->c.v > 1 ? to | V : to });
             snprintf(why, sizeof why, "one commit of the mma x %d CTA%s", commits, commits == 1 ? "" : "s");
             out->empty_count = count_fixed("consumers", d->consumers, f->stride[3] > 1 ? "V-CNT-07" : "V-CNT-08", commits, why,
@@ -592,7 +614,8 @@ static void consume(const facts *f, weiri_proto *out)
             row(out->release, (weiri_row){ .kind = ROW_MMA_DRAIN });
             join(out->release, WEIR_GRAIN_WARPGROUP, !c->async_reads || c->only_mma_reads);
             row(out->release, arrive(ROW_EMPTY, WEIR_GRAIN_WARPGROUP, to, cross, served > 1));
-            snprintf(why, sizeof why, served > 1 ? "%d warpgroup%s x %d CTAs" : "%d warpgroup%s", groups, groups == 1 ? "" : "s", served);
+            snprintf(why, sizeof why, served > 1 ? "%d warpgroup%s x %d CTAs" : "%d warpgroup%s", groups,
+                     groups == 1 ? "" : "s", served);
             out->empty_count = count_fixed("consumers", d->consumers, "V-CNT-08", groups * served, why, out->empty_sum,
                                            sizeof out->empty_sum, out);
         }
@@ -604,26 +627,26 @@ static void consume(const facts *f, weiri_proto *out)
         row(out->release, (weiri_row){ .kind = ROW_BULK_WAIT, .who = who });
         row(out->release, (weiri_row){ .kind = ROW_ARRIVE, .bar = ROW_EMPTY, .who = who });
         snprintf(why, sizeof why, "%d storing thread%s", stores, stores == 1 ? "" : "s");
-        out->empty_count = count_fixed("consumers", d->consumers, "V-CNT-08", stores, why, out->empty_sum, sizeof out->empty_sum, out);
+        out->empty_count =
+            count_fixed("consumers", d->consumers, "V-CNT-08", stores, why, out->empty_sum, sizeof out->empty_sum, out);
         break;
     }
     default: {
-        bool clc = f->type == WEIR_CLC_FETCH_ASYNC, umma = f->type == WEIR_UMMA_ASYNC;
-        reach r = { 1, clc };
-        if (f->type == WEIR_TMA_ASYNC) {
-            r.all = served;
-        } else if (clc) {
+        thread_side t = { .field = "consumers", .op = "release", .given = d->consumers, .grain = d->grain, .share = s };
+        t.standard = c->only_mma_reads && s.whole_groups ? WEIR_GRAIN_WARPGROUP : WEIR_GRAIN_WARP;
+        t.rule = f->type == WEIR_TMA_ASYNC ? "V-CNT-11" : "V-CNT-09";
+        if (f->stride[3] > 1 && f->type == WEIR_TMA_ASYNC) t.rule = "V-CNT-07";
+        if (f->stride[3] > 1 && c->domain_lanes) t.rule = "V-CNT-06";
+        t.reach.all = served; /* of the resource itself, or of what shares its empty barrier */
+        if (f->type == WEIR_CLC_FETCH_ASYNC) {
+            t.rule = "V-CNT-10";
             to = ctas(f->c) > 1 ? TO_CTA0 : 0;
-            r.all = ctas(f->c) / (leads(f->csig) ? f->c.v : 1);
-        } else {
-            to = umma && f->c.v > 1 ? TO_LEADER : 0;
-            r.all = to == TO_LEADER && !lead ? f->c.v : 1;
+            t.reach = (reach){ ctas(f->c) / (leads(f->csig) ? f->c.v : 1), true };
+        } else if (f->type == WEIR_UMMA_ASYNC && f->c.v > 1) {
+            to = TO_LEADER;
+            t.reach.all = lead ? 1 : f->c.v;
         }
         bool several = to > 0;
-        const char *rule = f->stride[3] > 1 && c->domain_lanes ? "V-CNT-06" : clc ? "V-CNT-10"
-                         : f->type == WEIR_TMA_ASYNC ? (f->stride[3] > 1 ? "V-CNT-07" : "V-CNT-11") : "V-CNT-09";
-        thread_side t = { "consumers", "release", rule, d->consumers, d->grain,
-                          c->only_mma_reads && s.whole_groups ? WEIR_GRAIN_WARPGROUP : WEIR_GRAIN_WARP, s, r };
         out->empty_count = count_threads(&t, &out->grain, out->empty_sum, sizeof out->empty_sum, out);
         join(out->release, out->grain, c->only_mma_reads);
         weiri_row a = arrive(ROW_EMPTY, out->grain, to, several && cross, several);
@@ -634,8 +657,7 @@ static void consume(const facts *f, weiri_proto *out)
 }
 
 /* From how many CTAs of a V group the rows arrive at `bar` of the one with coordinate v. */
-static int sources(const weiri_row rows[WEIRI_MAX_ROWS], weiri_row_bar bar, int v, int group)
-{
+static int sources(const weiri_row rows[WEIRI_MAX_ROWS], weiri_row_bar bar, int v, int group) {
     int n = 0;
     for (int i = 0; i < WEIRI_MAX_ROWS && rows[i].kind != ROW_END; i++) {
         const weiri_row *r = &rows[i];
@@ -648,33 +670,35 @@ static int sources(const weiri_row rows[WEIRI_MAX_ROWS], weiri_row_bar bar, int 
     return n;
 }
 
-/* Barriers count alike in all CTAs. Where another CTA than the leader waits, as many arrivals must come as at the leader's. */
-static void check_followers(const facts *f, weiri_proto *out)
-{
-    if (f->c.v == 1 || types[f->type].producer == BY_CLC) return; /* CLC: CTA 0 alone waits for its empty barrier, all are armed */
-    const struct { const weiri_row *wait, *arrive[2]; weiri_row_bar bar; const char *field; int signaling; } side[2] = {
-        { out->wait, { out->acquire, out->commit }, ROW_FULL, "producer_signaling", f->psig },
-        { out->acquire, { out->release, out->release }, ROW_EMPTY, "consumer_signaling", f->csig },
-    };
-    for (int i = 0; i < 2; i++) {
-        bool waits = false;
-        for (int j = 0; j < WEIRI_MAX_ROWS && side[i].wait[j].kind != ROW_END; j++)
-            waits |= side[i].wait[j].kind == ROW_WAIT && side[i].wait[j].bar == side[i].bar && !side[i].wait[j].leader_only;
-        int leader = sources(side[i].arrive[0], side[i].bar, 0, f->c.v), other = sources(side[i].arrive[0], side[i].bar, 1, f->c.v);
-        if (i == 0) {
-            leader += sources(side[i].arrive[1], side[i].bar, 0, f->c.v);
-            other += sources(side[i].arrive[1], side[i].bar, 1, f->c.v);
-        }
-        if (!waits || leader == other) continue;
-        fault(out, "X-SIG-01", "all", signal_name(side[i].signaling),
-              "%s = \"%s\" on %s with v = %d: CTAs with v > 0 wait on their own %s barriers, where %s arrives; leave it out",
-              side[i].field, signal_name(side[i].signaling), types[f->type].name, f->c.v, i == 0 ? "full" : "empty", other ? "too little" : "nothing");
+static bool followers_wait(const weiri_row rows[WEIRI_MAX_ROWS], weiri_row_bar bar) {
+    for (int i = 0; i < WEIRI_MAX_ROWS && rows[i].kind != ROW_END; i++)
+        if (rows[i].kind == ROW_WAIT && rows[i].bar == bar && !rows[i].leader_only) return true;
+    return false;
+}
+
+/* Barriers count alike in all CTAs. Where another CTA than the leader waits, as many arrivals must come as at the leader's.
+ * (clc_fetch_async is apart: CTA 0 arms all full barriers, and alone waits for an empty one.) */
+static void check_followers(const facts *f, weiri_proto *out) {
+    if (f->c.v == 1 || types[f->type].producer == BY_CLC) return;
+    int full[2], empty[2]; /* sources at v = 0 and v = 1 */
+    for (int v = 0; v < 2; v++) {
+        full[v] = sources(out->acquire, ROW_FULL, v, f->c.v) + sources(out->commit, ROW_FULL, v, f->c.v);
+        empty[v] = sources(out->release, ROW_EMPTY, v, f->c.v);
     }
+    if (followers_wait(out->wait, ROW_FULL) && full[0] != full[1])
+        fault(out, "X-SIG-01", "all", signal_name(f->psig),
+              "producer_signaling = \"%s\" on %s with v = %d: CTAs with v > 0 wait on their own full barriers, where nothing "
+              "arrives; leave it out",
+              signal_name(f->psig), types[f->type].name, f->c.v);
+    if (followers_wait(out->acquire, ROW_EMPTY) && empty[0] != empty[1])
+        fault(out, "X-SIG-01", "all", signal_name(f->csig),
+              "consumer_signaling = \"%s\" on %s with v = %d: CTAs with v > 0 wait on their own empty barriers, where nothing "
+              "arrives; leave it out",
+              signal_name(f->csig), types[f->type].name, f->c.v);
 }
 
 /* async_tma whose filling warpgroups also store: program order and a named barrier do, no mbarrier. */
-static void fill_and_store(const facts *f, weiri_proto *out)
-{
+static void fill_and_store(const facts *f, weiri_proto *out) {
     bool one_warp = f->in->producer.max_warps_of_a_task == 1;
     weiri_row sync = { .kind = one_warp ? ROW_WARP_SYNC : ROW_WG_SYNC };
     out->has_full = out->has_empty = false;
@@ -687,15 +711,18 @@ static void fill_and_store(const facts *f, weiri_proto *out)
     char got[48];
     snprintf(got, sizeof got, "%d, %d", d->producers, d->consumers);
     if (d->producers || d->consumers)
-        fault(out, "V-CNT-08", "none", got, "producers, consumers = %s: one task fills and stores this async_tma, no mbarrier counts; leave "
-              "them out", got);
+        fault(out, "V-CNT-08", "none", got,
+              "producers, consumers = %s: one task fills and stores this async_tma, no mbarrier counts; leave them out", got);
 }
 
-void weiri_protocol(const weiri_proto_in *in, weiri_proto *out)
-{
+void weiri_protocol(const weiri_proto_in *in, weiri_proto *out) {
     *out = (weiri_proto){ .has_full = true, .has_empty = true };
     const weir_pipe_desc *d = &in->given;
-    facts f = { .in = in, .type = d->type, .c = filled(in->cluster), .psig = d->producer_signaling, .csig = d->consumer_signaling,
+    facts f = { .in = in,
+                .type = d->type,
+                .c = filled(in->cluster),
+                .psig = d->producer_signaling,
+                .csig = d->consumer_signaling,
                 .native = in->arch >= WEIR_ARCH_SM_100A };
     if (d->type <= WEIR_PIPE_NONE || d->type >= WEIR_PIPE_COUNT) {
         out->has_full = out->has_empty = false;
@@ -707,14 +734,16 @@ void weiri_protocol(const weiri_proto_in *in, weiri_proto *out)
     kind producer = types[d->type].producer, consumer = types[d->type].consumer;
     bool tensor = producer == BY_MMA || consumer == BY_MMA || producer == BY_CLC;
     if (tensor && !f.native && f.c.v > 1)
-        fault(out, "X-V2-01", "v = 1", "v = 2", "%s with v = %d: CTAs share an mma on sm_100a only; use cluster = { m = %d } and let the loads "
-              "of B multicast along m", types[d->type].name, f.c.v, f.c.v * f.c.m);
+        fault(out, "X-V2-01", "v = 1", "v = 2",
+              "%s with v = %d: CTAs share an mma on sm_100a only; use cluster = { m = %d } and let the loads of B multicast "
+              "along m",
+              types[d->type].name, f.c.v, f.c.v * f.c.m);
     if (d->producer_signaling & WEIR_SIGNAL_TASK_WARP_LEADER) {
         f.twl = producer == BY_TMA;
         if (!f.twl)
             fault(out, "V-CNT-01", "all or cta_leader", signal_name(d->producer_signaling),
-                  "producer_signaling = \"%s\" on %s: only a TMA producer's first warp can arm for its task", signal_name(d->producer_signaling),
-                  types[d->type].name);
+                  "producer_signaling = \"%s\" on %s: only a TMA producer's first warp can arm for its task",
+                  signal_name(d->producer_signaling), types[d->type].name);
     }
     if ((d->consumer_signaling | d->consumer_wait_signaling) & WEIR_SIGNAL_TASK_WARP_LEADER) {
         bool release = (d->consumer_signaling & WEIR_SIGNAL_TASK_WARP_LEADER) != 0;
@@ -745,15 +774,13 @@ void weiri_protocol(const weiri_proto_in *in, weiri_proto *out)
 
 /* ---- cursors, tail ------------------------------------------------------------------------------------------------------ */
 
-void weiri_cursor_at(int stages, int stride, int lane, bool producer, int64_t n, int *stage, int *phase)
-{
+void weiri_cursor_at(int stages, int stride, int lane, bool producer, int64_t n, int *stage, int *phase) {
     int64_t at = lane + n * stride;
     *stage = (int)(at % stages);
     *phase = (int)(at / stages % 2) ^ (producer ? 1 : 0);
 }
 
-weiri_tail weiri_protocol_tail(weir_pipe_type type, int stages, int stride, int v)
-{
+weiri_tail weiri_protocol_tail(weir_pipe_type type, int stages, int stride, int v) {
     if (type == WEIR_UMMA_ASYNC) /* one mma in order: the last stage answers for all; a follower CTA never acquired */
         return (weiri_tail){ .skip = stages - 1, .count = 1, .stride = 1, .leader_only = v > 1 };
     return (weiri_tail){ .skip = 0, .count = stages / stride, .stride = stride };
@@ -761,15 +788,19 @@ weiri_tail weiri_protocol_tail(weir_pipe_type type, int stages, int stride, int 
 
 /* ---- groups ------------------------------------------------------------------------------------------------------------- */
 
-static const char *mode_name(weir_group_mode m)
-{
-    return m == WEIR_GROUP_FORK ? "fork" : m == WEIR_GROUP_FUSED_MERGE ? "fused_merge" : m == WEIR_GROUP_MERGE ? "merge" : "derived";
+static const char *mode_name(weir_group_mode m) {
+    return m == WEIR_GROUP_FORK          ? "fork"
+           : m == WEIR_GROUP_FUSED_MERGE ? "fused_merge"
+           : m == WEIR_GROUP_MERGE       ? "merge"
+                                         : "derived";
 }
 
 /* "async, tma" */
-static void kinds_text(int set, char *out, size_t size)
-{
-    static const struct { int bit; const char *name; } names[] = {
+static void kinds_text(int set, char *out, size_t size) {
+    static const struct {
+        int bit;
+        const char *name;
+    } names[] = {
         { BY_THREADS, "async" }, { BY_TMA, "tma" }, { BY_MMA, "umma" }, { BY_CLC, "clc_fetch" }, { BY_STORE, "tma" },
     };
     size_t n = 0;
@@ -781,8 +812,7 @@ static void kinds_text(int set, char *out, size_t size)
 static bool misfit(weiri_group_out *out, const char *rule, const char *expected, const char *got, const char *fmt, ...)
     WEIRI_PRINTF(5, 6);
 
-static bool misfit(weiri_group_out *out, const char *rule, const char *expected, const char *got, const char *fmt, ...)
-{
+static bool misfit(weiri_group_out *out, const char *rule, const char *expected, const char *got, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     out->fault.rule = rule;
@@ -793,37 +823,27 @@ static bool misfit(weiri_group_out *out, const char *rule, const char *expected,
     return false;
 }
 
-static int stride_of(const weir_pipe_desc *d, int role)
-{
-    return d->interleave[role] > 0 ? d->interleave[role] : 1;
-}
+static int stride_of(const weir_pipe_desc *d, int role) { return d->interleave[role] > 0 ? d->interleave[role] : 1; }
 
-static void strides_text(const weir_pipe_desc *d, char *out, size_t size)
-{
+static void strides_text(const weir_pipe_desc *d, char *out, size_t size) {
     snprintf(out, size, "{ %d, %d, %d, %d }", stride_of(d, 0), stride_of(d, 1), stride_of(d, 2), stride_of(d, 3));
 }
 
-static bool same_strides(const weir_pipe_desc *a, const weir_pipe_desc *b)
-{
+static bool same_strides(const weir_pipe_desc *a, const weir_pipe_desc *b) {
     for (int i = 0; i < 4; i++)
         if (stride_of(a, i) != stride_of(b, i)) return false;
     return true;
 }
 
-static void layout_text(weir_cluster c, char *out, size_t size)
-{
+static void layout_text(weir_cluster c, char *out, size_t size) {
     if (!c.v && !c.m && !c.n && !c.k) snprintf(out, size, "the kernel's");
     else c = filled(c), snprintf(out, size, "{ %d, %d, %d, %d }", c.v, c.m, c.n, c.k);
 }
 
-static const char *flag_text(int flag)
-{
-    return flag > 0 ? "true" : flag < 0 ? "false" : "derived";
-}
+static const char *flag_text(int flag) { return flag > 0 ? "true" : flag < 0 ? "false" : "derived"; }
 
-/* Fields in which every member must agree with the first (GR4 to GR9d). */
-static bool check_member(const weiri_group_in *in, int i, weiri_group_out *out)
-{
+/* Fields in which every member must agree with the first. */
+static bool check_member(const weiri_group_in *in, int i, weiri_group_out *out) {
     const weir_pipe_desc *a = &in->member[0], *b = &in->member[i];
     const char *an = in->name[0], *bn = in->name[i];
     weir_group_mode mode = in->mode;
@@ -835,7 +855,8 @@ static bool check_member(const weiri_group_in *in, int i, weiri_group_out *out)
     }
     if (a->advance_on_wait != b->advance_on_wait)
         return misfit(out, "G-CFG-05", flag_text(a->advance_on_wait), flag_text(b->advance_on_wait),
-                      "advance_on_wait is %s for '%s', %s for '%s'", flag_text(a->advance_on_wait), an, flag_text(b->advance_on_wait), bn);
+                      "advance_on_wait is %s for '%s', %s for '%s'", flag_text(a->advance_on_wait), an,
+                      flag_text(b->advance_on_wait), bn);
     if (a->advance_on_acquire != b->advance_on_acquire)
         return misfit(out, "G-CFG-05", flag_text(a->advance_on_acquire), flag_text(b->advance_on_acquire),
                       "advance_on_acquire is %s for '%s', %s for '%s'", flag_text(a->advance_on_acquire), an,
@@ -848,23 +869,28 @@ static bool check_member(const weiri_group_in *in, int i, weiri_group_out *out)
     layout_text(a->cta_layout, x, sizeof x);
     layout_text(b->cta_layout, y, sizeof y);
     if (strcmp(x, y) != 0) return misfit(out, "G-CFG-07", x, y, "cta_layout is %s for '%s', %s for '%s'", x, an, y, bn);
-    const struct { const char *field; int a, b; bool compared; } signal[3] = {
-        { "producer_signaling", a->producer_signaling, b->producer_signaling, mode == WEIR_GROUP_FORK || mode == WEIR_GROUP_FUSED_MERGE },
-        { "consumer_signaling", a->consumer_signaling, b->consumer_signaling, mode == WEIR_GROUP_MERGE || mode == WEIR_GROUP_FUSED_MERGE },
+    const struct {
+        const char *field;
+        int a, b;
+        bool compared;
+    } signal[3] = {
+        { "producer_signaling", a->producer_signaling, b->producer_signaling,
+          mode == WEIR_GROUP_FORK || mode == WEIR_GROUP_FUSED_MERGE },
+        { "consumer_signaling", a->consumer_signaling, b->consumer_signaling,
+          mode == WEIR_GROUP_MERGE || mode == WEIR_GROUP_FUSED_MERGE },
         { "signaling of the wait", a->consumer_wait_signaling ? a->consumer_wait_signaling : a->consumer_signaling,
           b->consumer_wait_signaling ? b->consumer_wait_signaling : b->consumer_signaling, mode == WEIR_GROUP_FUSED_MERGE },
     };
     for (int s = 0; s < 3; s++)
         if (signal[s].compared && signal[s].a != signal[s].b)
             return misfit(out, "G-CFG-15", signal_name(signal[s].a), signal_name(signal[s].b),
-                          "a %s needs one %s: '%s' has \"%s\", '%s' \"%s\"", mode_name(mode), signal[s].field, an, signal_name(signal[s].a), bn,
-                          signal_name(signal[s].b));
+                          "a %s needs one %s: '%s' has \"%s\", '%s' \"%s\"", mode_name(mode), signal[s].field, an,
+                          signal_name(signal[s].a), bn, signal_name(signal[s].b));
     return true;
 }
 
 /* Two given counts that must agree; one left out is derived and compared in plan. `skip`: kind of producer left out, 0 none. */
-static bool same_counts(const weiri_group_in *in, bool producers, int skip, const char *among, weiri_group_out *out)
-{
+static bool same_counts(const weiri_group_in *in, bool producers, int skip, const char *among, weiri_group_out *out) {
     int first = -1;
     for (int i = 0; i < in->n; i++) {
         const weir_pipe_desc *d = &in->member[i];
@@ -880,18 +906,19 @@ static bool same_counts(const weiri_group_in *in, bool producers, int skip, cons
         char x[64], y[64];
         snprintf(x, sizeof x, "%d", want);
         snprintf(y, sizeof y, "%d", count);
-        return misfit(out, "G-CFG-13", x, y, "a %s has one %s barrier, but %s%s is %s for '%s', %s for '%s'", mode_name(out->mode),
-                      producers ? "full" : "empty", producers ? "producers" : "consumers", among, x, in->name[first], y, in->name[i]);
+        return misfit(out, "G-CFG-13", x, y, "a %s has one %s barrier, but %s%s is %s for '%s', %s for '%s'",
+                      mode_name(out->mode), producers ? "full" : "empty", producers ? "producers" : "consumers", among, x,
+                      in->name[first], y, in->name[i]);
     }
     return true;
 }
 
-static void merge_configs(const weiri_group_in *in, weiri_group_out *out)
-{
+static void merge_configs(const weiri_group_in *in, weiri_group_out *out) {
     const weir_pipe_desc *first = &in->member[0];
     weir_pipe_desc *m = &out->merged;
     bool fork = out->mode == WEIR_GROUP_FORK, mixed_tma = false;
-    for (int i = 0; i < in->n; i++) mixed_tma |= (types[in->member[i].type].producer == BY_TMA) != (types[first->type].producer == BY_TMA);
+    for (int i = 0; i < in->n; i++)
+        mixed_tma |= (types[in->member[i].type].producer == BY_TMA) != (types[first->type].producer == BY_TMA);
     *m = *first;
     m->type = out->type;
     m->bytes = fork ? first->bytes : 0;
@@ -911,15 +938,13 @@ static void merge_configs(const weiri_group_in *in, weiri_group_out *out)
     if (!by_threads) m->producer_op = WEIR_PRODUCER_DEFAULT;
 }
 
-static weir_pipe_type type_of_kinds(int producers, int consumers)
-{
+static weir_pipe_type type_of_kinds(int producers, int consumers) {
     for (int t = WEIR_PIPE_NONE + 1; t < WEIR_PIPE_COUNT; t++)
         if ((int)types[t].producer == producers && (int)types[t].consumer == consumers) return (weir_pipe_type)t;
     return WEIR_PIPE_NONE;
 }
 
-bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out)
-{
+bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out) {
     *out = (weiri_group_out){ .mode = in->mode };
     char x[64], y[64];
     if (in->n < 1) return misfit(out, "G-CFG-01", "at least one member", "none", "a group has at least one member");
@@ -929,7 +954,8 @@ bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out)
                 return misfit(out, "G-CFG-02", "once", "twice", "'%s' is listed twice", in->name[i]);
     for (int i = 0; i < in->n; i++)
         if (in->member[i].type == WEIR_PIPE_NONE)
-            return misfit(out, "G-CFG-03", "a pipeline", "none", "'%s' has no pipeline; only pipelined resources share barriers", in->name[i]);
+            return misfit(out, "G-CFG-03", "a pipeline", "none",
+                          "'%s' has no pipeline; only pipelined resources share barriers", in->name[i]);
 
     int producers = 0, consumers = 0;
     bool mixed = false;
@@ -940,8 +966,10 @@ bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out)
     }
     out->heterogeneous = mixed;
     bool many_p = (producers & (producers - 1)) != 0, many_c = (consumers & (consumers - 1)) != 0;
-    weir_group_mode topology = many_p ? WEIR_GROUP_MERGE : many_c ? WEIR_GROUP_FORK
-                             : in->mode == WEIR_GROUP_FORK ? WEIR_GROUP_FORK : WEIR_GROUP_MERGE;
+    weir_group_mode topology = many_p                        ? WEIR_GROUP_MERGE
+                               : many_c                      ? WEIR_GROUP_FORK
+                               : in->mode == WEIR_GROUP_FORK ? WEIR_GROUP_FORK
+                                                             : WEIR_GROUP_MERGE;
     weiri_group_in with_mode = *in; /* a mode left out is the members' */
     if (in->mode == WEIR_GROUP_DEFAULT) with_mode.mode = out->mode = topology;
     bool fork = out->mode == WEIR_GROUP_FORK, fused = out->mode == WEIR_GROUP_FUSED_MERGE;
@@ -951,9 +979,10 @@ bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out)
     for (int i = 0; i < in->n; i++) {
         weir_pipe_type t = in->member[i].type;
         if (t == WEIR_CLC_FETCH_ASYNC || t == WEIR_ASYNC_TMA)
-            return misfit(out, "G-CFG-10", "async_async, async_umma, tma_async, tma_umma, umma_async or umma_umma", types[t].name,
-                          "'%s' is %s; a group takes async_async, async_umma, tma_async, tma_umma, umma_async and umma_umma", in->name[i],
-                          types[t].name);
+            return misfit(out, "G-CFG-10", "async_async, async_umma, tma_async, tma_umma, umma_async or umma_umma",
+                          types[t].name,
+                          "'%s' is %s; a group takes async_async, async_umma, tma_async, tma_umma, umma_async and umma_umma",
+                          in->name[i], types[t].name);
     }
     kinds_text(producers, x, sizeof x);
     kinds_text(consumers, y, sizeof y);
@@ -972,13 +1001,15 @@ bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out)
             if (in->member[i].bytes == in->member[0].bytes || !in->member[i].bytes || !in->member[0].bytes) continue;
             snprintf(x, sizeof x, "%lld", (long long)in->member[0].bytes);
             snprintf(y, sizeof y, "%lld", (long long)in->member[i].bytes);
-            return misfit(out, "G-CFG-14", x, y, "bytes are %s for '%s', %s for '%s'; in a fork one producer loads once for all members", x,
+            return misfit(out, "G-CFG-14", x, y,
+                          "bytes are %s for '%s', %s for '%s'; in a fork one producer loads once for all members", x,
                           in->name[0], y, in->name[i]);
         }
         for (int i = 0; i < in->n; i++)
-            if (in->member[i].advance_on_acquire > 0) /* 6.8: acquire and the shared commit would both move the cursor */
+            if (in->member[i].advance_on_acquire > 0) /* acquire and the shared commit would both move the cursor */
                 return misfit(out, "G-CFG-17", "false", "true",
-                              "'%s' has advance_on_acquire; a fork's acquires and its one commit move the same cursor", in->name[i]);
+                              "'%s' has advance_on_acquire; a fork's acquires and its one commit move the same cursor",
+                              in->name[i]);
     } else {
         bool ragged = some_tma && !all_tma;
         if (!same_counts(in, false, ragged ? BY_TMA : 0, ragged ? " of the non-TMA members" : "", out)) return false;
@@ -988,17 +1019,19 @@ bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out)
             strides_text(&in->member[0], x, sizeof x);
             return misfit(out, "G-CFG-16", "1", x, "interleave %s is not supported in a fused_merge", x);
         }
-    for (int i = 0; i < in->n && mixed && fork; i++) { /* 6.12: the leader's commit alone never reaches the other CTA's threads */
+    for (int i = 0; i < in->n && mixed && fork; i++) { /* the leader's commit alone never reaches the other CTA's threads */
         weir_cluster c = filled(in->member[i].cta_layout);
         if (producers == BY_THREADS && c.v > 1)
             return misfit(out, "G-CFG-18", "v = 1", "v = 2",
-                          "a fork of async_async and async_umma with v = %d: its commit arrives at the leader CTA only, so threads of the "
-                          "other CTA would wait forever", c.v);
+                          "a fork of async_async and async_umma with v = %d: its commit arrives at the leader CTA only, so "
+                          "threads of the other CTA would wait forever",
+                          c.v);
     }
 
     out->barriers_per_stage = fused ? 2 : in->n + 1;
     out->type = !mixed ? in->member[0].type
-              : fork ? type_of_kinds(producers, BY_THREADS) : type_of_kinds(BY_THREADS, consumers);
+                : fork ? type_of_kinds(producers, BY_THREADS)
+                       : type_of_kinds(BY_THREADS, consumers);
     merge_configs(in, out);
 
     const weir_pipe_desc *g = in->given;
@@ -1015,25 +1048,25 @@ bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out)
         return misfit(out, "G-CFG-06", x, y, "interleave is %s for the group, %s for '%s'", y, x, in->name[0]);
     }
     if (g->type != m->type)
-        return misfit(out, "V-GRP-03", types[m->type].name, types[g->type].name, "the group's pipeline is %s, its members make %s",
-                      types[g->type].name, types[m->type].name);
+        return misfit(out, "V-GRP-03", types[m->type].name, types[g->type].name,
+                      "the group's pipeline is %s, its members make %s", types[g->type].name, types[m->type].name);
     if (g->bytes && m->bytes && g->bytes != m->bytes) {
         snprintf(x, sizeof x, "%lld", (long long)m->bytes);
         snprintf(y, sizeof y, "%lld", (long long)g->bytes);
-        return misfit(out, "V-GRP-04", x, y, fork ? "bytes = %s of the group, but its one load brings %s" : "bytes = %s of the group, but its "
-                      "members add up to %s", y, x);
+        return misfit(out, "V-GRP-04", x, y,
+                      fork ? "bytes = %s of the group, but its one load brings %s"
+                           : "bytes = %s of the group, but its members add up to %s",
+                      y, x);
     }
     return true;
 }
 
-int weiri_group_full(weir_group_mode mode, int n, int stages, int member, int stage)
-{
+int weiri_group_full(weir_group_mode mode, int n, int stages, int member, int stage) {
     (void)n;
     return mode == WEIR_GROUP_MERGE ? member * stages + stage : stage;
 }
 
-int weiri_group_empty(weir_group_mode mode, int n, int stages, int member, int stage)
-{
+int weiri_group_empty(weir_group_mode mode, int n, int stages, int member, int stage) {
     if (mode == WEIR_GROUP_FORK) return (1 + member) * stages + stage;
     return (mode == WEIR_GROUP_FUSED_MERGE ? 1 : n) * stages + stage;
 }

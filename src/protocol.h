@@ -1,5 +1,5 @@
 /* The pipeline protocol as data: which barrier actions an op of a pipeline type becomes, and what its two mbarriers count.
- * Pure functions of plain numbers, left of validate: no kernel, no plan. spec/pipelines.md 1, 3; plan.c instantiates the rows. */
+ * Pure functions of plain numbers, left of validate: no kernel, no plan. plan.c instantiates the rows. */
 #ifndef WEIRI_PROTOCOL_H
 #define WEIRI_PROTOCOL_H
 
@@ -42,9 +42,9 @@ typedef struct weiri_pside {
     int tasks, warps;           /* sums; 0 when nobody does it */
     int warpgroups;             /* of tasks whose actor is the warpgroup */
     bool only_mma_reads;        /* consumer: the stage is read by wgmma alone */
-    bool async_reads;           /* consumer: the stage is also read through the async proxy (wgmma, bulk store, a body that says so) */
+    bool async_reads;           /* consumer: the async proxy reads the stage too (wgmma, bulk store, a body that says so) */
     int max_warps_of_a_task;
-    int domain_lanes;           /* interleaved by the loops' starts: lanes, each with an equal share of the warps; 0: by warps */
+    int domain_lanes;           /* interleaved by the loops' starts: lanes, each with as many warps; 0: by warps */
     int one_cta_tasks, one_cta_warps;   /* of these: tasks that a single CTA of the cluster runs, their warps */
 } weiri_pside;
 
@@ -78,7 +78,7 @@ void weiri_protocol(const weiri_proto_in *in, weiri_proto *out);
 /* Arrivals that one execution of the row by one actor (a warp, or a warpgroup) adds at each target. */
 int weiri_row_arrivals(const weiri_row *row, bool wg_actor);
 
-/* Position of the n-th use (from 0) of a cursor: stage and phase parity (spec 1.4). */
+/* Position of the n-th use (from 0) of a cursor: stage and phase parity. */
 void weiri_cursor_at(int stages, int stride, int lane, bool producer, int64_t n, int *stage, int *phase);
 /* The producer tail: the cursor skips `skip` uses, then waits on `count` empty barriers, each `stride` stages further. */
 typedef struct weiri_tail { int skip, count, stride; bool leader_only; } weiri_tail;
@@ -90,8 +90,12 @@ int weiri_served(weir_cluster c, int serve, bool cross);
 uint32_t weiri_cta_mask(weir_cluster c, int rank, int serve, bool cross);
 const char *weiri_pipe_type_name(weir_pipe_type t);   /* "tma_async" */
 
-/* ---- group compatibility (spec/pipelines.md 3.2, 3.3) ---- */
-typedef struct weiri_group_in { weir_group_mode mode; const weir_pipe_desc *member; const char *const *name; int n; const weir_pipe_desc *given; } weiri_group_in;
+/* ---- group compatibility ---- */
+typedef struct weiri_group_in {
+    weir_group_mode mode;
+    const weir_pipe_desc *member; const char *const *name; int n;
+    const weir_pipe_desc *given; /* the group's own pipeline; type NONE or NULL: derived */
+} weiri_group_in;
 typedef struct weiri_group_out {
     weir_group_mode mode;        /* derived when DEFAULT was given */
     weir_pipe_type type;         /* merged */
@@ -101,7 +105,7 @@ typedef struct weiri_group_out {
     struct { const char *rule; char text[240]; char expected[64], got[64]; } fault;   /* first one; rule NULL: fits */
 } weiri_group_out;
 bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out);
-/* Index of a member's full and empty barrier of a stage in the group's own run of barriers (3.4). */
+/* Index of a member's full and empty barrier of a stage in the group's own run of barriers. */
 int weiri_group_full(weir_group_mode mode, int n, int stages, int member, int stage);
 int weiri_group_empty(weir_group_mode mode, int n, int stages, int member, int stage);
 

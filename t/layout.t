@@ -48,8 +48,9 @@ for _, dtype in ipairs { "bf16", "f32", "e4m3" } do
   end
 end
 
--- What an operand's descriptor and steps reach is where the tile's elements are. The hardware walks un-swizzled addresses and applies
--- the XOR last, so both sides are compared before it (K-major: 8-row groups `sbo` apart; MN-major: chunks `lbo`, 8-k groups `sbo`).
+-- What an operand's descriptor and steps reach is where the tile's elements are. The hardware walks un-swizzled addresses and
+-- applies the XOR last, so both sides are compared before it. K-major: 8-row groups are `sbo` apart. MN-major: chunks are `lbo`
+-- apart, groups of 8 k `sbo`.
 local function unswizzled(span, a) return xor[span] and xor[span](a) or a end -- the XOR is its own inverse
 
 local function reaches(t, transposed, n)
@@ -99,11 +100,14 @@ local good, tight = true, true
 for _ = 1, 300 do
   local n, groups, items = 1 + random(8), random(3), {}
   for g = 1, groups do
-    for phase = 1, 2 do items[#items + 1] = { name = "g", size = random(300), align = 1 << random(11), group = g, phase = phase } end
+    for phase = 1, 2 do
+      items[#items + 1] = { name = "g", size = random(300), align = 1 << random(11), group = g, phase = phase }
+    end
   end
   for i = 1, n do
     local g = groups > 0 and random(2) == 1 and 1 + random(groups) or nil
-    items[#items + 1] = { name = "x" .. i, size = random(5000), align = 1 << random(11), group = g, phase = g and 1 + random(2) }
+    local phase = g and 1 + random(2)
+    items[#items + 1] = { name = "x" .. i, size = random(5000), align = 1 << random(11), group = g, phase = phase }
   end
   local total, offsets, saved = core.place(items, groups)
   local sum, dissolved = 0, {}

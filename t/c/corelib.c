@@ -8,16 +8,14 @@
 #include "layout.h"
 #include "protocol.h"
 
-static lua_Integer int_field(lua_State *L, int t, const char *name)
-{
+static lua_Integer int_field(lua_State *L, int t, const char *name) {
     lua_getfield(L, t, name);
     lua_Integer x = lua_isnil(L, -1) ? 0 : luaL_checkinteger(L, -1);
     lua_pop(L, 1);
     return x;
 }
 
-static bool bool_field(lua_State *L, int t, const char *name)
-{
+static bool bool_field(lua_State *L, int t, const char *name) {
     lua_getfield(L, t, name);
     bool x = lua_toboolean(L, -1);
     lua_pop(L, 1);
@@ -32,26 +30,22 @@ static const char *str_field(lua_State *L, int t, const char *name) /* lives as 
     return x;
 }
 
-static void set_int(lua_State *L, const char *name, lua_Integer x)
-{
+static void set_int(lua_State *L, const char *name, lua_Integer x) {
     lua_pushinteger(L, x);
     lua_setfield(L, -2, name);
 }
 
-static void set_bool(lua_State *L, const char *name, bool x)
-{
+static void set_bool(lua_State *L, const char *name, bool x) {
     lua_pushboolean(L, x);
     lua_setfield(L, -2, name);
 }
 
-static void set_str(lua_State *L, const char *name, const char *x)
-{
+static void set_str(lua_State *L, const char *name, const char *x) {
     lua_pushstring(L, x);
     lua_setfield(L, -2, name);
 }
 
-static int refused(lua_State *L, const char *why)
-{
+static int refused(lua_State *L, const char *why) {
     lua_pushnil(L);
     lua_pushstring(L, why);
     return 2;
@@ -60,23 +54,25 @@ static int refused(lua_State *L, const char *why)
 /* ---- layout ------------------------------------------------------------------------------------------------------------- */
 
 /* { { name, size, align, group, phase }, ... }: group and phase from 1, absent: plain */
-static weiri_item *items(lua_State *L, int t, int *n)
-{
+static weiri_item *items(lua_State *L, int t, int *n) {
     *n = (int)luaL_len(L, t);
     weiri_item *item = lua_newuserdatauv(L, sizeof *item * (size_t)(*n + 1), 0);
     for (int i = 0; i < *n; i++) {
         lua_geti(L, t, i + 1);
         int at = lua_gettop(L);
-        item[i] = (weiri_item){ .name = str_field(L, at, "name"), .size = int_field(L, at, "size"), .align = int_field(L, at, "align"),
-                                .group = (int)int_field(L, at, "group") - 1, .phase = (int)int_field(L, at, "phase") - 1, .offset = -1 };
+        item[i] = (weiri_item){ .name = str_field(L, at, "name"),
+                                .size = int_field(L, at, "size"),
+                                .align = int_field(L, at, "align"),
+                                .group = (int)int_field(L, at, "group") - 1,
+                                .phase = (int)int_field(L, at, "phase") - 1,
+                                .offset = -1 };
         lua_pop(L, 1);
     }
     return item;
 }
 
 /* place(items, ngroups) -> total, offsets, saved | nil, why */
-static int place(lua_State *L)
-{
+static int place(lua_State *L) {
     int n, ngroups = (int)luaL_checkinteger(L, 2);
     weiri_item *item = items(L, 1, &n);
     char why[256] = "";
@@ -93,16 +89,17 @@ static int place(lua_State *L)
 }
 
 /* barriers({ { name, count, arrivals }, ... }) -> used, firsts, runs */
-static int barriers(lua_State *L)
-{
+static int barriers(lua_State *L) {
     int n = (int)luaL_len(L, 1), nruns;
     weiri_bar_item *item = lua_newuserdatauv(L, sizeof *item * (size_t)(n + 1), 0);
     weiri_bar_run *run = lua_newuserdatauv(L, sizeof *run * (size_t)(n + 1), 0);
     for (int i = 0; i < n; i++) {
         lua_geti(L, 1, i + 1);
         int at = lua_gettop(L);
-        item[i] = (weiri_bar_item){ .name = str_field(L, at, "name"), .count = (int)int_field(L, at, "count"),
-                                    .arrivals = (int)int_field(L, at, "arrivals"), .first = -1 };
+        item[i] = (weiri_bar_item){ .name = str_field(L, at, "name"),
+                                    .count = (int)int_field(L, at, "count"),
+                                    .arrivals = (int)int_field(L, at, "arrivals"),
+                                    .first = -1 };
         lua_pop(L, 1);
     }
     lua_pushinteger(L, weiri_layout_barriers(item, n, run, &nruns));
@@ -125,8 +122,7 @@ static int barriers(lua_State *L)
 }
 
 /* capacity(sm) -> { smem, tmem_columns, registers, max_warps } */
-static int capacity(lua_State *L)
-{
+static int capacity(lua_State *L) {
     weiri_capacity c = weiri_layout_capacity((weir_arch)luaL_checkinteger(L, 1));
     lua_newtable(L);
     set_int(L, "smem", c.smem);
@@ -136,15 +132,13 @@ static int capacity(lua_State *L)
     return 1;
 }
 
-static int tmem_columns(lua_State *L)
-{
+static int tmem_columns(lua_State *L) {
     lua_pushinteger(L, weiri_layout_tmem_columns((int)luaL_checkinteger(L, 1)));
     return 1;
 }
 
 /* { dtype, tile = {..}, swizzle, tma } */
-static bool geometry(lua_State *L, int t, weiri_tile_geom *g, weir_dtype *dtype, char *why, size_t size)
-{
+static bool geometry(lua_State *L, int t, weiri_tile_geom *g, weir_dtype *dtype, char *why, size_t size) {
     const char *name = str_field(L, t, "dtype");
     *dtype = weir_dtype_from_name(name ? name : "");
     int tile[WEIR_MAX_RANK + 1] = { 0 };
@@ -160,8 +154,7 @@ static bool geometry(lua_State *L, int t, weiri_tile_geom *g, weir_dtype *dtype,
 }
 
 /* tile(t) -> geometry | nil, why */
-static int tile(lua_State *L)
-{
+static int tile(lua_State *L) {
     weiri_tile_geom g;
     weir_dtype t;
     char why[256] = "";
@@ -180,8 +173,7 @@ static int tile(lua_State *L)
 }
 
 /* elements(t) -> byte offsets of all elements, row by row */
-static int elements(lua_State *L)
-{
+static int elements(lua_State *L) {
     weiri_tile_geom g;
     weir_dtype t;
     char why[256] = "";
@@ -196,14 +188,14 @@ static int elements(lua_State *L)
 }
 
 /* operand(t, transposed, instr_n) -> fields | nil, why */
-static int operand(lua_State *L)
-{
+static int operand(lua_State *L) {
     weiri_tile_geom g;
     weir_dtype t;
     weiri_operand o;
     char why[256] = "";
     if (!geometry(L, 1, &g, &t, why, sizeof why)) return refused(L, why);
-    if (!weiri_layout_operand(&g, t, lua_toboolean(L, 2), (int)luaL_checkinteger(L, 3), &o, why, sizeof why)) return refused(L, why);
+    if (!weiri_layout_operand(&g, t, lua_toboolean(L, 2), (int)luaL_checkinteger(L, 3), &o, why, sizeof why))
+        return refused(L, why);
     lua_newtable(L);
     set_bool(L, "mn_major", o.mn_major);
     set_int(L, "lbo", o.lbo);
@@ -219,20 +211,19 @@ static int operand(lua_State *L)
 
 /* ---- protocol ----------------------------------------------------------------------------------------------------------- */
 
-static weir_cluster cluster_field(lua_State *L, int t, const char *name, int standard)
-{
+static weir_cluster cluster_field(lua_State *L, int t, const char *name, int standard) {
     weir_cluster c = { standard, standard, standard, standard };
     lua_getfield(L, t, name);
     if (lua_istable(L, -1)) {
         int at = lua_gettop(L);
-        c = (weir_cluster){ (int)int_field(L, at, "v"), (int)int_field(L, at, "m"), (int)int_field(L, at, "n"), (int)int_field(L, at, "k") };
+        c = (weir_cluster){ (int)int_field(L, at, "v"), (int)int_field(L, at, "m"), (int)int_field(L, at, "n"),
+                            (int)int_field(L, at, "k") };
     }
     lua_pop(L, 1);
     return c;
 }
 
-static weir_pipe_type type_field(lua_State *L, int t)
-{
+static weir_pipe_type type_field(lua_State *L, int t) {
     const char *name = str_field(L, t, "type");
     for (int i = 1; name && i < WEIR_PIPE_COUNT; i++)
         if (strcmp(name, weiri_pipe_type_name((weir_pipe_type)i)) == 0) return (weir_pipe_type)i;
@@ -240,8 +231,7 @@ static weir_pipe_type type_field(lua_State *L, int t)
     return WEIR_PIPE_NONE;
 }
 
-static weir_grain grain_of(lua_State *L, const char *name)
-{
+static weir_grain grain_of(lua_State *L, const char *name) {
     static const char *const names[] = { "thread", "warp", "warpgroup" };
     for (int i = 0; name && i < 3; i++)
         if (strcmp(name, names[i]) == 0) return (weir_grain)(i + 1);
@@ -249,27 +239,32 @@ static weir_grain grain_of(lua_State *L, const char *name)
     return WEIR_GRAIN_DEFAULT;
 }
 
-static const char *grain_name(weir_grain g)
-{
+static const char *grain_name(weir_grain g) {
     static const char *const names[] = { "none", "thread", "warp", "warpgroup" };
     return names[g];
 }
 
 /* The fields of weir_pipe_desc; signaling as bits, flags as 0, 1, -1, producer_op "load". */
-static weir_pipe_desc pipe_desc(lua_State *L, int t)
-{
+static weir_pipe_desc pipe_desc(lua_State *L, int t) {
     const char *op = str_field(L, t, "producer_op");
     weir_pipe_desc d = {
-        .type = type_field(L, t), .stages = (int)int_field(L, t, "stages"), .bytes = int_field(L, t, "bytes"),
-        .producers = (int)int_field(L, t, "producers"), .consumers = (int)int_field(L, t, "consumers"),
+        .type = type_field(L, t),
+        .stages = (int)int_field(L, t, "stages"),
+        .bytes = int_field(L, t, "bytes"),
+        .producers = (int)int_field(L, t, "producers"),
+        .consumers = (int)int_field(L, t, "consumers"),
         .cta_layout = cluster_field(L, t, "cta_layout", 0),
         .producer_signaling = (int)int_field(L, t, "producer_signaling"),
         .consumer_signaling = (int)int_field(L, t, "consumer_signaling"),
         .consumer_wait_signaling = (int)int_field(L, t, "consumer_wait_signaling"),
-        .advance_on_wait = (int)int_field(L, t, "advance_on_wait"), .advance_on_acquire = (int)int_field(L, t, "advance_on_acquire"),
-        .producer_op = !op ? WEIR_PRODUCER_DEFAULT : strcmp(op, "load") == 0 ? WEIR_PRODUCER_LOAD : WEIR_PRODUCER_THREAD,
+        .advance_on_wait = (int)int_field(L, t, "advance_on_wait"),
+        .advance_on_acquire = (int)int_field(L, t, "advance_on_acquire"),
+        .producer_op = !op                       ? WEIR_PRODUCER_DEFAULT
+                       : strcmp(op, "load") == 0 ? WEIR_PRODUCER_LOAD
+                                                 : WEIR_PRODUCER_THREAD,
         .bytes_per_warp_per_cta = int_field(L, t, "bytes_per_warp_per_cta"),
-        .grain = grain_of(L, str_field(L, t, "grain")), .producer_grain = grain_of(L, str_field(L, t, "producer_grain")),
+        .grain = grain_of(L, str_field(L, t, "grain")),
+        .producer_grain = grain_of(L, str_field(L, t, "producer_grain")),
     };
     lua_getfield(L, t, "interleave");
     for (int i = 0; i < 4 && lua_istable(L, -1); i++) {
@@ -281,17 +276,20 @@ static weir_pipe_desc pipe_desc(lua_State *L, int t)
     return d;
 }
 
-static weiri_pside pside(lua_State *L, int t, const char *name)
-{
+static weiri_pside pside(lua_State *L, int t, const char *name) {
     weiri_pside s = { 0 };
     lua_getfield(L, t, name);
     if (lua_istable(L, -1)) {
         int at = lua_gettop(L);
         s = (weiri_pside){
-            .tasks = (int)int_field(L, at, "tasks"), .warps = (int)int_field(L, at, "warps"),
-            .warpgroups = (int)int_field(L, at, "warpgroups"), .only_mma_reads = bool_field(L, at, "only_mma_reads"),
-            .async_reads = bool_field(L, at, "async_reads"), .max_warps_of_a_task = (int)int_field(L, at, "max_warps_of_a_task"),
-            .domain_lanes = (int)int_field(L, at, "domain_lanes"), .one_cta_tasks = (int)int_field(L, at, "one_cta_tasks"),
+            .tasks = (int)int_field(L, at, "tasks"),
+            .warps = (int)int_field(L, at, "warps"),
+            .warpgroups = (int)int_field(L, at, "warpgroups"),
+            .only_mma_reads = bool_field(L, at, "only_mma_reads"),
+            .async_reads = bool_field(L, at, "async_reads"),
+            .max_warps_of_a_task = (int)int_field(L, at, "max_warps_of_a_task"),
+            .domain_lanes = (int)int_field(L, at, "domain_lanes"),
+            .one_cta_tasks = (int)int_field(L, at, "one_cta_tasks"),
             .one_cta_warps = (int)int_field(L, at, "one_cta_warps"),
         };
     }
@@ -299,10 +297,10 @@ static weiri_pside pside(lua_State *L, int t, const char *name)
     return s;
 }
 
-static void push_rows(lua_State *L, const char *name, const weiri_row *rows)
-{
-    static const char *const kinds[] = { "end", "wait", "try", "arrive", "expect", "cp_arrive", "umma_commit", "fence_async", "warp_sync",
-                                         "wg_sync", "bulk_wait", "mma_drain", "spill" };
+static void push_rows(lua_State *L, const char *name, const weiri_row *rows) {
+    static const char *const kinds[] = { "end",       "wait",        "try",         "arrive",    "expect",
+                                         "cp_arrive", "umma_commit", "fence_async", "warp_sync", "wg_sync",
+                                         "bulk_wait", "mma_drain",   "spill" };
     static const char *const bars[] = { "none", "full", "empty" };
     static const char *const whos[] = { "threads", "lane", "wg", "wg_ctas", "lane_ctas", "one" };
     lua_newtable(L);
@@ -324,14 +322,19 @@ static void push_rows(lua_State *L, const char *name, const weiri_row *rows)
 }
 
 /* protocol({ given, arch, cluster, producer, consumer, serve, serve_cross, tx, same_warpgroup }) */
-static int protocol(lua_State *L)
-{
+static int protocol(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_getfield(L, 1, "given");
     weiri_proto_in in = {
-        .given = pipe_desc(L, lua_gettop(L)), .arch = (weir_arch)int_field(L, 1, "arch"), .cluster = cluster_field(L, 1, "cluster", 1),
-        .producer = pside(L, 1, "producer"), .consumer = pside(L, 1, "consumer"), .serve = (int)int_field(L, 1, "serve"),
-        .serve_cross = bool_field(L, 1, "serve_cross"), .tx = int_field(L, 1, "tx"), .same_warpgroup = bool_field(L, 1, "same_warpgroup"),
+        .given = pipe_desc(L, lua_gettop(L)),
+        .arch = (weir_arch)int_field(L, 1, "arch"),
+        .cluster = cluster_field(L, 1, "cluster", 1),
+        .producer = pside(L, 1, "producer"),
+        .consumer = pside(L, 1, "consumer"),
+        .serve = (int)int_field(L, 1, "serve"),
+        .serve_cross = bool_field(L, 1, "serve_cross"),
+        .tx = int_field(L, 1, "tx"),
+        .same_warpgroup = bool_field(L, 1, "same_warpgroup"),
     };
     weiri_proto out;
     weiri_protocol(&in, &out);
@@ -366,34 +369,32 @@ static int protocol(lua_State *L)
 }
 
 /* served(cluster, serve, cross), mask(cluster, rank, serve, cross) */
-static int served(lua_State *L)
-{
-    weir_cluster c = { (int)int_field(L, 1, "v"), (int)int_field(L, 1, "m"), (int)int_field(L, 1, "n"), (int)int_field(L, 1, "k") };
+static int served(lua_State *L) {
+    weir_cluster c = { (int)int_field(L, 1, "v"), (int)int_field(L, 1, "m"), (int)int_field(L, 1, "n"),
+                       (int)int_field(L, 1, "k") };
     lua_pushinteger(L, weiri_served(c, (int)luaL_checkinteger(L, 2), lua_toboolean(L, 3)));
     return 1;
 }
 
-static int mask(lua_State *L)
-{
-    weir_cluster c = { (int)int_field(L, 1, "v"), (int)int_field(L, 1, "m"), (int)int_field(L, 1, "n"), (int)int_field(L, 1, "k") };
+static int mask(lua_State *L) {
+    weir_cluster c = { (int)int_field(L, 1, "v"), (int)int_field(L, 1, "m"), (int)int_field(L, 1, "n"),
+                       (int)int_field(L, 1, "k") };
     lua_pushinteger(L, weiri_cta_mask(c, (int)luaL_checkinteger(L, 2), (int)luaL_checkinteger(L, 3), lua_toboolean(L, 4)));
     return 1;
 }
 
 /* cursor(stages, stride, lane, producer, n) -> stage, phase */
-static int cursor(lua_State *L)
-{
+static int cursor(lua_State *L) {
     int stage, phase;
-    weiri_cursor_at((int)luaL_checkinteger(L, 1), (int)luaL_checkinteger(L, 2), (int)luaL_checkinteger(L, 3), lua_toboolean(L, 4),
-                    luaL_checkinteger(L, 5), &stage, &phase);
+    weiri_cursor_at((int)luaL_checkinteger(L, 1), (int)luaL_checkinteger(L, 2), (int)luaL_checkinteger(L, 3),
+                    lua_toboolean(L, 4), luaL_checkinteger(L, 5), &stage, &phase);
     lua_pushinteger(L, stage);
     lua_pushinteger(L, phase);
     return 2;
 }
 
 /* tail(type, stages, stride, v) -> { skip, count, stride, leader_only } */
-static int tail(lua_State *L)
-{
+static int tail(lua_State *L) {
     lua_newtable(L);
     lua_pushvalue(L, 1);
     lua_setfield(L, -2, "type");
@@ -406,8 +407,7 @@ static int tail(lua_State *L)
     return 1;
 }
 
-static weir_group_mode mode_of(lua_State *L, const char *name)
-{
+static weir_group_mode mode_of(lua_State *L, const char *name) {
     static const char *const names[] = { "merge", "fork", "fused_merge" };
     for (int i = 0; name && i < 3; i++)
         if (strcmp(name, names[i]) == 0) return (weir_group_mode)(i + 1);
@@ -415,9 +415,9 @@ static weir_group_mode mode_of(lua_State *L, const char *name)
     return WEIR_GROUP_DEFAULT;
 }
 
-/* group({ mode, members = { { name, <pipe fields> } }, given }) -> { ok, mode, type, heterogeneous, barriers_per_stage, merged.. } */
-static int group(lua_State *L)
-{
+/* group({ mode, members = { { name, <pipe fields> } }, given }) -> { ok, mode, type, heterogeneous, barriers_per_stage,
+ * merged.. } */
+static int group(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_getfield(L, 1, "members");
     int list = lua_gettop(L), n = (int)luaL_len(L, list);
@@ -455,28 +455,39 @@ static int group(lua_State *L)
 }
 
 /* group_full(mode, n, stages, member, stage), group_empty(..): members and stages count from 0 */
-static int group_full(lua_State *L)
-{
-    lua_pushinteger(L, weiri_group_full(mode_of(L, luaL_checkstring(L, 1)), (int)luaL_checkinteger(L, 2), (int)luaL_checkinteger(L, 3),
-                                        (int)luaL_checkinteger(L, 4), (int)luaL_checkinteger(L, 5)));
+static int group_full(lua_State *L) {
+    lua_pushinteger(L,
+                    weiri_group_full(mode_of(L, luaL_checkstring(L, 1)), (int)luaL_checkinteger(L, 2),
+                                     (int)luaL_checkinteger(L, 3), (int)luaL_checkinteger(L, 4), (int)luaL_checkinteger(L, 5)));
     return 1;
 }
 
-static int group_empty(lua_State *L)
-{
-    lua_pushinteger(L, weiri_group_empty(mode_of(L, luaL_checkstring(L, 1)), (int)luaL_checkinteger(L, 2), (int)luaL_checkinteger(L, 3),
-                                         (int)luaL_checkinteger(L, 4), (int)luaL_checkinteger(L, 5)));
+static int group_empty(lua_State *L) {
+    lua_pushinteger(L, weiri_group_empty(mode_of(L, luaL_checkstring(L, 1)), (int)luaL_checkinteger(L, 2),
+                                         (int)luaL_checkinteger(L, 3), (int)luaL_checkinteger(L, 4),
+                                         (int)luaL_checkinteger(L, 5)));
     return 1;
 }
 
 WEIR_API int luaopen_weir_test(lua_State *L);
 
-int luaopen_weir_test(lua_State *L)
-{
+int luaopen_weir_test(lua_State *L) {
     static const luaL_Reg functions[] = {
-        { "place", place }, { "barriers", barriers }, { "capacity", capacity }, { "tmem_columns", tmem_columns }, { "tile", tile },
-        { "elements", elements }, { "operand", operand }, { "protocol", protocol }, { "served", served }, { "mask", mask },
-        { "cursor", cursor }, { "tail", tail }, { "group", group }, { "group_full", group_full }, { "group_empty", group_empty },
+        { "place", place },
+        { "barriers", barriers },
+        { "capacity", capacity },
+        { "tmem_columns", tmem_columns },
+        { "tile", tile },
+        { "elements", elements },
+        { "operand", operand },
+        { "protocol", protocol },
+        { "served", served },
+        { "mask", mask },
+        { "cursor", cursor },
+        { "tail", tail },
+        { "group", group },
+        { "group_full", group_full },
+        { "group_empty", group_empty },
         { NULL, NULL },
     };
     luaL_newlib(L, functions);

@@ -1,7 +1,7 @@
 #!/usr/bin/env lua5.4
--- Are the vectors all looked at? Alters each literal of layout.lua and pipelines.lua in turn and runs the suites on the altered text.
--- An expectation that can change with no test failing is an error; conditions on which an outcome does not depend (the size of a
--- record that nothing follows, say) are only counted, and listed with -v. About 20 seconds; run on demand:
+-- Are the vectors all looked at? Alters each literal of layout.lua and pipelines.lua in turn and runs the suites on the
+-- altered text. An expectation that can change with no test failing is an error; conditions on which an outcome does not
+-- depend (the size of a record that nothing follows, say) are only counted, and listed with -v. 20 seconds; run on demand:
 --
 --   WEIR_BUILD=build lua5.4 t/vectors/alter.lua [-v]
 package.path = "t/vectors/?.lua;" .. package.path
@@ -13,9 +13,10 @@ local suites = { layout = { (require "layout_suite") }, pipelines = { pipelines.
 
 -- Fields of a row that say what is wanted; all others say of what.
 local expected = {}
-for word in ([[ offsets total saved rounded refused smem tmem first used runs panels panel_cols row bytes align layout lbo sbo k_step
-  k_per_panel k_panel m64 mn_step init ranks derived sm90a count is faults names rule required merged full_index empty_index mbarriers
-  entry mask lanes vgroup waits merge fork fused_merge acquire commit wait release counts mode_is ]]):gmatch "%S+" do
+for word in ([[ offsets total saved rounded refused smem tmem first used runs panels panel_cols row bytes align layout
+  lbo sbo k_step k_per_panel k_panel m64 mn_step init ranks derived sm90a count is faults names rule required merged
+  full_index empty_index mbarriers entry mask lanes vgroup waits merge fork fused_merge acquire commit wait release
+  counts mode_is ]]):gmatch "%S+" do
   expected[word] = true
 end
 -- The same word is a condition in these lists: what is given of bytes, how interleaved stages are dealt.
@@ -33,7 +34,7 @@ local function notices(file, vectors)
   return false
 end
 
--- Literals of a text: { first, last, replacement, line, is it an expectation }. Strings that only name a row or a record are left out.
+-- Literals of a text: { first, last, replacement, line, is it an expectation }, without strings that only name a row or record.
 local function literals(text)
   local found, at, line, depth, list, field = {}, 1, 1, 0, "", ""
   local function add(first, last, replacement)
@@ -52,7 +53,11 @@ local function literals(text)
     elseif c == "\n" then
       line, at = line + 1, at + 1
     elseif str then
-      if field == "id" or field == "items" then at = str + 1 else add(at, str, ("%q"):format(text:sub(at + 1, str - 1) .. "~")) end
+      if field == "id" or field == "items" then
+        at = str + 1
+      else
+        add(at, str, ("%q"):format(text:sub(at + 1, str - 1) .. "~"))
+      end
     elseif word == "true" or word == "false" then
       add(at, word_end, word == "true" and "false" or "true")
     elseif word then

@@ -34,26 +34,24 @@ local function placed(t, core, v, align_of_columns)
   end
 end
 
+-- Fields of a row and what the core calls them.
+local tile_fields = { panels = "panels", panel_cols = "panel_cols", row = "row_bytes", bytes = "bytes", align = "align" }
+local operand_fields = { layout = "layout", sbo = "sbo", k_step = "k_step_bytes", k_per_panel = "k_per_panel",
+                         k_panel = "k_panel_bytes", m64 = "m64_bytes", mn_step = "mn_step_bytes" }
+
 local function tile(t, core, v)
   local g, why = core.tile(v)
   if v.refused then return refuses(t, v.id, v.refused, g, why) end
   g = g or {}
-  for want, got in pairs { panels = "panels", panel_cols = "panel_cols", row = "row_bytes", bytes = "bytes", align = "align" } do
-    t.is(v[want], g[got], ("%s: %s"):format(v.id, got))
-  end
+  for want, got in pairs(tile_fields) do t.is(v[want], g[got], ("%s: %s"):format(v.id, got)) end
 end
-
-local fields = { n = false, layout = "layout", sbo = "sbo", k_step = "k_step_bytes", k_per_panel = "k_per_panel", k_panel = "k_panel_bytes",
-                 m64 = "m64_bytes", mn_step = "mn_step_bytes" }
 
 local function operand(t, core, v)
   local o, why = core.operand(v, v.transposed, v.n)
   if v.refused then return refuses(t, v.id, v.refused, o, why) end
   o = o or {}
   t.is(v.transposed or false, o.mn_major, v.id .. ": MN-major")
-  for want, got in pairs(fields) do
-    if got then t.is(v[want], o[got], ("%s: %s"):format(v.id, got)) end
-  end
+  for want, got in pairs(operand_fields) do t.is(v[want], o[got], ("%s: %s"):format(v.id, got)) end
   if v.transposed then t.is(v.lbo, o.lbo, v.id .. ": lbo") end -- not read from a swizzled K-major operand
 end
 

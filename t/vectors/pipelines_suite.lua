@@ -73,7 +73,10 @@ local function run(by, c, rows, tasks, bytes)
       local counts = row.kind == "arrive" or row.kind == "expect" or row.kind == "cp_arrive" or row.kind == "umma_commit"
       local runs = (not row.leader_only or rank % c.v == 0) and (not row.cta0_only or rank == 0)
       for _, warps in ipairs(counts and runs and tasks or {}) do
-        local each = row.who == "threads" and 32 * warps or row.who:find "lane" and warps or row.who:find "wg" and warps // 4 or 1
+        local each = 1
+        if row.who == "threads" then each = 32 * warps
+        elseif row.who:find "lane" then each = warps
+        elseif row.who:find "wg" then each = warps // 4 end
         for _, to in ipairs(targets(c, rank, row)) do
           by[to][row.bar] = by[to][row.bar] + each
           if row.kind == "expect" then by[to].tx = by[to].tx + each * bytes end
@@ -123,7 +126,8 @@ local function single(t, core, v)
   local serve, cross = serve_of(v.multicast)
   local input = {
     given = given_of(v, true), arch = native(v.type) and 100 or 90, cluster = c, serve = serve, serve_cross = cross,
-    producer = side(v.producer_warps, false, stride[2] > 1 and v.lanes), consumer = side(v.consumer_warps, false, stride[4] > 1 and v.lanes),
+    producer = side(v.producer_warps, false, stride[2] > 1 and v.lanes),
+    consumer = side(v.consumer_warps, false, stride[4] > 1 and v.lanes),
   }
   local p = core.protocol(input)
   t.is(nil, p.faults[1] and p.faults[1].text, v.id .. ": no fault")
@@ -133,7 +137,8 @@ local function single(t, core, v)
   for i, want in ipairs(v.ranks) do
     local rank = i - 1
     local got = by[rank] or {}
-    t.is(text(want), text { got.full, got.tx, got.empty }, ("%s: arrivals on full, bytes, arrivals on empty of CTA %d"):format(v.id, rank))
+    t.is(text(want), text { got.full, got.tx, got.empty },
+      ("%s: arrivals on full, bytes, arrivals on empty of CTA %d"):format(v.id, rank))
   end
   t.is(c.v * c.m * c.n * c.k, #v.ranks, v.id .. ": all CTAs of the cluster are listed")
 
@@ -247,7 +252,8 @@ local function sequence(t, core, v)
   local p = core.protocol {
     given = with(v.given, { stages = 2 }), arch = v.sm or 90, cluster = whole { v = v.v, m = v.m, n = v.n }, serve = serve,
     serve_cross = cross, same_warpgroup = v.same,
-    producer = side({ v.producer_groups and 4 * v.producer_groups or v.producer_warps or async_tma and 4 or 1 }, v.producer_groups),
+    producer = side({ v.producer_groups and 4 * v.producer_groups or v.producer_warps or async_tma and 4 or 1 },
+                    v.producer_groups),
     consumer = with(side({ umma and 1 or 4 }, not umma), { only_mma_reads = v.mma }),
   }
   t.is(nil, p.faults[1] and p.faults[1].text, v.id .. ": no fault")
@@ -311,8 +317,8 @@ local function member_counts(core, g, m)
   local producers = m.producers // (async_p and (leader and c.v or 1) * 32 or 1)
   local consumers = m.consumers // (async_c and 32 or 1)
   return core.protocol {
-    given = { type = m.type, stages = g.stages, producer_op = m.producer_op, consumer_signaling = leader }, arch = 100, cluster = c,
-    producer = side { m.type:find "^tma" and 1 or producers }, consumer = side { consumers },
+    given = { type = m.type, stages = g.stages, producer_op = m.producer_op, consumer_signaling = leader },
+    arch = 100, cluster = c, producer = side { m.type:find "^tma" and 1 or producers }, consumer = side { consumers },
   }
 end
 
@@ -353,12 +359,12 @@ local function group_check(t, core, v)
 end
 
 local function pairs_of(t, core, v)
-  local function fits(mode) return core.group { mode = mode, members = group_input({}, { { type = v.a }, { type = v.b } }) }.ok end
+  local members = group_input({}, { { type = v.a }, { type = v.b } })
+  local function fits(mode) return core.group { mode = mode, members = members }.ok end
   t.is(v.merge, fits "merge", v.id .. ": merge")
   t.is(v.merge, fits "fused_merge", v.id .. ": fused_merge")
   t.is(v.fork, fits "fork", v.id .. ": fork")
-  local derived = core.group { members = group_input({}, { { type = v.a }, { type = v.b } }) }
-  t.is(v.merge or v.fork, derived.ok, v.id .. ": some mode fits when none is given")
+  t.is(v.merge or v.fork, core.group { members = members }.ok, v.id .. ": some mode fits when none is given")
 end
 
 local function mixes(t, core, mode, sets)
@@ -418,8 +424,8 @@ end
 
 -- ---- properties --------------------------------------------------------------------------------------------------------
 
--- Random pipelines: where no fault is found, every barrier somebody waits on gets exactly what it counts, and no op has more than its
--- rows. Returns how many were legal and the first that is wrong.
+-- Random pipelines: where no fault is found, every barrier somebody waits on gets exactly what it counts. Returns how many
+-- were legal and the first that is wrong.
 local function balanced(core, tries)
   local seed = 7
   local function random(n)
@@ -446,9 +452,13 @@ local function balanced(core, tries)
     if #producers == 1 and producers[1] == 1 then groups_p = false end
     if umma_c and arch == 100 then groups_c = false end
     local p = core.protocol {
-      given = { type = kind, stages = 2, grain = one_of(nil, "thread", "warp", "warpgroup"), producer_grain = one_of(nil, "thread", "warp"),
-                producer_op = one_of(nil, nil, "load"), producer_signaling = one_of(nil, 1, 2), consumer_signaling = one_of(nil, 1, 2) },
-      arch = arch, cluster = c, serve = kind:find "^tma" and serve or 0, serve_cross = cross, producer = side(producers, groups_p),
+      given = {
+        type = kind, stages = 2, producer_op = one_of(nil, nil, "load"),
+        grain = one_of(nil, "thread", "warp", "warpgroup"), producer_grain = one_of(nil, "thread", "warp"),
+        producer_signaling = one_of(nil, 1, 2), consumer_signaling = one_of(nil, 1, 2),
+      },
+      arch = arch, cluster = c, serve = kind:find "^tma" and serve or 0, serve_cross = cross,
+      producer = side(producers, groups_p),
       consumer = with(side(consumers, groups_c), { only_mma_reads = random(2) == 0 }),
     }
     if #p.faults == 0 then
@@ -458,11 +468,13 @@ local function balanced(core, tries)
         for op, bar in pairs { wait = "full", acquire = "empty" } do
           local waits = false
           for _, row in ipairs(p[op]) do
-            waits = waits or row.kind == "wait" and (not row.leader_only or rank % c.v == 0) and (not row.cta0_only or rank == 0)
+            local runs = (not row.leader_only or rank % c.v == 0) and (not row.cta0_only or rank == 0)
+            waits = waits or row.kind == "wait" and runs
           end
-          if waits and by[rank][bar] ~= p[bar .. "_count"] then
-            return legal, ("%s on sm_%d, { %d, %d, %d, %d }: CTA %d gets %d arrivals on %s, which counts %d"):format(kind, arch, c.v, c.m,
-              c.n, c.k, rank, by[rank][bar], bar, p[bar .. "_count"])
+          local got, count = by[rank][bar], p[bar .. "_count"]
+          if waits and got ~= count then
+            return legal, ("%s on sm_%d, cluster %s: CTA %d gets %d arrivals on %s, which counts %d"):format(kind, arch,
+              text { c.v, c.m, c.n, c.k }, rank, got, bar, count)
           end
         end
       end

@@ -47,7 +47,7 @@ end
 _G.weir, _G.print = weir, repl.print
 _G._PROMPT, _G._PROMPT2 = "weir> ", "  ...> "
 local gpus, why = weir.device_count()
-local where = gpus == 1 and "1 GPU" or gpus > 1 and gpus .. " GPUs" or "no GPU, kernels run in the simulator (" .. why .. ")"
+local where = gpus == 1 and "1 GPU" or gpus > 1 and gpus .. " GPUs" or "no GPU, kernels run in the simulator: " .. why
 plain_print(("weir %s; %s"):format(weir.version, where))
 
 return repl

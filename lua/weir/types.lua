@@ -1,0 +1,762 @@
+---@meta weir
+-- LuaCATS annotations: what an editor shows. Never loaded at run time. t/lua_types.t compares the names below with the module's own.
+-- luacheck: ignore 212 241 431 432 (bodies are empty on purpose)
+
+---@alias weir.dtype "bool"|"i8"|"u8"|"i16"|"u16"|"i32"|"u32"|"i64"|"u64"|"f16"|"bf16"|"f32"|"f64"|"tf32"|"e4m3"|"e5m2"
+---@alias weir.signaling "all"|"cta_leader"|"task_warp_leader"|"cta_leader+task_warp_leader"
+---@alias weir.grain "thread"|"warp"|"warpgroup"
+---@alias weir.scalar weir.value|number|boolean        a value, or a plain number that becomes one
+---@alias weir.place weir.value|weir.worktile           at, from, sub, or a work tile
+---@alias weir.print_part "all"|"schedule"|"registers"|"smem"|"barriers"|"plan"|"capture"|"dot"|"launch"
+
+-- ---- module -------------------------------------------------------------------------------------------------------------------
+
+---@class weir
+---@field version string
+---@field pipeline weir.pipelines
+---@field npy weir.npy
+local weir = {}
+
+---A description of a kernel. arch: the device's own if left out, sm_90a with the simulator. cluster: CTAs along each axis.
+---@param desc { name: string, arch?: "sm_80"|"sm_90a"|"sm_100a", cluster?: { v?: integer, m?: integer, n?: integer, k?: integer } }
+---@return weir.kernel
+function weir.kernel(desc) end
+
+---The first GPU or, with none, the simulator; weir.device("sim", { seed = 7 }); weir.device(0). nil, message, code if there is none.
+---@param which? "sim"|integer
+---@param options? { seed?: integer, sms?: integer }
+---@return weir.device?, string?, string?
+function weir.device(which, options) end
+
+---How many GPUs there are; with none, also why.
+---@return integer, string?
+function weir.device_count() end
+
+---Bytes the context holds from its allocator.
+---@return integer
+function weir.live_bytes() end
+
+---@param dtype weir.dtype
+---@return integer bytes
+function weir.dtype_size(dtype) end
+
+---Builds one kernel per arch and exports each to dir/arch.
+---@param archs string[]
+---@param make fun(arch: string): weir.kernel
+---@param dir string
+---@return table<string, weir.program>?, string?, string?
+function weir.export(archs, make, dir) end
+
+---The iterations of a loop: for i in weir.domain_loop(start, stop, step, { unroll = 2 }) do ... end. One bound is the stop.
+---@param start weir.scalar
+---@param stop? weir.scalar
+---@param step? weir.scalar
+---@param options? { unroll?: integer }
+---@return fun(): weir.index?
+function weir.domain_loop(start, stop, step, options) end
+
+---The tiles that a work queue hands to this CTA. skip: which ones tile:skippable() leaves out. lane of lanes: every lanes-th tile.
+---@param queue weir.queue
+---@param options? { skip?: (fun(tile: weir.worktile): weir.value), lane?: integer, lanes?: integer }
+---@return fun(): weir.worktile?
+function weir.work_tile_loop(queue, options) end
+
+---The body runs where the condition holds. Equal keys fire together in every task.
+---@param condition weir.scalar
+---@param options? { key?: string }
+---@return fun(): boolean?
+function weir.when_true(condition, options) end
+
+---@param condition weir.scalar
+---@param options? { key?: string }
+---@return fun(): boolean?
+function weir.when_false(condition, options) end
+
+---@class weir.work_desc
+---@field code string                                       CUDA; bound tensors, parameters, iter, stage, smem, tid, nthreads, warp, lane, elected
+---@field params? string|string[]|table<string, string>     "view up, i32 row, const int slot"
+---@field returns? string|string[]|table<string, string>    "f32 v, uniform i32 n"
+---@field tx_bytes? integer                                 bytes it moves on the stage's full barrier
+---@field async_read? boolean                               it reads the stage asynchronously
+---@field aux? boolean                                      auxiliary work
+
+---@class weir.work
+
+---A method of a custom resource that reads it.
+---@param desc weir.work_desc
+---@return weir.work
+function weir.consumer_work(desc) end
+
+---A method of a custom resource that writes it.
+---@param desc weir.work_desc
+---@return weir.work
+function weir.producer_work(desc) end
+
+-- Functions of values, elementwise; of plain numbers they give plain numbers.
+
+---@param a weir.scalar
+---@param b weir.scalar
+---@param ... weir.scalar
+---@return weir.value
+function weir.max(a, b, ...) end
+
+---@param a weir.scalar
+---@param b weir.scalar
+---@param ... weir.scalar
+---@return weir.value
+function weir.min(a, b, ...) end
+
+---min(max(x, low), high)
+---@param x weir.scalar
+---@param low weir.scalar
+---@param high weir.scalar
+---@return weir.value
+function weir.clamp(x, low, high) end
+
+---@param a weir.scalar
+---@param b weir.scalar
+---@return weir.value
+function weir.ceil_div(a, b) end
+
+---@param x weir.scalar
+---@return weir.value
+function weir.abs(x) end
+
+---@param x weir.scalar
+---@return weir.value
+function weir.exp(x) end
+
+---@param x weir.scalar
+---@return weir.value
+function weir.exp2(x) end
+
+---@param x weir.scalar
+---@return weir.value
+function weir.log2(x) end
+
+---1 / x
+---@param x weir.scalar
+---@return weir.value
+function weir.rcp(x) end
+
+---1 / sqrt(x)
+---@param x weir.scalar
+---@return weir.value
+function weir.rsqrt(x) end
+
+---@param x weir.scalar
+---@return weir.value
+function weir.tanh(x) end
+
+---max(x, 0)
+---@param x weir.scalar
+---@return weir.value
+function weir.relu(x) end
+
+---@param x weir.scalar
+---@param dtype weir.dtype
+---@return weir.value
+function weir.cast(x, dtype) end
+
+---@param a weir.scalar
+---@param b weir.scalar
+---@return weir.value
+function weir.lt(a, b) end
+
+---@param a weir.scalar
+---@param b weir.scalar
+---@return weir.value
+function weir.le(a, b) end
+
+---@param a weir.scalar
+---@param b weir.scalar
+---@return weir.value
+function weir.gt(a, b) end
+
+---@param a weir.scalar
+---@param b weir.scalar
+---@return weir.value
+function weir.ge(a, b) end
+
+---@param a weir.scalar
+---@param b weir.scalar
+---@return weir.value
+function weir.eq(a, b) end
+
+---@param a weir.scalar
+---@param b weir.scalar
+---@return weir.value
+function weir.ne(a, b) end
+
+---a where the condition holds, else b.
+---@param condition weir.scalar
+---@param a weir.scalar
+---@param b weir.scalar
+---@return weir.value
+function weir.select(condition, a, b) end
+
+-- ---- pipelines ----------------------------------------------------------------------------------------------------------------
+
+---Everything but stages is derived when left out, and checked when given.
+---@class weir.pipe_desc
+---@field stages integer
+---@field bytes? integer                                    per stage
+---@field producers? integer|{ [1]: integer, [2]: weir.grain }   arrivals per phase; { 4, "warp" } is 128
+---@field consumers? integer|{ [1]: integer, [2]: weir.grain }
+---@field cta_layout? integer[]                             { v, m, n, k }
+---@field producer_signaling? weir.signaling
+---@field consumer_signaling? weir.signaling
+---@field consumer_wait_signaling? weir.signaling
+---@field interleave? integer|integer[]                     one stride, or { acquire, commit, wait, release }
+---@field advance_on_wait? boolean
+---@field advance_on_acquire? boolean
+---@field producer_op? "thread"|"load"                      load: cp.async
+---@field bytes_per_warp_per_cta? integer
+---@field grain? weir.grain                                 who arrives at a release
+---@field producer_grain? weir.grain                        who arrives at a commit
+
+---@class weir.pipeline: weir.pipe_desc
+---@field type string
+
+---The name says who fills a stage and who empties it.
+---@class weir.pipelines
+---@field async_async fun(desc: weir.pipe_desc): weir.pipeline
+---@field tma_async fun(desc: weir.pipe_desc): weir.pipeline
+---@field tma_umma fun(desc: weir.pipe_desc): weir.pipeline
+---@field umma_async fun(desc: weir.pipe_desc): weir.pipeline
+---@field async_umma fun(desc: weir.pipe_desc): weir.pipeline
+---@field umma_umma fun(desc: weir.pipe_desc): weir.pipeline
+---@field clc_fetch_async fun(desc: weir.pipe_desc): weir.pipeline
+---@field async_tma fun(desc: weir.pipe_desc): weir.pipeline
+
+-- ---- kernel -------------------------------------------------------------------------------------------------------------------
+
+---@class weir.kernel
+---@field name string
+---@field cta { v: weir.value, m: weir.value, n: weir.value, k: weir.value, rank: weir.value }
+local kernel = {}
+
+---A size that is bound at launch.
+---@param name string
+---@param options? { min?: integer, max?: integer, multiple?: integer }
+---@return weir.value
+function kernel:dim(name, options) end
+
+---A launch argument.
+---@param desc { name: string, dtype: weir.dtype }
+---@return weir.value
+function kernel:scalar(desc) end
+
+---@param desc { name: string, dtype: weir.dtype, shape: weir.scalar[], stride?: weir.scalar[], out?: boolean }
+---@return weir.tensor
+function kernel:tensor(desc) end
+
+---Promised by the caller, checked at launch, known to the proof.
+---@param condition weir.value
+function kernel:assume(condition) end
+
+---@param desc { name: string, tensor: weir.tensor, tile: integer[] }
+---@return weir.gmem_tile
+function kernel:gmem_tile(desc) end
+
+---storage: the bytes of another tile, under barriers of its own.
+---@param desc { name: string, dtype?: weir.dtype, tile?: integer[], swizzle?: 0|32|64|128, pipeline?: weir.pipeline, storage?: weir.smem_tile }
+---@return weir.smem_tile
+function kernel:smem_tile(desc) end
+
+---@param desc { name: string, dtype: weir.dtype, tile: integer[] }
+---@return weir.reg_tile
+function kernel:reg_tile(desc) end
+
+---split: which way several warpgroups share the tile.
+---@param desc { name: string, tile: integer[], split?: "m"|"n" }
+---@return weir.wgmma_tile
+function kernel:wgmma_tile(desc) end
+
+---@param desc { name: string, tile: integer[], pipeline: weir.pipeline }
+---@return weir.tmem_tile
+function kernel:tmem_tile(desc) end
+
+---@param desc { name: string, pipeline: weir.pipeline }
+---@return weir.barrier
+function kernel:barrier(desc) end
+
+---@param desc { name: string }
+---@return weir.pdl_wait
+function kernel:pdl_wait(desc) end
+
+---@param desc { name: string }
+---@return weir.pdl_launch
+function kernel:pdl_launch(desc) end
+
+---@class weir.queue_desc
+---@field name string
+---@field kind? "static"|"atomic"|"clc"|"grid"
+---@field over? weir.tensor                                 axes m and n (rank 3: l, m, n), as many tiles as its shape has
+---@field tile? integer[]                                   with over
+---@field axes? string[]                                    or by hand, with extent
+---@field extent? weir.scalar[]
+---@field raster? "row"|"column"|"grouped"|fun(i: weir.value, ...: weir.value): ...
+---@field group? integer                                    of raster = "grouped": rows of tiles side by side
+---@field stages? integer                                   of a dynamic queue
+---@field pipeline? weir.pipeline
+
+---@param desc weir.queue_desc
+---@return weir.queue
+function kernel:work_queue(desc) end
+
+---@class weir.resource_desc
+---@field name string
+---@field space? "gmem"|"smem"
+---@field dtype? weir.dtype
+---@field tile? integer[]
+---@field swizzle? 0|32|64|128
+---@field pipeline? weir.pipeline
+---@field bind? table<string, weir.tensor>                  tensors by the name the code has for them
+---@field const? table<string, number>
+---@field work? table<string, weir.work>
+
+---@param desc weir.resource_desc
+---@return weir.custom
+function kernel:resource(desc) end
+
+---Lets members share barriers. Raises what does not fit.
+---@param desc { name: string, mode?: "merge"|"fork"|"fused_merge", members: weir.resource[], pipeline?: weir.pipeline, fold?: boolean }
+---@return weir.group
+function kernel:group(desc) end
+
+---{ { down, { up, up } }, ... }, or a table keyed by resource.
+---@param edges table
+function kernel:depends(edges) end
+
+---Phases that share bytes in time: { { a, b }, { staging } }.
+---@param phases weir.resource[][]
+function kernel:alias(phases) end
+
+---@class weir.task_desc
+---@field name string
+---@field warps integer[]                                   { first, count }
+---@field registers? integer                                per thread after the split
+---@field cta? { v?: integer, m?: integer, n?: integer, k?: integer }   only CTAs with these coordinates
+---@field src? weir.resource[]
+---@field dst? weir.resource[]
+---@field schedule fun()
+
+---Runs the schedule once and records it.
+---@param desc weir.task_desc
+function kernel:task(desc) end
+
+---@param options? { prove?: boolean, warn_only?: boolean }
+---@return weir.report
+function kernel:verify(options) end
+
+---Validates, plans, proves and emits; raises the report when anything is wrong.
+---@param options? { device?: weir.device, warn_only?: boolean }
+---@return weir.program
+function kernel:build(options) end
+
+---The CUDA source that build would emit.
+---@return string
+function kernel:source() end
+
+---Text of what was described and planned.
+---@param part? weir.print_part
+---@return string
+function kernel:print(part) end
+
+---@return string
+function kernel:schedule_table() end
+
+---The dependency graph, for Graphviz.
+---@return string
+function kernel:dot() end
+
+---@return { name: string, offset: integer, size: integer, align: integer, stage_bytes: integer, stages: integer, phase: integer }[]
+function kernel:smem_layout() end
+
+---@return { name: string, first: integer, stages: integer, offset: integer, arrivals: integer, tx_bytes: integer }[]
+function kernel:barrier_layout() end
+
+function kernel:close() end
+
+---@class weir.tensor
+---@field name string
+---@field dtype weir.dtype
+---@field shape weir.scalar[]
+---@field stride? weir.scalar[]
+---@field out? boolean
+
+-- ---- resources ----------------------------------------------------------------------------------------------------------------
+
+---@class weir.resource
+---@field name string
+---@field kind string
+
+---The four moves. release(n) and commit(n) keep the n newest stages held; without n they give back the oldest.
+---@class weir.piped: weir.resource
+local piped = {}
+function piped:try_acquire() end
+function piped:acquire() end
+---@param keep? integer
+function piped:commit(keep) end
+function piped:try_wait() end
+function piped:wait() end
+---@param keep? integer
+function piped:release(keep) end
+
+---@class weir.gmem_tile: weir.resource
+---@field tensor weir.tensor
+---@field tile integer[]
+local gmem_tile = {}
+
+---The tile with these tile indices.
+---@param ... weir.scalar
+---@return weir.value
+function gmem_tile:at(...) end
+
+---The tile that starts at this element.
+---@param ... weir.scalar
+---@return weir.value
+function gmem_tile:from(...) end
+
+---@param x weir.scalar
+---@param place weir.place
+function gmem_tile:store(x, place) end
+
+---@param view weir.value
+---@param place weir.place
+function gmem_tile:tma_store(view, place) end
+
+---@param view weir.value
+---@param place weir.place
+function gmem_tile:tma_reduce_add(view, place) end
+
+---At most n bulk stores not yet visible.
+---@param n? integer
+function gmem_tile:drain(n) end
+
+---@class weir.smem_tile: weir.piped
+---@field dtype weir.dtype
+---@field tile integer[]
+local smem_tile = {}
+
+---The stage waited for `back` waits ago.
+---@param back? integer
+---@return weir.value view
+function smem_tile:read(back) end
+
+---The i-th slab of the first axis.
+---@param i weir.scalar
+---@return weir.value view
+function smem_tile:sub(i) end
+
+---multicast: each CTA along the axis loads its slice (issue = "first": the first all) for all of them.
+---@param view weir.value
+---@param options? { multicast?: "none"|"m"|"n"|"mn", issue?: "slices"|"first", cache?: "evict_first"|"evict_last" }
+function smem_tile:tma_load(view, options) end
+
+---@param view weir.value
+function smem_tile:cp_async(view) end
+
+---@param x weir.scalar
+---@param place? weir.place
+function smem_tile:store(x, place) end
+
+---A bulk copy into the CTA with coordinate k, bytes on its barrier.
+---@param view weir.value
+---@param place weir.place
+---@param options { k: weir.scalar }
+function smem_tile:push(view, place, options) end
+
+---@class weir.reg_tile: weir.resource
+local reg_tile = {}
+
+---@return weir.value tile
+function reg_tile:read() end
+
+---@param x weir.scalar
+function reg_tile:set(x) end
+function reg_tile:zero() end
+
+---{ rows, 1 }, counted over the whole tile.
+---@return weir.value
+function reg_tile:row_index() end
+
+---{ 1, cols }
+---@return weir.value
+function reg_tile:col_index() end
+
+---At most n batches of this tile in flight.
+---@param n? integer
+function reg_tile:drain(n) end
+
+---@class weir.wgmma_tile: weir.reg_tile
+local wgmma_tile = {}
+
+---self += a * transpose(b)
+---@param a weir.value { M, K } view or 16-bit value
+---@param b weir.value { N, K } view
+function wgmma_tile:mma(a, b) end
+
+---@class weir.tmem_tile: weir.piped
+local tmem_tile = {}
+---@return weir.value view
+function tmem_tile:read() end
+---@param a weir.value
+---@param b weir.value
+function tmem_tile:mma(a, b) end
+function tmem_tile:zero() end
+---@return weir.value
+function tmem_tile:row_index() end
+---@return weir.value
+function tmem_tile:col_index() end
+---@param n? integer
+function tmem_tile:drain(n) end
+
+---@class weir.queue: weir.piped
+local queue = {}
+---try_wait, wait, get_and_advance_work_tile, release
+function queue:next() end
+---acquire, fetch_work_tile, commit
+function queue:fetch() end
+function queue:get_and_advance_work_tile() end
+function queue:fetch_work_tile() end
+function queue:init_work_tile() end
+
+---@class weir.barrier: weir.piped
+---@class weir.pdl_wait: weir.resource
+---@field wait_griddep fun(self)
+---@class weir.pdl_launch: weir.resource
+---@field launch_griddep fun(self)
+
+---Its own methods are those of `work`.
+---@class weir.custom: weir.piped
+local custom = {}
+---@param back? integer
+---@return weir.value view
+function custom:read(back) end
+
+---Members are fields.
+---@class weir.group: weir.piped
+---@field mode string
+---@field barriers table<string, { first: integer, count: integer, address: integer, arrivals: integer, tx_bytes: integer }>
+local group = {}
+---@param name string
+---@return weir.piped?
+function group:member(name) end
+
+-- ---- values -------------------------------------------------------------------------------------------------------------------
+
+---A dim, scalar, coordinate, loop index, register tile, view, or what arithmetic makes of them. Never changes.
+---@class weir.value
+---@field kind "scalar"|"register tile"|"view"|"condition"
+---@field dtype weir.dtype
+---@field uniform boolean                                   equal in all threads
+---@field shape? integer[]                                  of a register tile
+---@operator add(weir.scalar): weir.value
+---@operator sub(weir.scalar): weir.value
+---@operator mul(weir.scalar): weir.value
+---@operator div(weir.scalar): weir.value
+---@operator idiv(weir.scalar): weir.value
+---@operator mod(weir.scalar): weir.value
+---@operator unm: weir.value
+---@operator band(weir.scalar): weir.value
+---@operator bor(weir.scalar): weir.value
+---@operator bnot: weir.value
+local value = {}
+
+---f(self, ...)
+---@param f fun(x: weir.value, ...: any): ...
+---@param ... any
+---@return weir.value
+function value:map(f, ...) end
+
+---{ rows, n }: n = 4 keeps what each lane of a quad holds.
+---@param n? 1|4
+---@return weir.value
+function value:row_max(n) end
+
+---@param n? 1|4
+---@return weir.value
+function value:row_min(n) end
+
+---@param n? 1|4
+---@return weir.value
+function value:row_sum(n) end
+
+---@param first integer
+---@param count integer
+---@return weir.value
+function value:cols(first, count) end
+
+---@param first integer
+---@param count integer
+---@return weir.value
+function value:rows(first, count) end
+
+---@param i weir.scalar
+---@return weir.value
+function value:sub(i) end
+
+---Transposed.
+---@return weir.value
+function value:t() end
+
+---Only n elements of the last axis exist.
+---@param n weir.scalar
+---@return weir.value
+function value:limit(n) end
+
+---@return weir.value
+function value:load() end
+
+---@class weir.index: weir.value
+local index = {}
+---@return fun(): boolean?
+function index:first_iter() end
+---@return fun(): boolean?
+function index:last_iter() end
+---@param period integer
+---@param start? integer
+---@return fun(): boolean?
+function index:every(period, start) end
+
+---This CTA's tile: its axes are fields (m, n, or the queue's own).
+---@class weir.worktile
+---@field [string] weir.value
+local worktile = {}
+---@return fun(): boolean?
+function worktile:skippable() end
+
+-- ---- results ------------------------------------------------------------------------------------------------------------------
+
+---@class weir.finding
+---@field rule string
+---@field severity "note"|"warning"|"error"
+---@field message string
+---@field hint? string                                      the change that mends it
+---@field file? string
+---@field line? integer
+---@field other_file? string
+---@field other_line? integer
+---@field other_what? string
+---@field objects string[]
+---@field expected? string
+---@field got? string
+
+---tostring gives its text, # the number of findings.
+---@class weir.report
+---@field ok boolean
+---@field findings weir.finding[]
+---@field proof { verdict: "NOT_PROVED"|"SAFE"|"SAFE_BOUNDED"|"UNSAFE"|"INCOMPLETE", text?: string, trace?: string, states: integer, ms: number }
+---@field text string
+
+---@alias weir.argument weir.buffer|number|boolean|{ address: integer, shape?: integer[], stride?: integer[], dtype?: weir.dtype }
+---@class weir.launch_options
+---@field stream? integer|lightuserdata
+---@field grid? integer
+---@field device? weir.device
+---@field pdl? boolean
+
+---@class weir.program
+---@field name string
+---@field report weir.report
+---@field kernel weir.kernel
+local program = {}
+
+---Asynchronous on a GPU, done on return in the simulator. true, or nil, message, code; bad arguments raise.
+---@param args table<string, weir.argument>
+---@param options? weir.launch_options
+---@return true?, string?, string?
+function program:launch(args, options) end
+
+---Median milliseconds of `reps` launches.
+---@param args table<string, weir.argument>
+---@param options? { reps?: integer, stream?: integer|lightuserdata, grid?: integer, device?: weir.device, pdl?: boolean }
+---@return number?, string?, string?
+function program:time(args, options) end
+
+---Arguments bound once, for many launches.
+---@param args table<string, weir.argument>
+---@param options? weir.launch_options
+---@return weir.bound
+function program:bind(args, options) end
+
+---@return string
+function program:source() end
+---@return string
+function program:full_source() end
+---@return string?, string?, string?
+function program:ptx() end
+---@return string?, string?, string?
+function program:cubin() end
+---@return string
+function program:log() end
+---Milliseconds of the last build.
+---@return { validate: number, plan: number, prove: number, emit: number, compile: number, load: number, cache_hit: boolean }
+function program:times() end
+---Writes NAME.cubin and NAME.h.
+---@param dir string
+---@return true?, string?, string?
+function program:export(dir) end
+function program:close() end
+
+---@class weir.bound
+local bound = {}
+---@param stream? integer|lightuserdata
+---@return true?, string?, string?
+function bound:launch(stream) end
+function bound:close() end
+
+-- ---- devices ------------------------------------------------------------------------------------------------------------------
+
+---@class weir.device
+---@field name string
+---@field is_sim boolean
+---@field sms integer
+local device = {}
+
+---Rows are padded so that the pitch is a multiple of `pitch` bytes, 16 if left out.
+---@param desc { dtype: weir.dtype, shape: integer|integer[], pitch?: integer }
+---@return weir.buffer?, string?, string?
+function device:tensor(desc) end
+---@return true?, string?, string?
+function device:sync() end
+---What the simulator found in the last run.
+---@return string
+function device:findings() end
+function device:close() end
+
+---@class weir.buffer
+---@field dtype weir.dtype
+---@field rank integer
+---@field shape integer[]
+---@field stride integer[]                                  elements
+---@field address integer
+---@field device weir.device
+local buffer = {}
+
+---@param seed? integer
+---@return weir.buffer
+function buffer:randn(seed) end
+---@param x number
+---@return weir.buffer
+function buffer:fill(x) end
+---Numbers row by row, nested or flat; or bytes without padding.
+---@param data table|string
+---@return weir.buffer
+function buffer:set(data) end
+---All elements in one list, row by row; get "bytes": a string without padding.
+---@param as? "list"|"bytes"
+---@return number[]|string
+function buffer:get(as) end
+---@param device? weir.device
+---@return weir.buffer
+function buffer:copy(device) end
+function buffer:close() end
+
+---@class weir.npy
+---@field load fun(path: string, device: weir.device, options?: { dtype?: weir.dtype }): weir.buffer?, string?, string?
+---@field save fun(path: string, tensor: weir.buffer): true?, string?
+
+return weir

@@ -23,7 +23,11 @@ typedef struct emitter {
     const char *row, *col;   /* names of the element's coordinates in a linear store, or NULL: fragments */
     const char *el;          /* index of the fragment element, 0 .. N/2 */
     const char *fr;          /* index of the m64 block */
+    int frags;               /* m64 blocks of the fragments that are walked */
     int share;               /* rows of one warpgroup, while a store or set walks fragments */
+    uint16_t *uses;          /* by value: how many values and ops take it */
+    uint8_t *made;           /* by value: it lies in an array of its own, v<id>, in this block */
+    WEIRI_LIST(uint32_t) made_list;
 } emitter;
 
 /* ---- text ------------------------------------------------------------------------------------------------------------------ */
@@ -135,10 +139,10 @@ static const char *cta_expr(emitter *e, int64_t axis) {
 
 /* The text of element `el` of a register tile read as value v, or of a scalar. */
 static const char *leaf_tile(emitter *e, uint32_t id, const weiri_value *v) {
-    (void)id;
     const char *name = ident(e, v->res->name, "");
     const weiri_preg *g = &e->p->regs.v[weiri_preg_of(e->p, e->task, v->res)];
     bool half = weir_dtype_size(v->res->dtype) == 2;
+    if (e->made[id]) name = fmt(e, "v%u", id);
     if (v->res->tile[1] == 1 || v->res->tile[1] == 4) return fmt(e, "%s[%s * 2 + (%s >> 1 & 1)]", name, e->fr, e->el);
     const char *idx = g->frags > 1 ? fmt(e, "%s * %d + %s", e->fr, g->cols / 2, e->el) : e->el;
     if (half) return fmt(e, "w_unpack_%s(%s[(%s) >> 1], (%s) & 1)", weir_dtype_name(v->res->dtype), name, idx, idx);
@@ -164,10 +168,19 @@ static const char *binary(emitter *e, const weiri_value *v, const char *op) {
     return fmt(e, "(%s %s %s)", expr(e, v->arg[0]), op, expr(e, v->arg[1]));
 }
 
+/* The element of a tile that lies in array `name`. */
+static const char *array_element(emitter *e, const char *name, int rows, int cols) {
+    if (cols == 1 || cols == 4) return fmt(e, "%s[%s * 2 + (%s >> 1 & 1)]", name, e->fr, e->el);
+    if (rows == 1) return fmt(e, "%s[(%s >> 2) * 2 + (%s & 1)]", name, e->el, e->el);
+    return e->frags > 1 ? fmt(e, "%s[%s * %d + %s]", name, e->fr, cols / 2, e->el) : fmt(e, "%s[%s]", name, e->el);
+}
+
 static const char *expr(emitter *e, uint32_t id) {
     const weiri_value *v = weiri_val(e->k, id);
     const char *a;
     int64_t c;
+    if (e->made[id] && v->kind == WEIR_VALUE_SCALAR) return fmt(e, "v%u", id);
+    if (e->made[id] && !e->row && v->op != WEIR_OP_READ_REG) return array_element(e, fmt(e, "v%u", id), v->rows, v->cols);
     switch (v->op) {
     case WEIR_OP_INT: return v->i < 0 ? fmt(e, "(%" PRId64 ")", v->i) : fmt(e, "%" PRId64, v->i);
     case WEIR_OP_FLOAT: return float_text(e, v->f);
@@ -577,21 +590,13 @@ static void emit_mma(emitter *e, const weiri_action *a) {
     if (has_live_flag(e, r)) line(e, "%s_live = 1;", acc);
 }
 
-/* ---- stores ------------------------------------------------------------------------------------------------------------------- */
+/* ---- values in registers ------------------------------------------------------------------------------------------------------- */
 
-static bool has_frag(emitter *e, uint32_t id) { return weiri_value_uses(e->k, id, WEIR_OP_READ_REG) || weiri_value_uses(e->k, id, WEIR_OP_ROW) || weiri_value_uses(e->k, id, WEIR_OP_COL); }
-
-static const char *to_dtype(emitter *e, weir_dtype t, const char *x) {
-    if (t == WEIR_F32 || t == WEIR_TF32) return x;
-    return fmt(e, "%s(%s)", is_float(t) ? weiri_ctype(t) : fmt(e, "(%s)", weiri_ctype(t)), x);
+static bool has_frag(emitter *e, uint32_t id) {
+    return weiri_value_uses(e->k, id, WEIR_OP_READ_REG) || weiri_value_uses(e->k, id, WEIR_OP_ROW) || weiri_value_uses(e->k, id, WEIR_OP_COL);
 }
 
-static bool pack_name(weir_dtype t, const char **name) {
-    *name = t == WEIR_BF16 ? "w_pack_bf16" : t == WEIR_F16 ? "w_pack_f16" : NULL;
-    return *name != NULL;
-}
-
-/* The register tile that decides how a value lies in registers. */
+/* The register tile that decides how a value lies in registers: the widest one it reads. */
 static const weiri_preg *frag_tile(emitter *e, uint32_t id, int depth) {
     const weiri_value *v = weiri_val(e->k, id);
     if ((v->op == WEIR_OP_READ_REG || v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL) && v->res) {
@@ -606,6 +611,138 @@ static const weiri_preg *frag_tile(emitter *e, uint32_t id, int depth) {
     return best;
 }
 
+static bool is_tile(const weiri_value *v) { return v->kind == WEIR_VALUE_TILE || (v->kind == WEIR_VALUE_COND && v->rows > 0 && v->rows * v->cols > 1); }
+
+static bool is_reduction(weir_op op) { return op == WEIR_OP_ROW_MAX || op == WEIR_OP_ROW_MIN || op == WEIR_OP_ROW_SUM; }
+
+static void count_uses(emitter *e, uint32_t id, uint8_t *seen) {
+    if (e->uses[id] < UINT16_MAX) e->uses[id]++;
+    if (seen[id]) return;
+    seen[id] = 1;
+    const weiri_value *v = weiri_val(e->k, id);
+    for (int i = 0; i < v->nargs; i++)
+        if (v->arg[i]) count_uses(e, v->arg[i], seen);
+}
+
+static bool reaches(emitter *e, uint32_t from, uint32_t to) {
+    if (from == to) return true;
+    const weiri_value *v = weiri_val(e->k, from);
+    if (v->op == WEIR_OP_READ_REG) return false;
+    for (int i = 0; i < v->nargs; i++)
+        if (v->arg[i] && reaches(e, v->arg[i], to)) return true;
+    return false;
+}
+
+/* Is the register tile changed between this read and the last op that takes what was read? Then the read must copy. */
+static bool outlives(emitter *e, const weiri_op *read, uint32_t value) {
+    bool after = false, changed = false;
+    for (const weiri_node *n = weiri_node_next(e->pt->task->root, NULL); n; n = weiri_node_next(e->pt->task->root, n)) {
+        if (n->kind != NODE_OP) continue;
+        const weiri_op *op = n->op;
+        if (op == read) {
+            after = true;
+            continue;
+        }
+        if (!after) continue;
+        for (int i = 0; i < op->nargs && changed; i++)
+            if (op->arg[i] && reaches(e, op->arg[i], value)) return true;
+        if (op->res == read->res && (op->atom == ATOM_SET || op->atom == ATOM_ZERO || op->atom == ATOM_MMA)) changed = true;
+    }
+    return false;
+}
+
+static void make(emitter *e, uint32_t id) {
+    e->made[id] = 1;
+    WEIRI_PUSH(e->a, e->made_list, id);
+}
+
+static const char *element_type(const weiri_value *v) { return v->kind == WEIR_VALUE_COND ? "bool" : is_float(v->dtype) ? "float" : weiri_ctype(v->dtype); }
+
+/* One row of a reduction: two chains (even and odd columns), joined at the end. */
+static void make_reduction(emitter *e, uint32_t id, const weiri_value *v, const weiri_preg *pr) {
+    const weiri_value *x = weiri_val(e->k, v->arg[0]);
+    const char *op = v->op == WEIR_OP_ROW_MAX ? "fmaxf(%s, %s)" : v->op == WEIR_OP_ROW_MIN ? "fminf(%s, %s)" : "%s + %s";
+    line(e, "float v%u[%d];  // %s of %d columns", id, 2 * pr->frags, v->op == WEIR_OP_ROW_MAX ? "row_max" : v->op == WEIR_OP_ROW_MIN ? "row_min" : "row_sum", x->cols);
+    line(e, "#pragma unroll");
+    line(e, "for (int f = 0; f < %d; f++) {", pr->frags);
+    line(e, "#pragma unroll");
+    line(e, "for (int h = 0; h < 2; h++) {");
+    e->depth++;
+    e->fr = "f";
+    if (x->cols <= 4) {
+        e->el = "(h * 2)";
+        line(e, "float x = %s;", expr(e, v->arg[0]));
+    } else {
+        e->el = "(h * 2)";
+        const char *x0 = expr(e, v->arg[0]);
+        e->el = "(h * 2 + 1)";
+        line(e, "float x = %s, y = %s;", x0, expr(e, v->arg[0]));
+        line(e, "#pragma unroll");
+        e->el = "(j * 4 + h * 2)";
+        x0 = expr(e, v->arg[0]);
+        e->el = "(j * 4 + h * 2 + 1)";
+        const char *y0 = expr(e, v->arg[0]);
+        const char *a = v->op == WEIR_OP_ROW_SUM ? fmt(e, "x + %s", x0) : fmt(e, op, "x", x0);
+        const char *b = v->op == WEIR_OP_ROW_SUM ? fmt(e, "y + %s", y0) : fmt(e, op, "y", y0);
+        line(e, "for (int j = 1; j < %d; j++) { x = %s; y = %s; }", x->cols / 8, a, b);
+        line(e, "x = %s;", v->op == WEIR_OP_ROW_SUM ? "x + y" : fmt(e, op, "x", "y"));
+    }
+    if (v->i == 1) /* the four lanes of a quad share the row */
+        for (int q = 1; q <= 2; q++) {
+            const char *sh = fmt(e, "w_shfl_xor(x, %d)", q);
+            line(e, "x = %s;", v->op == WEIR_OP_ROW_SUM ? fmt(e, "x + %s", sh) : fmt(e, op, "x", sh));
+        }
+    line(e, "v%u[f * 2 + h] = x;", id);
+    e->depth--;
+    line(e, "} }");
+}
+
+/* Computes what the value needs in arrays: row reductions, and tiles that several others take. Runs where the first op takes it. */
+static void ensure(emitter *e, uint32_t id) {
+    const weiri_value *v = weiri_val(e->k, id);
+    if (e->made[id] || v->op == WEIR_OP_READ_REG || !is_tile(v)) return;
+    for (int i = 0; i < v->nargs; i++)
+        if (v->arg[i]) ensure(e, v->arg[i]);
+    bool leaf = v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL || v->op == WEIR_OP_TILE_COLS || v->op == WEIR_OP_LOAD;
+    if (!is_reduction(v->op) && (leaf || e->uses[id] < 2)) return;
+    const weiri_preg *pr = frag_tile(e, id, 0);
+    if (!pr) return;
+    e->share = pr->rows;
+    e->frags = pr->frags;
+    if (is_reduction(v->op)) {
+        make_reduction(e, id, v, pr);
+        make(e, id);
+        return;
+    }
+    bool by_row = v->cols == 1 || v->cols == 4, by_col = v->rows == 1;
+    int n = by_row ? 2 * pr->frags : by_col ? v->cols / 4 : pr->frags * v->cols / 2;
+    line(e, "%s v%u[%d];", element_type(v), id, n);
+    if (!by_col) line(e, "#pragma unroll");
+    line(e, "for (int f = 0; f < %d; f++) {", by_col ? 1 : pr->frags);
+    e->depth++;
+    e->fr = "f";
+    e->el = "i";
+    line(e, "#pragma unroll");
+    if (by_row) line(e, "for (int i = 0; i < 4; i += 2) v%u[f * 2 + (i >> 1)] = %s;", id, expr(e, id));
+    else if (by_col) line(e, "for (int i = 0; i < %d; i += (i & 1) ? 3 : 1) v%u[(i >> 2) * 2 + (i & 1)] = %s;", v->cols / 2, id, expr(e, id));
+    else line(e, "for (int i = 0; i < %d; i++) v%u[f * %d + i] = %s;", v->cols / 2, id, v->cols / 2, expr(e, id));
+    e->depth--;
+    line(e, "}");
+    make(e, id);
+}
+
+/* ---- stores ------------------------------------------------------------------------------------------------------------------- */
+
+static const char *to_dtype(emitter *e, weir_dtype t, const char *x) {
+    if (t == WEIR_F32 || t == WEIR_TF32) return x;
+    return fmt(e, "%s(%s)", is_float(t) ? weiri_ctype(t) : fmt(e, "(%s)", weiri_ctype(t)), x);
+}
+
+static bool pack_name(weir_dtype t, const char **name) {
+    *name = t == WEIR_BF16 ? "w_pack_bf16" : t == WEIR_F16 ? "w_pack_f16" : NULL;
+    return *name != NULL;
+}
+
 /* Fragments to a stage in shared memory. */
 static void store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const weir_res *s) {
     const weiri_preg *pr = frag_tile(e, value, 0);
@@ -615,6 +752,7 @@ static void store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, c
     const weiri_effect *ef = &a->eff[a->neff - 1];
     const char *base = region_addr(e, ef->region, ef->cur, ef->stage, ef->back), *pack;
     e->share = pr->rows;
+    e->frags = pr->frags;
     line(e, "{");
     e->depth++;
     line(e, "#pragma unroll");
@@ -667,6 +805,7 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     weiri_view v;
     weiri_view_of(e->k, place, &v);
     e->share = pr->rows;
+    e->frags = pr->frags;
     int cols = val->cols;
     const char *name = ident(e, t->name, ""), *pack;
     const char *wg = e->pt->warpgroups > 1 ? fmt(e, "wg * %d + ", pr->rows) : "";
@@ -749,6 +888,7 @@ static void emit_store(emitter *e, const weiri_action *a) {
     const weiri_op *op = a->op;
     uint32_t value = op->arg[0];
     line(e, "W_AT(%d);", a->id);
+    if (has_frag(e, value)) ensure(e, value);
     if (op->res->kind == WEIR_RES_GMEM) {
         if (has_frag(e, value)) store_frag_gmem(e, value, op->arg[1], op->res);
         else store_linear(e, a, value, op->arg[1], op->res);
@@ -763,11 +903,13 @@ static void emit_set(emitter *e, const weiri_action *a) {
     const weiri_preg *pr = &e->p->regs.v[weiri_preg_of(e->p, e->task, r)];
     const char *name = ident(e, r->name, "");
     line(e, "W_AT(%d);", a->id);
+    ensure(e, a->op->arg[0]);
     line(e, "#pragma unroll");
     line(e, "for (int f = 0; f < %d; f++) {", pr->frags);
     e->depth++;
     e->fr = "f";
     e->el = "i";
+    e->frags = pr->frags;
     e->share = pr->rows;
     const char *pack;
     line(e, "#pragma unroll");
@@ -788,13 +930,23 @@ static void emit_set(emitter *e, const weiri_action *a) {
     if (has_live_flag(e, r)) line(e, "%s_live = 1;", name);
 }
 
+static void copy_read(emitter *e, uint32_t value, const weir_res *r, const weiri_preg *pr) {
+    line(e, "%s v%u[%d];", weir_dtype_size(r->dtype) == 2 ? "u32" : weiri_ctype(r->dtype), value, pr->per_thread);
+    line(e, "#pragma unroll");
+    line(e, "for (int i = 0; i < %d; i++) v%u[i] = %s[i];", pr->per_thread, value, ident(e, r->name, ""));
+    make(e, value);
+}
+
 /* r:read(): a pending zero() becomes real, so that every later use may take the registers as they are. */
 static void emit_read(emitter *e, const weiri_action *a) {
     const weir_res *r = a->op->res;
     const weiri_preg *pr = &e->p->regs.v[weiri_preg_of(e->p, e->task, r)];
     const char *name = ident(e, r->name, "");
+    uint32_t value = a->op->nret ? a->op->ret[0] : 0;
+    bool copy = value && outlives(e, a->op, value);
     if (!(a->fresh & 1)) {
         line(e, "W_AT(%d);", a->id);
+        if (copy) copy_read(e, value, r, pr);
         return;
     }
     if (a->fresh == 3) line(e, "W_AT(%d); if (!%s_live) {  // no mma since zero()", a->id, name);
@@ -805,6 +957,7 @@ static void emit_read(emitter *e, const weiri_action *a) {
     if (has_live_flag(e, r)) line(e, "%s_live = 1;", name);
     e->depth--;
     line(e, "}");
+    if (copy) copy_read(e, value, r, pr);
 }
 
 /* ---- custom bodies -------------------------------------------------------------------------------------------------------------- */
@@ -986,7 +1139,13 @@ static void emit_action(emitter *e, const weiri_action *a) {
     case ACT_GRID_LAUNCH: line(e, "W_AT(%d); w_grid_launch();", a->id); return;
     case ACT_ZERO:
         line(e, "W_AT(%d);", a->id);
-        if (has_live_flag(e, a->op->res)) line(e, "%s_live = 0;", ident(e, a->op->res->name, ""));
+        if (a->op->res->kind == WEIR_RES_REG) {
+            const weiri_preg *pr = &e->p->regs.v[weiri_preg_of(e->p, e->task, a->op->res)];
+            line(e, "#pragma unroll");
+            line(e, "for (int i = 0; i < %d; i++) %s[i] = 0;", pr->per_thread, ident(e, a->op->res->name, ""));
+        } else if (has_live_flag(e, a->op->res)) {
+            line(e, "%s_live = 0;", ident(e, a->op->res->name, ""));
+        }
         return;
     case ACT_BODY:
         switch (a->op->atom) {
@@ -1011,6 +1170,21 @@ static void emit_action(emitter *e, const weiri_action *a) {
 /* ---- the tree ------------------------------------------------------------------------------------------------------------------ */
 
 static void emit_nodes(emitter *e, const weiri_pnode *n);
+
+/* Names the parts of a scalar that are taken more than once, so that a long raster stays readable. */
+static void let_scalars(emitter *e, uint32_t id) {
+    const weiri_value *v = weiri_val(e->k, id);
+    if (!v->nargs || e->made[id]) return;
+    for (int i = 0; i < v->nargs; i++) let_scalars(e, v->arg[i]);
+    if (e->uses[id] < 2 || v->kind != WEIR_VALUE_SCALAR || v->op == WEIR_OP_LOAD || v->op == WEIR_OP_RETURN) return;
+    line(e, "const %s v%u = %s;", is_float(v->dtype) ? "float" : weiri_ctype(v->dtype), id, expr(e, id));
+    make(e, id);
+}
+
+/* What a block computed is gone at its end. */
+static void forget(emitter *e, int mark) {
+    while (e->made_list.n > mark) e->made[e->made_list.v[--e->made_list.n]] = 0;
+}
 
 static void open_brace(emitter *e, const char *head) {
     line(e, "%s {", head);
@@ -1052,7 +1226,9 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
     } else {
         open_brace(e, fmt(e, "for (i32 %s_at = %s; %s_at < %s_tiles; %s_at += %s)", Q, first, Q, Q, Q, step));
     }
+    const int mark = e->made_list.n;
     if (q->raster == WEIR_RASTER_CUSTOM) {
+        for (int i = 0; i < q->qrank; i++) let_scalars(e, q->raster_coord[i].id);
         for (int i = 0; i < q->qrank; i++) line(e, "const i32 %s = %s;", coord_name(e, q, i), expr(e, q->raster_coord[i].id));
     } else {
         /* the two innermost axes by raster; outer ones slowest */
@@ -1093,10 +1269,12 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
     e->tiles = n->src;
     emit_nodes(e, n->first);
     e->tiles = before;
+    forget(e, mark);
     close_brace(e);
 }
 
 static void emit_nodes(emitter *e, const weiri_pnode *n) {
+    const int mark = e->made_list.n;
     for (; n; n = n->next) {
         const weiri_node *s = n->src;
         switch (n->kind) {
@@ -1159,6 +1337,7 @@ static void emit_nodes(emitter *e, const weiri_pnode *n) {
             break;
         }
     }
+    forget(e, mark);
 }
 
 /* ---- kernel -------------------------------------------------------------------------------------------------------------------- */
@@ -1330,6 +1509,14 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
     emitter em = { .p = p, .k = p->k, .a = (weiri_arena *)&p->a, .o = out, .task = -1 };
     emitter *e = &em;
     const weir_kernel *k = p->k;
+    e->uses = WEIRI_NEW_N(e->a, uint16_t, k->values.n + 1);
+    e->made = WEIRI_NEW_N(e->a, uint8_t, k->values.n + 1);
+    uint8_t *seen = WEIRI_NEW_N(e->a, uint8_t, k->values.n + 1);
+    for (int t = 0; t < k->tasks.n; t++)
+        for (const weiri_node *n = weiri_node_next(k->tasks.v[t]->root, NULL); n; n = weiri_node_next(k->tasks.v[t]->root, n))
+            for (int i = 0; n->kind == NODE_OP && i < n->op->nargs; i++)
+                if (n->op->arg[i]) count_uses(e, n->op->arg[i], seen);
+    for (int i = 0; p->queue && p->queue->raster == WEIR_RASTER_CUSTOM && i < p->queue->qrank; i++) count_uses(e, p->queue->raster_coord[i].id, seen);
     weiri_put(out, "#line 1 \"%s.cu\"\n", k->name);
     e->counted = out->n; /* the line after #line is 1 */
     line(e, "// kernel %s: %d threads, %" PRId64 " bytes of shared memory%s", k->name, p->threads, p->smem_total,

@@ -965,7 +965,7 @@ static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
             weiri_action *a = n->act;
             if (a->reg < 0 || !a->op) continue;
             bool reads_it = a->op->atom == ATOM_READ;
-            if (a->kind == ACT_ZERO) s[a->reg] = 2;
+            if (a->kind == ACT_ZERO) s[a->reg] = l->k->res.v[a->reg]->kind == WEIR_RES_WGMMA ? 2 : 4; /* others are zeroed on the spot */
             else if (a->op->atom == ATOM_SET) s[a->reg] = 4;
             else if (a->kind == ACT_MMA || reads_it) {
                 a->fresh |= s[a->reg] >> 1;

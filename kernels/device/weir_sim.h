@@ -399,12 +399,15 @@ W_FN void w_ldmatrix4t(u32 addr, u32 *r) { w_sim_ldmatrix(addr, 4, 1, r); }
 
 W_FN u32 w_pack_bf16(float lo, float hi) { return (u32)w_sim_bf16(lo) | (u32)w_sim_bf16(hi) << 16; }
 W_FN u32 w_pack_f16(float lo, float hi) { return w_sim_from_float(W_SIM_F16, lo) | w_sim_from_float(W_SIM_F16, hi) << 16; }
+W_FN float w_unpack_bf16(u32 x, u32 high) { return __uint_as_float(high ? x & 0xffff0000u : x << 16); }
+W_FN float w_unpack_f16(u32 x, u32 high) { f16 h; h.bits = (u16)(high ? x >> 16 : x); return (float)h; }
 W_FN float w_exp2(float x) { return exp2f(x); }
 W_FN float w_log2(float x) { return log2f(x); }
 W_FN float w_rcp(float x) { return 1.f / x; }
 W_FN float w_rsqrt(float x) { return 1.f / sqrtf(x); }
 W_FN float w_tanh(float x) { return tanhf(x); }
 W_FN i32 w_ceil_div(i32 a, i32 b) { return (i32)(a / b + (a % b > 0)); }
+W_FN i32 w_floor_div(i32 a, i32 b) { i32 q = a / b; return q - ((a % b != 0) && ((a < 0) != (b < 0))); }
 W_FN i32 w_min(i32 a, i32 b) { return a < b ? a : b; }
 W_FN i32 w_max(i32 a, i32 b) { return a > b ? a : b; }
 

@@ -168,7 +168,8 @@ static void grow_log(machine *m, actor *a) {
     u64 past = a->first->nevents;
     for (int i = 1; i < a->nthreads; i++)
         if (a->first[i].nevents < past) past = a->first[i].nevents;
-    int drop = (int)(past - a->base);
+    /* the event at hand is counted and not yet in the log */
+    int drop = past - a->base < (u64)a->n ? (int)(past - a->base) : a->n;
     if (drop > a->n / 2) {
         memmove(a->log, a->log + drop, (size_t)(a->n - drop) * sizeof *a->log);
         a->base += (u64)drop;

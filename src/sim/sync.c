@@ -309,9 +309,6 @@ void weiri_sync_exit(thread *t) {
     if (c->alive && (int)c->cta_sync == c->alive) open_cta(c);
     int alive = cluster_alive(cl);
     if (alive && cl->arrived == alive) open_cluster(cl);
-    c->regs_free += t->regs;
-    for (int i = 0; i < c->m->threads_per_cta; i++)
-        if (c->threads[i].blocked && c->threads[i].wait == WAIT_REGS) weiri_sim_wake(&c->threads[i]);
 }
 
 /* ---- warps --------------------------------------------------------------------------------------------------------------- */

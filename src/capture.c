@@ -7,8 +7,9 @@
 
 /* ORDER STAGE */
 const char *weiri_stage_name(weiri_stage s) {
-    static const char *const names[] = { "ConsumerAuxWork", "ConsumerTryWait",    "ConsumerWait",    "ConsumerWork", "ConsumerRelease",
-                                         "ProducerAuxWork", "ProducerTryAcquire", "ProducerAcquire", "ProducerWork", "ProducerCommit" };
+    static const char *const names[] = { "ConsumerAuxWork", "ConsumerTryWait", "ConsumerWait",       "ConsumerWork",
+                                         "ConsumerRelease", "ProducerAuxWork", "ProducerTryAcquire", "ProducerAcquire",
+                                         "ProducerWork",    "ProducerCommit" };
     return names[s];
 }
 
@@ -104,7 +105,8 @@ static weir_res **take_list(weir_kernel *k, const char *task, const char *side, 
     for (int i = 0; i < n; i++) {
         weir_res *r = list[i];
         if (!r || r->kind == WEIR_RES_GROUP) {
-            weiri_kernel_fault(k, &k->here, "C-ARG-01", "name its members", "task '%s': %s names %s", task, side, r ? weiri_label(k, r) : "nothing");
+            weiri_kernel_fault(k, &k->here, "C-ARG-01", "name its members", "task '%s': %s names %s", task, side,
+                               r ? weiri_label(k, r) : "nothing");
             continue;
         }
         to[(*out)++] = r->kind == WEIR_RES_MEMBER ? r->bare : r;
@@ -115,7 +117,8 @@ static weir_res **take_list(weir_kernel *k, const char *task, const char *side, 
 void weir_task_begin(weir_kernel *k, const weir_task_desc *d) {
     const char *name = d->name && *d->name ? d->name : "unnamed";
     if (k->task) {
-        weiri_kernel_fault(k, &k->here, "C-NEST-08", "end it first", "task '%s' begins while task '%s' is still open", name, k->task->name);
+        weiri_kernel_fault(k, &k->here, "C-NEST-08", "end it first", "task '%s' begins while task '%s' is still open", name,
+                           k->task->name);
         weir_task_end(k);
     }
     weiri_task *t = WEIRI_NEW(&k->a, weiri_task);
@@ -123,8 +126,10 @@ void weir_task_begin(weir_kernel *k, const weir_task_desc *d) {
     t->index = k->tasks.n;
     t->at = k->here;
     for (const char *c = t->name; *c; c++) {
-        if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' || (c != t->name && *c >= '0' && *c <= '9')) continue;
-        weiri_kernel_fault(k, &k->here, "M-NAME", "letters, digits and _, not starting with a digit", "task: '%s' is no C identifier", name);
+        if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' || (c != t->name && *c >= '0' && *c <= '9'))
+            continue;
+        weiri_kernel_fault(k, &k->here, "M-NAME", "letters, digits and _, not starting with a digit",
+                           "task: '%s' is no C identifier", name);
         break;
     }
     for (int i = 0; i < k->tasks.n; i++)
@@ -178,8 +183,21 @@ static void derive_lists(weir_kernel *k, weiri_task *t) {
         if (op->res->kind != WEIR_RES_GROUP) derive_from(k, t, op, op->res);
         for (int i = 0; i < op->nargs && !t->src_given; i++) {
             weir_res *r = weiri_view_base(k, op->arg[i]);
-            if (r && r != op->res && r->kind != WEIR_RES_QUEUE && op->atom != ATOM_LOAD && op->atom != ATOM_READ) add_to(k, &t->src, &t->nsrc, r);
+            if (r && r != op->res && r->kind != WEIR_RES_QUEUE && op->atom != ATOM_LOAD && op->atom != ATOM_READ)
+                add_to(k, &t->src, &t->nsrc, r);
         }
+    }
+}
+
+/* A group moved by a task that touches no member of it: all members are the task's. */
+static void derive_members(weir_kernel *k, weiri_task *t) {
+    for (weiri_node *n = NULL; (n = weiri_node_next(t->root, n));) {
+        if (n->kind != NODE_OP || n->op->res->kind != WEIR_RES_GROUP) continue;
+        const weir_res *g = n->op->res;
+        bool any = false;
+        for (int i = 0; i < g->nmembers; i++)
+            any |= listed(t->src, t->nsrc, g->members[i]) || listed(t->dst, t->ndst, g->members[i]);
+        for (int i = 0; i < g->nmembers && !any; i++) derive_from(k, t, n->op, g->members[i]);
     }
 }
 
@@ -190,8 +208,10 @@ void weir_task_end(weir_kernel *k) {
         return;
     }
     for (weiri_node *n = k->open; n && n != t->root; n = n->parent)
-        weiri_kernel_fault(k, &n->at, "C-NEST-08", "end it inside the schedule", "task '%s': this %s is still open at the end of the schedule", t->name, opener(n));
+        weiri_kernel_fault(k, &n->at, "C-NEST-08", "end it inside the schedule",
+                           "task '%s': this %s is still open at the end of the schedule", t->name, opener(n));
     derive_lists(k, t);
+    derive_members(k, t);
     k->task = NULL;
     k->open = NULL;
 }
@@ -210,7 +230,8 @@ static uint32_t bound(weir_kernel *k, weir_value v, const char *which, int64_t i
         return weir_int(k, instead).id;
     }
     if (!x->uniform) {
-        weiri_kernel_fault(k, &k->here, "VAL-UNIFORM", "declare the return as `uniform` if all threads give the same", "domain_loop: %s %s may differ between threads", which, text);
+        weiri_kernel_fault(k, &k->here, "VAL-UNIFORM", "declare the return as `uniform` if all threads give the same",
+                           "domain_loop: %s %s may differ between threads", which, text);
         return weir_int(k, instead).id;
     }
     return v.id;
@@ -225,7 +246,8 @@ static int loops_of(const weiri_task *t) {
 weir_value weir_loop_begin(weir_kernel *k, weir_value start, weir_value stop, weir_value step, int unroll) {
     if (!want_task(k, "domain_loop")) return (weir_value){ 0 };
     if (!stop.id) {
-        if (!k->faults.list.n) weiri_kernel_fault(k, &k->here, "C-DOM-03", "domain_loop(start, stop, step)", "domain_loop: stop is missing");
+        if (!k->faults.list.n)
+            weiri_kernel_fault(k, &k->here, "C-DOM-03", "domain_loop(start, stop, step)", "domain_loop: stop is missing");
         stop = weir_int(k, 1);
     }
     uint32_t from = start.id ? bound(k, start, "start", 0) : weir_int(k, 0).id;
@@ -244,8 +266,15 @@ weir_value weir_loop_begin(weir_kernel *k, weir_value start, weir_value stop, we
     n->step = by;
     n->unroll = unroll > 0 ? unroll : 0;
     weir_value i = weiri_value_add(k,
-                                   &(weiri_value){ .op = WEIR_OP_INDEX, .kind = WEIR_VALUE_SCALAR, .dtype = WEIR_I32, .rows = 1, .cols = 1,
-                                                   .uniform = true, .loop = n, .scope = n, .name = weiri_arena_fmt(&k->a, "i%d", order) },
+                                   &(weiri_value){ .op = WEIR_OP_INDEX,
+                                                   .kind = WEIR_VALUE_SCALAR,
+                                                   .dtype = WEIR_I32,
+                                                   .rows = 1,
+                                                   .cols = 1,
+                                                   .uniform = true,
+                                                   .loop = n,
+                                                   .scope = n,
+                                                   .name = weiri_arena_fmt(&k->a, "i%d", order) },
                                    true);
     n->index = i.id;
     return i;
@@ -255,7 +284,8 @@ weir_value weir_loop_begin(weir_kernel *k, weir_value start, weir_value stop, we
 static weiri_node *loop_of(weir_kernel *k, const char *what, weir_value of) {
     const weiri_value *v = weiri_val(k, of.id);
     if (v->op != WEIR_OP_INDEX) {
-        weiri_kernel_fault(k, &k->here, "C-NEST-07", "call it on the index of a domain loop", "%s: not the index of a domain loop", what);
+        weiri_kernel_fault(k, &k->here, "C-NEST-07", "call it on the index of a domain loop",
+                           "%s: not the index of a domain loop", what);
         return NULL;
     }
     for (weiri_node *n = k->open; n; n = n->parent)
@@ -269,16 +299,19 @@ static uint32_t condition(weir_kernel *k, const char *what, weir_value of) {
     of = weiri_value_load(k, of);
     if (!weiri_value_usable(k, of.id, what)) return 0;
     const weiri_value *v = weiri_val(k, of.id);
-    if (v->kind == WEIR_VALUE_SCALAR && !weiri_value_is_float(v->dtype)) of = weir_apply(k, WEIR_OP_NE, (weir_value[]){ of, weir_int(k, 0) }, 2);
+    if (v->kind == WEIR_VALUE_SCALAR && !weiri_value_is_float(v->dtype))
+        of = weir_apply(k, WEIR_OP_NE, (weir_value[]){ of, weir_int(k, 0) }, 2);
     v = weiri_val(k, of.id);
     char text[120];
     weir_value_text(k, of, text, sizeof text);
     if (v->kind != WEIR_VALUE_COND || v->rows * v->cols != 1) {
-        weiri_kernel_fault(k, &k->here, "C-GUARD-03", "compare scalars: weir.lt, weir.eq, ...", "%s: %s is no condition", what, text);
+        weiri_kernel_fault(k, &k->here, "C-GUARD-03", "compare scalars: weir.lt, weir.eq, ...", "%s: %s is no condition", what,
+                           text);
         return 0;
     }
     if (!v->uniform) {
-        weiri_kernel_fault(k, &k->here, "VAL-UNIFORM", "use weir.select for what differs between threads", "%s: %s may differ between threads", what, text);
+        weiri_kernel_fault(k, &k->here, "VAL-UNIFORM", "use weir.select for what differs between threads",
+                           "%s: %s may differ between threads", what, text);
         return 0;
     }
     return of.id;
@@ -292,7 +325,8 @@ void weir_guard_begin(weir_kernel *k, const weir_guard_desc *d) {
     weiri_node *loop = iteration ? loop_of(k, what, d->of) : NULL;
     uint32_t of = iteration ? 0 : condition(k, what, d->of);
     if (d->kind == WEIR_GUARD_EVERY && (d->period < 1 || d->start < 0))
-        weiri_kernel_fault(k, &k->here, "C-GUARD-01", "every(period, start): period at least 1, start at least 0", "every(%d, %d)", d->period, d->start);
+        weiri_kernel_fault(k, &k->here, "C-GUARD-01", "every(period, start): period at least 1, start at least 0",
+                           "every(%d, %d)", d->period, d->start);
     weiri_node *n = open_block(k, NODE_GUARD);
     n->guard = d->kind;
     n->loop = loop;
@@ -306,9 +340,12 @@ void weir_guard_begin(weir_kernel *k, const weir_guard_desc *d) {
 weir_tiles weir_tiles_begin(weir_kernel *k, weir_res *queue, int lane, int lanes) {
     if (!want_task(k, "work_tile_loop")) return (weir_tiles){ 0 };
     bool is_queue = queue && queue->kind == WEIR_RES_QUEUE;
-    if (!is_queue) weiri_kernel_fault(k, &k->here, "C-WTL-01", NULL, "work_tile_loop: %s is no work queue", queue ? weiri_label(k, queue) : "nothing");
+    if (!is_queue)
+        weiri_kernel_fault(k, &k->here, "C-WTL-01", NULL, "work_tile_loop: %s is no work queue",
+                           queue ? weiri_label(k, queue) : "nothing");
     if (k->open != k->task->root)
-        weiri_kernel_fault(k, &k->here, "C-NEST-03", "put it at the top of the schedule", "work_tile_loop inside a %s", opener(k->open));
+        weiri_kernel_fault(k, &k->here, "C-NEST-03", "put it at the top of the schedule", "work_tile_loop inside a %s",
+                           opener(k->open));
     for (weiri_node *n = NULL; (n = weiri_node_next(k->task->root, n));)
         if (n->kind == NODE_TILES) {
             weiri_kernel_fault(k, &k->here, "C-NEST-04", NULL, "task '%s' has a second work_tile_loop", k->task->name);
@@ -324,13 +361,27 @@ weir_tiles weir_tiles_begin(weir_kernel *k, weir_res *queue, int lane, int lanes
     n->lanes = lanes > 0 ? lanes : 1;
     for (int i = 0; is_queue && i < queue->qrank; i++)
         n->coord[i] = weiri_value_add(k,
-                                      &(weiri_value){ .op = WEIR_OP_COORD, .kind = WEIR_VALUE_SCALAR, .dtype = WEIR_I32, .rows = 1, .cols = 1,
-                                                      .uniform = true, .i = i, .res = queue, .tiles = queue, .loop = n },
-                                      true).id;
+                                      &(weiri_value){ .op = WEIR_OP_COORD,
+                                                      .kind = WEIR_VALUE_SCALAR,
+                                                      .dtype = WEIR_I32,
+                                                      .rows = 1,
+                                                      .cols = 1,
+                                                      .uniform = true,
+                                                      .i = i,
+                                                      .res = queue,
+                                                      .tiles = queue,
+                                                      .loop = n },
+                                      true)
+                          .id;
     n->place = weiri_value_add(k,
-                               &(weiri_value){ .op = WEIR_OP_VIEW_TILE, .kind = WEIR_VALUE_VIEW, .uniform = true, .res = queue,
-                                               .tiles = is_queue ? queue : NULL, .loop = n },
-                               true).id;
+                               &(weiri_value){ .op = WEIR_OP_VIEW_TILE,
+                                               .kind = WEIR_VALUE_VIEW,
+                                               .uniform = true,
+                                               .res = queue,
+                                               .tiles = is_queue ? queue : NULL,
+                                               .loop = n },
+                               true)
+                   .id;
     return (weir_tiles){ (uint32_t)n->id };
 }
 
@@ -338,7 +389,8 @@ weir_tiles weir_tiles_begin(weir_kernel *k, weir_res *queue, int lane, int lanes
 static weiri_node *tiles_of(weir_kernel *k, weir_tiles t, const char *what) {
     weiri_node *n = enclosing(k, NODE_TILES);
     if (n && t.id == (uint32_t)n->id) return n;
-    weiri_kernel_fault(k, &k->here, "C-NEST-07", "use the tile inside its work-tile loop", "%s: the work-tile loop of this tile is not open", what);
+    weiri_kernel_fault(k, &k->here, "C-NEST-07", "use the tile inside its work-tile loop",
+                       "%s: the work-tile loop of this tile is not open", what);
     return NULL;
 }
 
@@ -349,14 +401,16 @@ void weir_tiles_skip(weir_kernel *k, weir_tiles t, weir_value c) {
     int before = k->faults.list.n;
     n->skip = condition(k, "skip", c);
     if (n->skip) k->values.v[n->skip].used = true;
-    else if (k->faults.list.n == before) weiri_kernel_fault(k, &k->here, "C-SKIP-01", "return a comparison", "the skip predicate gives no condition");
+    else if (k->faults.list.n == before)
+        weiri_kernel_fault(k, &k->here, "C-SKIP-01", "return a comparison", "the skip predicate gives no condition");
 }
 
 weir_value weir_tile_coord(weir_kernel *k, weir_tiles t, int axis) {
     weiri_node *n = tiles_of(k, t, "tile coordinate");
     if (!n || n->queue->kind != WEIR_RES_QUEUE) return (weir_value){ 0 };
     if (axis >= 0 && axis < n->queue->qrank) return (weir_value){ n->coord[axis] };
-    weiri_kernel_fault(k, &k->here, "VIEW-ARG", NULL, "tile coordinate %d: %s has %d axes", axis, weiri_label(k, n->queue), n->queue->qrank);
+    weiri_kernel_fault(k, &k->here, "VIEW-ARG", NULL, "tile coordinate %d: %s has %d axes", axis, weiri_label(k, n->queue),
+                       n->queue->qrank);
     return (weir_value){ 0 };
 }
 
@@ -370,7 +424,8 @@ void weir_skippable_begin(weir_kernel *k, weir_tiles t) {
     weiri_node *n = tiles_of(k, t, "skippable"), *outer = enclosing(k, NODE_SKIPPABLE);
     if (outer) weiri_kernel_fault(k, &k->here, "C-NEST-09", NULL, "skippable inside skippable");
     if (n && !n->skip)
-        weiri_kernel_fault(k, &k->here, "C-NEST-10", "work_tile_loop(wq, { skip = function(tile) ... end })", "skippable: the work-tile loop has no skip predicate");
+        weiri_kernel_fault(k, &k->here, "C-NEST-10", "work_tile_loop(wq, { skip = function(tile) ... end })",
+                           "skippable: the work-tile loop has no skip predicate");
     open_block(k, NODE_SKIPPABLE);
 }
 
@@ -381,7 +436,8 @@ void weir_block_end(weir_kernel *k, bool broken) {
     }
     weiri_node *n = k->open;
     if (broken)
-        weiri_kernel_fault(k, &n->at, "C-BREAK", "the body runs once, to be recorded: cut the range with weir.min or weir.clamp instead",
+        weiri_kernel_fault(k, &n->at, "C-BREAK",
+                           "the body runs once, to be recorded: cut the range with weir.min or weir.clamp instead",
                            "this %s was left by `break` (or an error) and cannot be captured", opener(n));
     k->open = n->parent;
 }
@@ -413,7 +469,7 @@ bool weiri_capture_target(weir_kernel *k, weir_res *r, const char *what, weir_re
     *group = r->kind == WEIR_RES_MEMBER ? r->group : NULL;
     if (r->kind != WEIR_RES_MEMBER && r->kind != WEIR_RES_GROUP && r->group) {
         const char *hint = weiri_arena_fmt(&k->a, "write %s.%s", r->group->name, r->name);
-        weiri_kernel_fault(k, &k->here, "T-GRP-03", hint, "%s: '%s' is in group '%s'", what, r->name, r->group->name);
+        weiri_kernel_fault(k, &k->here, "C-ARG-02", hint, "%s: '%s' is in group '%s'", what, r->name, r->group->name);
         *group = r->group;
     }
     if (r->kind == WEIR_RES_GROUP) {
@@ -428,7 +484,8 @@ weiri_op *weiri_capture_read(weir_kernel *k, weir_res *r, weiri_atom atom, const
     weir_res *bare, *group;
     if (!weiri_capture_target(k, r, atom == ATOM_LOAD ? "load()" : "read()", &bare, &group)) return NULL;
     uint32_t copy[1] = { nargs ? arg[0] : 0 };
-    return weiri_capture_op(k, &(weiri_op){ .res = bare, .group = group, .stage = STAGE_CONS_WORK, .atom = atom, .arg = copy, .nargs = nargs });
+    return weiri_capture_op(
+        k, &(weiri_op){ .res = bare, .group = group, .stage = STAGE_CONS_WORK, .atom = atom, .arg = copy, .nargs = nargs });
 }
 
 static weiri_stage stage_of(weir_move m) {
@@ -453,16 +510,18 @@ static bool spell_move(weir_kernel *k, weir_res *r, weir_move move, weir_res **r
     if (r->kind == WEIR_RES_GROUP) {
         *res = *group = r;
         if (weiri_group_collapses(r->mode, move)) return true;
-        const char *hint = weiri_arena_fmt(&k->a, "write %s.%s:%s()", r->name, r->nmembers ? r->members[0]->name : "member", name);
-        weiri_kernel_fault(k, &k->here, "T-GRP-02", hint, "%s group '%s' takes %s, given %s", weiri_group_mode_name(r->mode), r->name, collapsed_moves(r->mode), name);
-        return false;
+        const char *hint =
+            weiri_arena_fmt(&k->a, "write %s.%s:%s()", r->name, r->nmembers ? r->members[0]->name : "member", name);
+        weiri_kernel_fault(k, &k->here, "T-GRP-02", hint, "%s group '%s' takes %s, given %s", weiri_group_mode_name(r->mode),
+                           r->name, collapsed_moves(r->mode), name);
+        return true; /* recorded as a move of every member, so that what follows is not blamed */
     }
     if (!weiri_capture_target(k, r, name, res, group)) return false;
     if (!*group || !weiri_group_collapses((*group)->mode, move)) return true;
     const char *hint = weiri_arena_fmt(&k->a, "write %s:%s()", (*group)->name, name);
     if (r->kind == WEIR_RES_MEMBER)
-        weiri_kernel_fault(k, &k->here, "T-GRP-01", hint, "%s group '%s': %s of '%s.%s' is the group's", weiri_group_mode_name((*group)->mode), (*group)->name, name,
-                           (*group)->name, (*res)->name);
+        weiri_kernel_fault(k, &k->here, "T-GRP-01", hint, "%s group '%s': %s of '%s.%s' is the group's",
+                           weiri_group_mode_name((*group)->mode), (*group)->name, name, (*group)->name, (*res)->name);
     *res = *group;
     return true;
 }
@@ -479,42 +538,62 @@ void weir_do(weir_kernel *k, weir_res *r, weir_move move, int n) {
     bool plain_queue = res->kind == WEIR_RES_QUEUE; /* moves of a static queue do nothing, and are written all the same */
     if (!weiri_piped(res) && !plain_queue) {
         bool can = weiri_in_smem(res) || res->kind == WEIR_RES_TMEM || res->kind == WEIR_RES_CUSTOM;
-        weiri_kernel_fault(k, &k->here, "C-MOVE-01", can ? "give it a pipeline, or leave the move out" : "leave the move out", "%s: %s has no pipeline", name, weiri_label(k, res));
+        weiri_kernel_fault(k, &k->here, "C-MOVE-01", can ? "give it a pipeline, or leave the move out" : "leave the move out",
+                           "%s: %s has no pipeline", name, weiri_label(k, res));
         return;
     }
     bool keeps = move == WEIR_RELEASE || move == WEIR_COMMIT;
-    if (n < -1 || (n >= 0 && !keeps)) weiri_kernel_fault(k, &k->here, "C-MOVE-02", NULL, "%s: %s(%d)", weiri_label(k, res), name, n);
-    weiri_capture_op(k, &(weiri_op){ .res = res, .group = group, .stage = stage_of(move), .atom = ATOM_NONE, .keep = keeps && n >= 0 ? n : -1 });
+    if (n < -1 || (n >= 0 && !keeps))
+        weiri_kernel_fault(k, &k->here, "C-MOVE-02", NULL, "%s: %s(%d)", weiri_label(k, res), name, n);
+    weiri_capture_op(
+        k, &(weiri_op){
+               .res = res, .group = group, .stage = stage_of(move), .atom = ATOM_NONE, .keep = keeps && n >= 0 ? n : -1 });
 }
 
 void weir_drain(weir_kernel *k, weir_res *r, int n) {
     weir_res *res, *group;
     if (!weiri_capture_target(k, r, "drain", &res, &group)) return;
     if (res->kind != WEIR_RES_WGMMA && res->kind != WEIR_RES_REG && res->kind != WEIR_RES_GMEM) {
-        weiri_kernel_fault(k, &k->here, "C-NAME-03", "only wgmma tiles and gmem tiles have asynchronous work in flight", "%s has no drain()", weiri_label(k, res));
+        weiri_kernel_fault(k, &k->here, "C-NAME-03", "only wgmma tiles and gmem tiles have asynchronous work in flight",
+                           "%s has no drain()", weiri_label(k, res));
         return;
     }
-    if (n < 0) weiri_kernel_fault(k, &k->here, "C-MOVE-02", "drain(n): at most n in flight", "%s: drain(%d)", weiri_label(k, res), n);
-    weiri_capture_op(k, &(weiri_op){ .res = res, .group = group, .stage = STAGE_PROD_AUX, .atom = ATOM_DRAIN, .keep = n > 0 ? n : 0 });
+    if (n < 0)
+        weiri_kernel_fault(k, &k->here, "C-MOVE-02", "drain(n): at most n in flight", "%s: drain(%d)", weiri_label(k, res), n);
+    weiri_capture_op(
+        k, &(weiri_op){ .res = res, .group = group, .stage = STAGE_PROD_AUX, .atom = ATOM_DRAIN, .keep = n > 0 ? n : 0 });
 }
 
 /* ---- work: built-in atoms ----------------------------------------------------------------------------------------------- */
 
 /* What an argument of an atom may be. A value is loaded when a view is given. */
-typedef enum arg_kind { ARG_VALUE = 1, ARG_VIEW, ARG_OPERAND /* view, or a register value */, ARG_PLACE /* view or work tile */ } arg_kind;
+typedef enum arg_kind {
+    ARG_VALUE = 1,
+    ARG_VIEW,
+    ARG_OPERAND /* view, or a register value */,
+    ARG_PLACE /* view or work tile */
+} arg_kind;
 
 typedef struct method {
     weir_res_kind kind;
     const char *name;
     weiri_atom atom;
     weiri_stage stage;
-    struct { const char *name; arg_kind kind; bool optional; } arg[2];
+    struct {
+        const char *name;
+        arg_kind kind;
+        bool optional;
+    } arg[2];
 } method;
 
 static const method methods[] = {
     { WEIR_RES_GMEM, "store", ATOM_STORE, STAGE_PROD_WORK, { { "value", ARG_VALUE, 0 }, { "place", ARG_PLACE, 0 } } },
     { WEIR_RES_GMEM, "tma_store", ATOM_TMA_STORE, STAGE_PROD_WORK, { { "view", ARG_VIEW, 0 }, { "place", ARG_PLACE, 0 } } },
-    { WEIR_RES_GMEM, "tma_reduce_add", ATOM_TMA_REDUCE_ADD, STAGE_PROD_WORK, { { "view", ARG_VIEW, 0 }, { "place", ARG_PLACE, 0 } } },
+    { WEIR_RES_GMEM,
+      "tma_reduce_add",
+      ATOM_TMA_REDUCE_ADD,
+      STAGE_PROD_WORK,
+      { { "view", ARG_VIEW, 0 }, { "place", ARG_PLACE, 0 } } },
     { WEIR_RES_SMEM, "tma_load", ATOM_TMA_LOAD, STAGE_PROD_WORK, { { "view", ARG_VIEW, 0 } } },
     { WEIR_RES_SMEM, "cp_async", ATOM_CP_ASYNC, STAGE_PROD_WORK, { { "view", ARG_VIEW, 0 } } },
     { WEIR_RES_SMEM, "store", ATOM_STORE, STAGE_PROD_WORK, { { "value", ARG_VALUE, 0 }, { "place", ARG_PLACE, 1 } } },
@@ -552,7 +631,9 @@ static void no_such_method(weir_kernel *k, const weir_res *r, const char *name) 
     for (int i = 0; i < n; i++) weiri_put(&b, "%s%s", i ? ", " : "", list[i]);
     const char *near = weiri_nearest(name, list, n);
     const char *hint = near ? weiri_arena_fmt(&k->a, "did you mean '%s'?", near) : NULL;
-    if (n) weiri_kernel_fault(k, &k->here, "C-NAME-03", hint, "%s has no method '%s'; it has: %s", weiri_label(k, r), name, b.s ? b.s : "");
+    if (n)
+        weiri_kernel_fault(k, &k->here, "C-NAME-03", hint, "%s has no method '%s'; it has: %s", weiri_label(k, r), name,
+                           b.s ? b.s : "");
     else weiri_kernel_fault(k, &k->here, "C-NAME-03", hint, "%s has no method '%s', nor any other", weiri_label(k, r), name);
     weiri_buf_free(&b);
 }
@@ -571,7 +652,8 @@ static const char *kind_text(const weiri_value *v) {
 
 /* The argument as the atom takes it; 0, with a fault, when it is of another kind. */
 static uint32_t take_arg(weir_kernel *k, const char *what, const char *name, arg_kind kind, weir_value v) {
-    static const char *const wanted[] = { "", "a value", "a view", "a view or a register value", "a place: at, from, sub or a work tile" };
+    static const char *const wanted[] = { "", "a value", "a view", "a view or a register value",
+                                          "a place: at, from, sub or a work tile" };
     const char *where = weiri_arena_fmt(&k->a, "%s: %s", what, name);
     if (!weiri_value_usable(k, v.id, where)) return 0;
     const weiri_value *x = weiri_val(k, v.id);
@@ -590,7 +672,8 @@ static uint32_t take_arg(weir_kernel *k, const char *what, const char *name, arg
 static bool want_no_names(weir_kernel *k, const char *what, const weir_work_desc *d) {
     for (int i = 0; d->names && i < d->nargs; i++)
         if (d->names[i]) {
-            weiri_kernel_fault(k, &k->here, "C-FLOW-10", "give them in order", "%s takes no arguments by name ('%s')", what, d->names[i]);
+            weiri_kernel_fault(k, &k->here, "C-FLOW-10", "give them in order", "%s takes no arguments by name ('%s')", what,
+                               d->names[i]);
             return false;
         }
     return true;
@@ -602,8 +685,10 @@ static void built_in(weir_kernel *k, const method *m, weir_res *res, weir_res *g
     for (int i = 0; i < 2 && m->arg[i].kind; i++) max++, min += !m->arg[i].optional;
     if (!want_no_names(k, what, d)) return;
     if (d->nargs < min || d->nargs > max) {
-        weiri_kernel_fault(k, &k->here, d->nargs < min ? "C-FLOW-03" : "C-FLOW-01", NULL, "%s takes %s%s%s%s%s, given %d argument%s", what, max ? "(" : "no arguments",
-                           max ? m->arg[0].name : "", max > 1 ? ", " : "", max > 1 ? m->arg[1].name : "", max ? ")" : "", d->nargs, d->nargs == 1 ? "" : "s");
+        weiri_kernel_fault(k, &k->here, d->nargs < min ? "C-FLOW-03" : "C-FLOW-01", NULL,
+                           "%s takes %s%s%s%s%s, given %d argument%s", what, max ? "(" : "no arguments",
+                           max ? m->arg[0].name : "", max > 1 ? ", " : "", max > 1 ? m->arg[1].name : "", max ? ")" : "",
+                           d->nargs, d->nargs == 1 ? "" : "s");
         return;
     }
     uint32_t arg[2] = { 0, 0 };
@@ -612,8 +697,11 @@ static void built_in(weir_kernel *k, const method *m, weir_res *res, weir_res *g
         arg[i] = take_arg(k, what, m->arg[i].name, m->arg[i].kind, d->args[i]);
         good = good && arg[i];
     }
-    weiri_op op = { .res = res, .group = group, .stage = m->stage, .atom = m->atom, .keep = -1, .arg = arg, .nargs = good ? d->nargs : 0 };
-    if (d->multicast && m->atom != ATOM_TMA_LOAD) weiri_kernel_fault(k, &k->here, "M-OPTION", NULL, "%s takes no multicast", what);
+    weiri_op op = {
+        .res = res, .group = group, .stage = m->stage, .atom = m->atom, .keep = -1, .arg = arg, .nargs = good ? d->nargs : 0
+    };
+    if (d->multicast && m->atom != ATOM_TMA_LOAD)
+        weiri_kernel_fault(k, &k->here, "M-OPTION", NULL, "%s takes no multicast", what);
     if (d->multicast < 0 || d->multicast > WEIR_MULTICAST_MN)
         weiri_kernel_fault(k, &k->here, "V-CNT-12", "\"m\", \"n\" or \"mn\"", "%s: multicast mode %d", what, d->multicast);
     else op.multicast = d->multicast;
@@ -621,7 +709,8 @@ static void built_in(weir_kernel *k, const method *m, weir_res *res, weir_res *g
     if (d->cache && strcmp(d->cache, "evict_first") != 0 && strcmp(d->cache, "evict_last") != 0)
         weiri_kernel_fault(k, &k->here, "M-OPTION", "\"evict_first\" or \"evict_last\"", "%s: cache hint '%s'", what, d->cache);
     op.cache = weiri_arena_str(&k->a, d->cache);
-    if (m->atom == ATOM_PUSH && !d->has_k) weiri_kernel_fault(k, &k->here, "C-FLOW-03", "{ k = rank }", "%s: the CTA to push to is missing", what);
+    if (m->atom == ATOM_PUSH && !d->has_k)
+        weiri_kernel_fault(k, &k->here, "C-FLOW-03", "{ k = rank }", "%s: the CTA to push to is missing", what);
     if (d->has_k && m->atom != ATOM_PUSH) weiri_kernel_fault(k, &k->here, "M-OPTION", NULL, "%s takes no k", what);
     if (d->has_k && m->atom == ATOM_PUSH && weiri_value_usable(k, d->k.id, what)) op.push_k = d->k.id;
     weiri_capture_op(k, &op);
@@ -630,7 +719,8 @@ static void built_in(weir_kernel *k, const method *m, weir_res *res, weir_res *g
 /* ---- work: custom bodies ------------------------------------------------------------------------------------------------ */
 
 static const char *param_text(weir_kernel *k, const weiri_param *p) {
-    return weiri_arena_fmt(&k->a, "%s%s %s", p->constant ? "const " : "", p->view ? "view" : weir_dtype_name(p->dtype), p->name);
+    return weiri_arena_fmt(&k->a, "%s%s %s", p->constant ? "const " : "", p->view ? "view" : weir_dtype_name(p->dtype),
+                           p->name);
 }
 
 static const char *signature(weir_kernel *k, const weiri_work *w) {
@@ -653,7 +743,8 @@ static bool bind_args(weir_kernel *k, const char *what, const weiri_work *w, con
             weiri_kernel_fault(k, &k->here, "C-FLOW-10", hint, "%s has no parameter '%s'", what, name);
             ok = false;
         } else if (p >= w->nparams) {
-            weiri_kernel_fault(k, &k->here, "C-FLOW-01", hint, "%s takes %d argument%s, given %d", what, w->nparams, w->nparams == 1 ? "" : "s", d->nargs);
+            weiri_kernel_fault(k, &k->here, "C-FLOW-01", hint, "%s takes %d argument%s, given %d", what, w->nparams,
+                               w->nparams == 1 ? "" : "s", d->nargs);
             return false;
         } else if (bound_to[p].id) {
             weiri_kernel_fault(k, &k->here, "C-FLOW-02", hint, "%s: '%s' is given twice", what, w->params[p].name);
@@ -664,7 +755,8 @@ static bool bind_args(weir_kernel *k, const char *what, const weiri_work *w, con
     }
     for (int p = 0; ok && p < w->nparams; p++)
         if (!bound_to[p].id && !k->faults.list.n) {
-            weiri_kernel_fault(k, &k->here, w->params[p].constant ? "C-FLOW-09" : "C-FLOW-03", hint, "%s: '%s' is missing", what, w->params[p].name);
+            weiri_kernel_fault(k, &k->here, w->params[p].constant ? "C-FLOW-09" : "C-FLOW-03", hint, "%s: '%s' is missing",
+                               what, w->params[p].name);
             ok = false;
         }
     return ok;
@@ -677,19 +769,22 @@ static uint32_t take_param(weir_kernel *k, const char *what, const weiri_param *
     const weiri_value *x = weiri_val(k, v.id);
     bool plain = x->op == WEIR_OP_INT || x->op == WEIR_OP_FLOAT;
     if (p->constant && !plain) {
-        weiri_kernel_fault(k, &k->here, "C-FLOW-08", "a plain number", "%s is a const parameter, given %s", where, kind_text(x));
+        weiri_kernel_fault(k, &k->here, "C-FLOW-08", "a plain number", "%s is a const parameter, given %s", where,
+                           kind_text(x));
         return 0;
     }
     bool ok = p->view ? x->kind == WEIR_VALUE_VIEW && x->op != WEIR_OP_VIEW_TILE
                       : x->kind == WEIR_VALUE_SCALAR || (x->kind == WEIR_VALUE_COND && x->rows * x->cols == 1);
     if (ok && !p->view && !weiri_value_is_float(p->dtype) && weiri_value_is_float(x->dtype)) ok = false;
     if (ok) return v.id;
-    weiri_kernel_fault(k, &k->here, "C-FLOW-05", NULL, "%s is %s%s%s, wanted %s", where, kind_text(x), x->kind == WEIR_VALUE_VIEW ? "" : " of ",
-                       x->kind == WEIR_VALUE_VIEW ? "" : weir_dtype_name(x->dtype), param_text(k, p));
+    weiri_kernel_fault(k, &k->here, "C-FLOW-05", NULL, "%s is %s%s%s, wanted %s", where, kind_text(x),
+                       x->kind == WEIR_VALUE_VIEW ? "" : " of ", x->kind == WEIR_VALUE_VIEW ? "" : weir_dtype_name(x->dtype),
+                       param_text(k, p));
     return 0;
 }
 
-static int custom(weir_kernel *k, weiri_work *w, weir_res *res, weir_res *group, const weir_work_desc *d, weir_value *ret, int max) {
+static int custom(weir_kernel *k, weiri_work *w, weir_res *res, weir_res *group, const weir_work_desc *d, weir_value *ret,
+                  int max) {
     const char *what = weiri_arena_fmt(&k->a, "%s:%s", res->name, w->name);
     weir_value *bound_to = WEIRI_NEW_N(&k->a, weir_value, w->nparams + 1);
     uint32_t *arg = WEIRI_NEW_N(&k->a, uint32_t, w->nparams + 1);
@@ -700,15 +795,27 @@ static int custom(weir_kernel *k, weiri_work *w, weir_res *res, weir_res *group,
     }
     bool consumer = w->side == WEIR_SIDE_CONSUMER;
     weiri_stage stage = consumer ? (w->aux ? STAGE_CONS_AUX : STAGE_CONS_WORK) : (w->aux ? STAGE_PROD_AUX : STAGE_PROD_WORK);
-    weiri_op *op = weiri_capture_op(k, &(weiri_op){ .res = res, .group = group, .stage = stage, .atom = ATOM_CUSTOM, .keep = -1, .work = w, .arg = arg,
+    weiri_op *op = weiri_capture_op(k, &(weiri_op){ .res = res,
+                                                    .group = group,
+                                                    .stage = stage,
+                                                    .atom = ATOM_CUSTOM,
+                                                    .keep = -1,
+                                                    .work = w,
+                                                    .arg = arg,
                                                     .nargs = good ? w->nparams : 0 });
     op->nret = w->nreturns;
     op->ret = WEIRI_NEW_N(&k->a, uint32_t, w->nreturns + 1);
     for (int i = 0; i < w->nreturns; i++) {
         const weiri_param *p = &w->returns[i];
         weir_value v = weiri_value_add(k,
-                                       &(weiri_value){ .op = WEIR_OP_RETURN, .kind = p->dtype == WEIR_BOOL ? WEIR_VALUE_COND : WEIR_VALUE_SCALAR,
-                                                       .dtype = p->dtype, .rows = 1, .cols = 1, .uniform = p->uniform, .count = i, .by = op,
+                                       &(weiri_value){ .op = WEIR_OP_RETURN,
+                                                       .kind = p->dtype == WEIR_BOOL ? WEIR_VALUE_COND : WEIR_VALUE_SCALAR,
+                                                       .dtype = p->dtype,
+                                                       .rows = 1,
+                                                       .cols = 1,
+                                                       .uniform = p->uniform,
+                                                       .count = i,
+                                                       .by = op,
                                                        .scope = k->open },
                                        false);
         op->ret[i] = v.id;
@@ -723,7 +830,8 @@ int weir_work(weir_kernel *k, weir_res *r, const char *name, const weir_work_des
     if (!name) name = "";
     if (strcmp(name, "drain") == 0 && r && r->kind != WEIR_RES_CUSTOM) {
         int64_t n = 0;
-        if (d->nargs && !weiri_value_const(k, d->args[0].id, &n)) weiri_kernel_fault(k, &k->here, "C-FLOW-08", "a plain number", "drain(n): n is no plain number");
+        if (d->nargs && !weiri_value_const(k, d->args[0].id, &n))
+            weiri_kernel_fault(k, &k->here, "C-FLOW-08", "a plain number", "drain(n): n is no plain number");
         weir_drain(k, r, (int)n);
         return 0;
     }
@@ -754,13 +862,19 @@ static void put_op(const weir_kernel *k, const weiri_op *op, weiri_buf *b) {
     if (returns) weiri_put(b, " = ");
     if (op->group && op->res != op->group) weiri_put(b, "%s.", op->group->name);
     weiri_put(b, "%s:", op->res->name);
-    static const char *const moves[] = { "", "try_wait", "wait", "", "release", "", "try_acquire", "acquire", "", "commit" }; /* ORDER STAGE */
-    weiri_put(b, "%s(", op->atom == ATOM_NONE ? moves[op->stage] : op->atom == ATOM_CUSTOM ? op->work->name : weiri_atom_name(op->atom));
+    static const char *const moves[] = {
+        "", "try_wait", "wait", "", "release", "", "try_acquire", "acquire", "", "commit"
+    }; /* ORDER STAGE */
+    weiri_put(b, "%s(",
+              op->atom == ATOM_NONE     ? moves[op->stage]
+              : op->atom == ATOM_CUSTOM ? op->work->name
+                                        : weiri_atom_name(op->atom));
     for (int i = 0; i < op->nargs; i++) {
         if (i) weiri_put(b, ", ");
         put_value(k, op->arg[i], b);
     }
-    if (op->atom == ATOM_READ && op->nret && weiri_val(k, op->ret[0])->i) weiri_put(b, "%lld", (long long)weiri_val(k, op->ret[0])->i);
+    if (op->atom == ATOM_READ && op->nret && weiri_val(k, op->ret[0])->i)
+        weiri_put(b, "%lld", (long long)weiri_val(k, op->ret[0])->i);
     if (op->atom == ATOM_DRAIN || (op->atom == ATOM_NONE && op->keep >= 0)) weiri_put(b, "%d", op->keep);
     static const char *const axes[] = { "", "m", "n", "mn" };
     if (op->multicast) weiri_put(b, ", multicast %s%s", axes[op->multicast], op->issue_first ? " by the first" : "");

@@ -27,8 +27,22 @@ bool weiri_group_collapses(weir_group_mode mode, weir_move move) {
 
 /* Names that group.NAME already means. */
 static bool is_taken(const char *name) {
-    static const char *const fields[] = { "is_heterogeneous", "num_barriers_per_stage", "barriers", "member", "members", "mode", "name", "kind",
-                                          "pipeline", "fold", "acquire", "try_acquire", "commit", "wait", "try_wait", "release" };
+    static const char *const fields[] = { "is_heterogeneous",
+                                          "num_barriers_per_stage",
+                                          "barriers",
+                                          "member",
+                                          "members",
+                                          "mode",
+                                          "name",
+                                          "kind",
+                                          "pipeline",
+                                          "fold",
+                                          "acquire",
+                                          "try_acquire",
+                                          "commit",
+                                          "wait",
+                                          "try_wait",
+                                          "release" };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strcmp(fields[i], name) == 0) return true;
     return false;
@@ -44,7 +58,8 @@ static bool members_fit(weir_kernel *k, const weir_group_desc *d, weir_res **bar
     for (int i = 0; i < d->nmembers; i++) {
         weir_res *r = d->members[i];
         if (!r || r->kind == WEIR_RES_GROUP) {
-            weiri_fail(k->ctx, WEIR_E_ARGUMENT, "group '%s': member %d is %s, not a resource [C-ARG-01]", name, i + 1, r ? "a group" : "nothing");
+            weiri_fail(k->ctx, WEIR_E_ARGUMENT, "group '%s': member %d is %s, not a resource [C-ARG-01]", name, i + 1,
+                       r ? "a group" : "nothing");
             return false;
         }
         if (r->kind == WEIR_RES_MEMBER) r = r->bare;
@@ -52,7 +67,8 @@ static bool members_fit(weir_kernel *k, const weir_group_desc *d, weir_res **bar
         bool again = r->group != NULL;
         for (int j = 0; j < i; j++) again |= bare[j] == r;
         if (again) {
-            weiri_fail(k->ctx, WEIR_E_ARGUMENT, "group '%s': '%s' is already in group '%s' [G-CFG-02]", name, r->name, r->group ? r->group->name : name);
+            weiri_fail(k->ctx, WEIR_E_ARGUMENT, "group '%s': '%s' is already in group '%s' [G-CFG-02]", name, r->name,
+                       r->group ? r->group->name : name);
             return false;
         }
         if (!weiri_piped(r)) {
@@ -60,7 +76,9 @@ static bool members_fit(weir_kernel *k, const weir_group_desc *d, weir_res **bar
             return false;
         }
         if (is_taken(r->name)) {
-            weiri_fail(k->ctx, WEIR_E_ARGUMENT, "group '%s': a member cannot be named '%s', which is a field or method of groups: rename it [G-NAME-01]", name, r->name);
+            weiri_fail(k->ctx, WEIR_E_ARGUMENT,
+                       "group '%s': a member cannot be named '%s', which is a field or method of groups: rename it [G-NAME-01]",
+                       name, r->name);
             return false;
         }
     }
@@ -91,13 +109,16 @@ weir_res *weir_group(weir_kernel *k, const weir_group_desc *d) {
         name[i] = bare[i]->name;
     }
     weiri_group_out out;
-    weiri_group_in in = { .mode = d->mode, .member = pipe, .name = name, .n = n, .given = d->pipeline.type ? &d->pipeline : NULL };
+    weiri_group_in in = {
+        .mode = d->mode, .member = pipe, .name = name, .n = n, .given = d->pipeline.type ? &d->pipeline : NULL
+    };
     if (!weiri_group_check(&in, &out)) {
         if (out.fault.got[0])
-            weiri_fail(k->ctx, WEIR_E_ARGUMENT, "group '%s': %s (expected %s, got %s) [%s]", d->name ? d->name : "?", out.fault.text, out.fault.expected,
-                       out.fault.got, out.fault.rule ? out.fault.rule : "G-CFG");
+            weiri_fail(k->ctx, WEIR_E_ARGUMENT, "group '%s': %s (expected %s, got %s) [%s]", d->name ? d->name : "?",
+                       out.fault.text, out.fault.expected, out.fault.got, out.fault.rule ? out.fault.rule : "G-CFG");
         else
-            weiri_fail(k->ctx, WEIR_E_ARGUMENT, "group '%s': %s [%s]", d->name ? d->name : "?", out.fault.text, out.fault.rule ? out.fault.rule : "G-CFG");
+            weiri_fail(k->ctx, WEIR_E_ARGUMENT, "group '%s': %s [%s]", d->name ? d->name : "?", out.fault.text,
+                       out.fault.rule ? out.fault.rule : "G-CFG");
         return NULL;
     }
     weir_res *g = weiri_res_add(k, WEIR_RES_GROUP, d->name);

@@ -67,11 +67,13 @@ static bool is_identifier(const char *s) {
 /* Words of C++ an emitted identifier cannot be. */
 static bool is_keyword(const char *s) {
     static const char *const words[] = {
-        "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const", "constexpr", "continue",
-        "decltype", "default", "delete", "do", "double", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend",
-        "goto", "if", "inline", "int", "long", "mutable", "namespace", "new", "not", "operator", "or", "private", "protected", "public",
-        "register", "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this", "throw", "true", "try",
-        "typedef", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "while", "xor",
+        "alignas",   "alignof",  "and",       "asm",      "auto",      "bool",    "break",    "case",     "catch",    "char",
+        "class",     "const",    "constexpr", "continue", "decltype",  "default", "delete",   "do",       "double",   "else",
+        "enum",      "explicit", "export",    "extern",   "false",     "float",   "for",      "friend",   "goto",     "if",
+        "inline",    "int",      "long",      "mutable",  "namespace", "new",     "not",      "operator", "or",       "private",
+        "protected", "public",   "register",  "return",   "short",     "signed",  "sizeof",   "static",   "struct",   "switch",
+        "template",  "this",     "throw",     "true",     "try",       "typedef", "typename", "union",    "unsigned", "using",
+        "virtual",   "void",     "volatile",  "while",    "xor",
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i], s) == 0) return true;
@@ -159,8 +161,8 @@ weir_kernel *weir_kernel_new(weir_ctx *ctx, const weir_kernel_desc *d) {
         return NULL;
     }
     if (d->cluster.v < 0 || d->cluster.m < 0 || d->cluster.n < 0 || d->cluster.k < 0) {
-        weiri_fail(ctx, WEIR_E_ARGUMENT, "kernel '%s': cluster { v=%d, m=%d, n=%d, k=%d } has a negative size", d->name, d->cluster.v, d->cluster.m,
-                   d->cluster.n, d->cluster.k);
+        weiri_fail(ctx, WEIR_E_ARGUMENT, "kernel '%s': cluster { v=%d, m=%d, n=%d, k=%d } has a negative size", d->name,
+                   d->cluster.v, d->cluster.m, d->cluster.n, d->cluster.k);
         return NULL;
     }
     weir_kernel *k = weiri_alloc(ctx, sizeof *k);
@@ -171,7 +173,8 @@ weir_kernel *weir_kernel_new(weir_ctx *ctx, const weir_kernel_desc *d) {
     k->faults.a = &k->a;
     k->name = weiri_arena_str(&k->a, d->name);
     k->arch = d->arch ? d->arch : WEIR_ARCH_SM_90A;
-    k->cluster = (weir_cluster){ at_least_1(d->cluster.v), at_least_1(d->cluster.m), at_least_1(d->cluster.n), at_least_1(d->cluster.k) };
+    k->cluster = (weir_cluster){ at_least_1(d->cluster.v), at_least_1(d->cluster.m), at_least_1(d->cluster.n),
+                                 at_least_1(d->cluster.k) };
     if (k->a.oom) {
         weir_kernel_free(k);
         return NULL;
@@ -196,7 +199,8 @@ static void want_new_argument(weir_kernel *k, const char *what, const char *name
     for (int i = 0; i < k->dims.n; i++)
         if (strcmp(weiri_val(k, k->dims.v[i])->name, name) == 0) refuse_repeat(k, what, name, &weiri_val(k, k->dims.v[i])->at);
     for (int i = 0; i < k->scalars.n; i++)
-        if (strcmp(weiri_val(k, k->scalars.v[i])->name, name) == 0) refuse_repeat(k, what, name, &weiri_val(k, k->scalars.v[i])->at);
+        if (strcmp(weiri_val(k, k->scalars.v[i])->name, name) == 0)
+            refuse_repeat(k, what, name, &weiri_val(k, k->scalars.v[i])->at);
     for (int i = 0; i < k->tensors.n; i++)
         if (strcmp(k->tensors.v[i]->name, name) == 0) refuse_repeat(k, what, name, &k->tensors.v[i]->at);
 }
@@ -206,13 +210,22 @@ weir_value weir_dim(weir_kernel *k, const weir_dim_desc *d) {
     want_new_argument(k, "dim", name);
     int64_t multiple = d->multiple ? d->multiple : 1;
     if (d->min < 0 || d->max < 0 || multiple < 1 || (d->max && d->max < d->min)) {
-        weiri_kernel_fault(k, &k->here, "M-DIM", "0 <= min <= max, multiple >= 1", "dim '%s': min %lld, max %lld, multiple %lld", name,
-                           (long long)d->min, (long long)d->max, (long long)d->multiple);
+        weiri_kernel_fault(k, &k->here, "M-DIM", "0 <= min <= max, multiple >= 1",
+                           "dim '%s': min %lld, max %lld, multiple %lld", name, (long long)d->min, (long long)d->max,
+                           (long long)d->multiple);
         multiple = 1;
     }
     weir_value v = weiri_value_add(k,
-                                   &(weiri_value){ .op = WEIR_OP_DIM, .kind = WEIR_VALUE_SCALAR, .dtype = WEIR_I32, .rows = 1, .cols = 1,
-                                                   .uniform = true, .name = name, .min = d->min, .max = d->max, .multiple = multiple,
+                                   &(weiri_value){ .op = WEIR_OP_DIM,
+                                                   .kind = WEIR_VALUE_SCALAR,
+                                                   .dtype = WEIR_I32,
+                                                   .rows = 1,
+                                                   .cols = 1,
+                                                   .uniform = true,
+                                                   .name = name,
+                                                   .min = d->min,
+                                                   .max = d->max,
+                                                   .multiple = multiple,
                                                    .dim = k->dims.n },
                                    true);
     WEIRI_PUSH(&k->a, k->dims, v.id);
@@ -225,12 +238,19 @@ weir_value weir_scalar(weir_kernel *k, const weir_scalar_desc *d) {
     weir_dtype t = d->dtype;
     bool plain = t == WEIR_I32 || t == WEIR_U32 || t == WEIR_I64 || t == WEIR_U64 || t == WEIR_F32 || t == WEIR_F64;
     if (!plain) {
-        weiri_kernel_fault(k, &k->here, "M-DTYPE", "i32, u32, i64, u64, f32 or f64", "scalar '%s': dtype %s", name, weir_dtype_name(t));
+        weiri_kernel_fault(k, &k->here, "M-DTYPE", "i32, u32, i64, u64, f32 or f64", "scalar '%s': dtype %s", name,
+                           weir_dtype_name(t));
         t = WEIR_F32;
     }
     weir_value v = weiri_value_add(k,
-                                   &(weiri_value){ .op = WEIR_OP_SCALAR, .kind = WEIR_VALUE_SCALAR, .dtype = t, .rows = 1, .cols = 1,
-                                                   .uniform = true, .name = name, .dim = k->scalars.n },
+                                   &(weiri_value){ .op = WEIR_OP_SCALAR,
+                                                   .kind = WEIR_VALUE_SCALAR,
+                                                   .dtype = t,
+                                                   .rows = 1,
+                                                   .cols = 1,
+                                                   .uniform = true,
+                                                   .name = name,
+                                                   .dim = k->scalars.n },
                                    true);
     WEIRI_PUSH(&k->a, k->scalars, v.id);
     return v;
@@ -238,13 +258,15 @@ weir_value weir_scalar(weir_kernel *k, const weir_scalar_desc *d) {
 
 weir_value weir_cta(weir_kernel *k, char axis) {
     if (!strchr("vmnkr", axis) || !axis) {
-        weiri_kernel_fault(k, &k->here, "M-OPTION", "v, m, n, k, or r for the rank", "no CTA coordinate '%c'", axis ? axis : '?');
+        weiri_kernel_fault(k, &k->here, "M-OPTION", "v, m, n, k, or r for the rank", "no CTA coordinate '%c'",
+                           axis ? axis : '?');
         return (weir_value){ 0 };
     }
-    return weiri_value_add(k,
-                           &(weiri_value){ .op = WEIR_OP_CTA, .kind = WEIR_VALUE_SCALAR, .dtype = WEIR_I32, .rows = 1, .cols = 1,
-                                           .uniform = true, .i = axis },
-                           true);
+    return weiri_value_add(
+        k,
+        &(weiri_value){
+            .op = WEIR_OP_CTA, .kind = WEIR_VALUE_SCALAR, .dtype = WEIR_I32, .rows = 1, .cols = 1, .uniform = true, .i = axis },
+        true);
 }
 
 /* Computable at launch: an integer made of dims and plain numbers. */
@@ -261,7 +283,8 @@ static bool of_launch(const weir_kernel *k, uint32_t id) {
 void weir_assume(weir_kernel *k, weir_value condition) {
     if (!weiri_value_usable(k, condition.id, "assume")) return;
     if (weiri_val(k, condition.id)->kind != WEIR_VALUE_COND || !of_launch(k, condition.id)) {
-        weiri_kernel_fault(k, &k->here, "VAL-TYPE", "a comparison of dims, scalars and plain numbers", "assume: not a condition that can be checked at launch");
+        weiri_kernel_fault(k, &k->here, "VAL-TYPE", "a comparison of dims, scalars and plain numbers",
+                           "assume: not a condition that can be checked at launch");
         return;
     }
     WEIRI_PUSH(&k->a, k->assumes, condition.id);
@@ -290,7 +313,8 @@ weir_tensor *weir_tensor_new(weir_kernel *k, const weir_tensor_desc *d) {
     }
     t->rank = d->rank;
     if (d->rank < 1 || d->rank > WEIR_MAX_RANK) {
-        weiri_kernel_fault(k, &k->here, "M-RANK", NULL, "tensor '%s': rank %d, 1 to %d is possible", t->name, d->rank, WEIR_MAX_RANK);
+        weiri_kernel_fault(k, &k->here, "M-RANK", NULL, "tensor '%s': rank %d, 1 to %d is possible", t->name, d->rank,
+                           WEIR_MAX_RANK);
         t->rank = d->rank < 1 ? 1 : WEIR_MAX_RANK;
     }
     for (int i = 0; i < t->rank; i++) {
@@ -303,7 +327,8 @@ weir_tensor *weir_tensor_new(weir_kernel *k, const weir_tensor_desc *d) {
         if (!t->stride[i].id) continue;
         want_extent(k, t->stride[i], "M-SHAPE", "tensor '%s': stride %d is not known at launch", t->name, i);
         if (i == t->rank - 1 && (!weiri_value_const(k, t->stride[i].id, &c) || c != 1))
-            weiri_kernel_fault(k, &k->here, "M-SHAPE", "transpose the tensor, or copy it", "tensor '%s': the innermost stride is 1", t->name);
+            weiri_kernel_fault(k, &k->here, "M-SHAPE", "transpose the tensor, or copy it",
+                               "tensor '%s': the innermost stride is 1", t->name);
     }
     t->out = d->out;
     t->index = k->tensors.n;
@@ -340,7 +365,8 @@ static void take_tile(weir_kernel *k, weir_res *r, const int *tile, int rank) {
     for (int i = 0; i < rank; i++) {
         r->tile[i] = tile[i] > 0 ? tile[i] : 1;
         if (tile[i] <= 0)
-            weiri_kernel_fault(k, &k->here, "M-TILE", "tile sizes are positive", "%s: tile size %d is %d", weiri_label(k, r), i + 1, tile[i]);
+            weiri_kernel_fault(k, &k->here, "M-TILE", "tile sizes are positive", "%s: tile size %d is %d", weiri_label(k, r),
+                               i + 1, tile[i]);
     }
 }
 
@@ -379,7 +405,8 @@ static void take_pipe(weir_kernel *k, weir_res *r, const weir_pipe_desc *d) {
         int q = d->interleave[i];
         want_pipe_field(k, r, q >= 0, "interleave", q, "at least 1");
         if (q > 1 && r->pipe.given.stages % q != 0)
-            weiri_kernel_fault(k, &k->here, "V-ILV-05", NULL, "%s: %d stages are not divisible by interleave %d", weiri_label(k, r), r->pipe.given.stages, q);
+            weiri_kernel_fault(k, &k->here, "P-ILV-01", NULL, "%s: %d stages are not divisible by interleave %d",
+                               weiri_label(k, r), r->pipe.given.stages, q);
     }
     weir_cluster *l = &r->pipe.given.cta_layout;
     want_pipe_field(k, r, l->v >= 0 && l->m >= 0 && l->n >= 0 && l->k >= 0, "cta_layout", -1, "sizes are positive");
@@ -396,7 +423,8 @@ weir_res *weir_gmem_tile(weir_kernel *k, const weir_gmem_tile_desc *d) {
     }
     r->dtype = d->tensor->dtype;
     if (r->rank != d->tensor->rank) {
-        weiri_kernel_fault(k, &k->here, "M-RANK", NULL, "%s: the tile has %d axes, tensor '%s' has %d", weiri_label(k, r), r->rank, d->tensor->name, d->tensor->rank);
+        weiri_kernel_fault(k, &k->here, "M-RANK", NULL, "%s: the tile has %d axes, tensor '%s' has %d", weiri_label(k, r),
+                           r->rank, d->tensor->name, d->tensor->rank);
         also_at(k, &d->tensor->at, "declared here");
         for (; r->rank < d->tensor->rank; r->rank++) r->tile[r->rank] = 1;
         r->rank = d->tensor->rank;
@@ -416,7 +444,8 @@ weir_res *weir_smem_tile(weir_kernel *k, const weir_smem_tile_desc *d) {
     }
     if (other->kind == WEIR_RES_MEMBER) other = other->bare;
     if (!weiri_in_smem(other)) {
-        weiri_kernel_fault(k, &k->here, "M-STORAGE", "a smem_tile", "%s: storage is %s, which is not in shared memory", weiri_label(k, r), weiri_label(k, other));
+        weiri_kernel_fault(k, &k->here, "M-STORAGE", "a smem_tile", "%s: storage is %s, which is not in shared memory",
+                           weiri_label(k, r), weiri_label(k, other));
         take_tile(k, r, d->tile, d->rank);
         want_dtype(k, r, d->dtype);
         return r;
@@ -428,7 +457,8 @@ weir_res *weir_smem_tile(weir_kernel *k, const weir_smem_tile_desc *d) {
     want_dtype(k, r, d->dtype ? d->dtype : other->dtype);
     want_swizzle(k, r, d->swizzle ? d->swizzle : other->swizzle);
     if (weiri_tile_bytes(r) != weiri_tile_bytes(other)) {
-        weiri_kernel_fault(k, &k->here, "M-STORAGE", "leave tile and dtype out", "%s: a stage has %lld bytes, its storage '%s' has %lld", weiri_label(k, r),
+        weiri_kernel_fault(k, &k->here, "M-STORAGE", "leave tile and dtype out",
+                           "%s: a stage has %lld bytes, its storage '%s' has %lld", weiri_label(k, r),
                            (long long)weiri_tile_bytes(r), other->name, (long long)weiri_tile_bytes(other));
         also_at(k, &other->at, "declared here");
     }
@@ -465,7 +495,8 @@ weir_res *weir_tmem_tile(weir_kernel *k, const weir_tmem_tile_desc *d) {
 weir_res *weir_barrier(weir_kernel *k, const weir_barrier_desc *d) {
     weir_res *r = weiri_res_add(k, WEIR_RES_BARRIER, d->name);
     take_pipe(k, r, &d->pipeline);
-    if (!weiri_piped(r)) weiri_kernel_fault(k, &k->here, "M-PIPE", "async_async { stages = 1 }", "%s has no pipeline", weiri_label(k, r));
+    if (!weiri_piped(r))
+        weiri_kernel_fault(k, &k->here, "M-PIPE", "async_async { stages = 1 }", "%s has no pipeline", weiri_label(k, r));
     return r;
 }
 
@@ -478,21 +509,24 @@ static void queue_over(weir_kernel *k, weir_res *r, const weir_queue_desc *d) {
     static const char *const names[] = { "l", "m", "n" };
     int rank = d->over->rank;
     if (rank != 2 && rank != 3) {
-        weiri_kernel_fault(k, &k->here, "M-QUEUE", "give axes and extent by hand", "%s: over tensor '%s' of rank %d, 2 or 3 is possible", weiri_label(k, r),
-                           d->over->name, rank);
+        weiri_kernel_fault(k, &k->here, "M-QUEUE", "give axes and extent by hand",
+                           "%s: over tensor '%s' of rank %d, 2 or 3 is possible", weiri_label(k, r), d->over->name, rank);
         also_at(k, &d->over->at, "declared here");
         rank = rank < 2 ? rank : 3;
     }
     int given = 0;
     while (given < WEIR_MAX_RANK && d->tile[given]) given++;
     if (given != d->over->rank)
-        weiri_kernel_fault(k, &k->here, "M-RANK", NULL, "%s: the tile has %d axes, tensor '%s' has %d", weiri_label(k, r), given, d->over->name, d->over->rank);
+        weiri_kernel_fault(k, &k->here, "M-RANK", NULL, "%s: the tile has %d axes, tensor '%s' has %d", weiri_label(k, r),
+                           given, d->over->name, d->over->rank);
     r->tensor = d->over;
     r->qrank = rank;
     for (int i = 0; i < rank; i++) {
         r->axis[i] = names[i + 3 - rank];
         r->qtile[i] = d->tile[i] > 0 ? d->tile[i] : 1;
-        if (d->tile[i] < 0) weiri_kernel_fault(k, &k->here, "M-TILE", "tile sizes are positive", "%s: tile size %d is %d", weiri_label(k, r), i + 1, d->tile[i]);
+        if (d->tile[i] < 0)
+            weiri_kernel_fault(k, &k->here, "M-TILE", "tile sizes are positive", "%s: tile size %d is %d", weiri_label(k, r),
+                               i + 1, d->tile[i]);
         r->extent[i] = weir_apply(k, WEIR_OP_CEIL_DIV, (weir_value[]){ d->over->shape[i], weir_int(k, r->qtile[i]) }, 2);
     }
 }
@@ -500,7 +534,8 @@ static void queue_over(weir_kernel *k, weir_res *r, const weir_queue_desc *d) {
 static void queue_by_hand(weir_kernel *k, weir_res *r, const weir_queue_desc *d) {
     r->qrank = d->rank;
     if (d->rank < 1 || d->rank > WEIR_MAX_RANK) {
-        weiri_kernel_fault(k, &k->here, "M-QUEUE", "over = tensor with tile, or axes with extent", "%s has %d axes, 1 to %d are possible", weiri_label(k, r), d->rank, WEIR_MAX_RANK);
+        weiri_kernel_fault(k, &k->here, "M-QUEUE", "over = tensor with tile, or axes with extent",
+                           "%s has %d axes, 1 to %d are possible", weiri_label(k, r), d->rank, WEIR_MAX_RANK);
         r->qrank = d->rank < 1 ? 1 : WEIR_MAX_RANK;
     }
     for (int i = 0; i < r->qrank; i++) {
@@ -510,7 +545,9 @@ static void queue_by_hand(weir_kernel *k, weir_res *r, const weir_queue_desc *d)
             if (strcmp(r->axis[i], r->axis[j]) == 0)
                 weiri_kernel_fault(k, &k->here, "M-QUEUE", NULL, "%s: axis '%s' is given twice", weiri_label(k, r), r->axis[i]);
         r->extent[i] = i < d->rank ? weiri_value_load(k, d->extent[i]) : weir_int(k, 1);
-        if (!want_extent(k, r->extent[i], "M-QUEUE", "work_queue '%s': the extent of axis %d is not known at launch", r->name, i)) r->extent[i] = weir_int(k, 1);
+        if (!want_extent(k, r->extent[i], "M-QUEUE", "work_queue '%s': the extent of axis %d is not known at launch", r->name,
+                         i))
+            r->extent[i] = weir_int(k, 1);
     }
 }
 
@@ -524,7 +561,8 @@ weir_res *weir_work_queue(weir_kernel *k, const weir_queue_desc *d) {
     bool dynamic = d->kind == WEIR_QUEUE_CLC || d->kind == WEIR_QUEUE_ATOMIC;
     if (dynamic && !weiri_piped(r)) r->pipe.given.type = WEIR_CLC_FETCH_ASYNC;
     if (!dynamic && weiri_piped(r))
-        weiri_kernel_fault(k, &k->here, "M-QUEUE", "kind = \"atomic\" or \"clc\", or no pipeline", "%s: a queue of this kind fetches nothing and takes no pipeline", weiri_label(k, r));
+        weiri_kernel_fault(k, &k->here, "M-QUEUE", "kind = \"atomic\" or \"clc\", or no pipeline",
+                           "%s: a queue of this kind fetches nothing and takes no pipeline", weiri_label(k, r));
     if (d->over) queue_over(k, r, d);
     else queue_by_hand(k, r, d);
     for (int i = 0; i < r->qrank; i++) {
@@ -532,7 +570,8 @@ weir_res *weir_work_queue(weir_kernel *k, const weir_queue_desc *d) {
         if (strcmp(r->axis[i], "n") == 0) r->axis_n = i;
     }
     if (d->raster == WEIR_RASTER_GROUPED && r->qrank < 2)
-        weiri_kernel_fault(k, &k->here, "M-QUEUE", "raster = \"row\"", "%s: a grouped raster wants 2 axes, there is %d", weiri_label(k, r), r->qrank);
+        weiri_kernel_fault(k, &k->here, "M-QUEUE", "raster = \"row\"", "%s: a grouped raster wants 2 axes, there is %d",
+                           weiri_label(k, r), r->qrank);
     return r;
 }
 
@@ -542,8 +581,13 @@ weir_value weir_queue_index(weir_kernel *k, weir_res *q) {
         return (weir_value){ 0 };
     }
     q->qindex = weiri_value_add(k,
-                                &(weiri_value){ .op = WEIR_OP_QUEUE_INDEX, .kind = WEIR_VALUE_SCALAR, .dtype = WEIR_I32, .rows = 1, .cols = 1,
-                                                .uniform = true, .res = q },
+                                &(weiri_value){ .op = WEIR_OP_QUEUE_INDEX,
+                                                .kind = WEIR_VALUE_SCALAR,
+                                                .dtype = WEIR_I32,
+                                                .rows = 1,
+                                                .cols = 1,
+                                                .uniform = true,
+                                                .res = q },
                                 true);
     return q->qindex;
 }
@@ -568,13 +612,15 @@ static bool of_raster(const weir_kernel *k, uint32_t id) {
 
 void weir_queue_set_raster(weir_kernel *k, weir_res *q, const weir_value *coord, int n) {
     if (q->kind != WEIR_RES_QUEUE || n != q->qrank) {
-        weiri_kernel_fault(k, &k->here, "M-QUEUE", "return one coordinate per axis", "%s: the raster gives %d coordinates, there are %d axes", weiri_label(k, q), n, q->qrank);
+        weiri_kernel_fault(k, &k->here, "M-QUEUE", "return one coordinate per axis",
+                           "%s: the raster gives %d coordinates, there are %d axes", weiri_label(k, q), n, q->qrank);
         return;
     }
     for (int i = 0; i < n; i++) {
         if (coord[i].id ? !of_raster(k, coord[i].id) : !k->faults.list.n)
-            weiri_kernel_fault(k, &k->here, "M-QUEUE", "integers made of the index, the extents, dims and plain numbers", "%s: coordinate '%s' of the raster cannot be computed from the tile's number",
-                               weiri_label(k, q), q->axis[i]);
+            weiri_kernel_fault(k, &k->here, "M-QUEUE", "integers made of the index, the extents, dims and plain numbers",
+                               "%s: coordinate '%s' of the raster cannot be computed from the tile's number", weiri_label(k, q),
+                               q->axis[i]);
         q->raster_coord[i] = coord[i];
         if (coord[i].id) k->values.v[coord[i].id].used = true;
     }
@@ -609,7 +655,9 @@ static bool parse_param(weir_kernel *k, const char *what, const char *s, size_t 
         else break;
     }
     if (*at || !type || !p->name || (p->view && p->constant)) {
-        weiri_kernel_fault(k, &k->here, "M-WORK", returns ? "for example \"f32 v, uniform i32 n\"" : "for example \"view up, i32 row, const int slot\"",
+        weiri_kernel_fault(k, &k->here, "M-WORK",
+                           returns ? "for example \"f32 v, uniform i32 n\""
+                                   : "for example \"view up, i32 row, const int slot\"",
                            "%s: cannot read '%s' as a %s", what, skip_blanks(text), returns ? "return" : "parameter");
         return false;
     }
@@ -637,8 +685,19 @@ static int parse_params(weir_kernel *k, const char *what, const char *s, bool re
 }
 
 static bool is_move(const char *name) {
-    static const char *const moves[] = { "try_acquire", "acquire", "commit", "try_wait", "wait", "release", "read", "sub", "drain",
-                                         "consumer_work", "producer_work", "consumer_aux_work", "producer_aux_work" };
+    static const char *const moves[] = { "try_acquire",
+                                         "acquire",
+                                         "commit",
+                                         "try_wait",
+                                         "wait",
+                                         "release",
+                                         "read",
+                                         "sub",
+                                         "drain",
+                                         "consumer_work",
+                                         "producer_work",
+                                         "consumer_aux_work",
+                                         "producer_aux_work" };
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
         if (strcmp(moves[i], name) == 0) return true;
     return false;
@@ -646,19 +705,28 @@ static bool is_move(const char *name) {
 
 static void take_work(weir_kernel *k, weir_res *r, const weir_work_def *d) {
     weiri_work *w = &r->work[r->nwork];
-    *w = (weiri_work){ .file = weiri_arena_str(&k->a, d->file), .line = d->line, .side = d->side, .aux = d->aux, .async_read = d->async_read,
-                       .tx_bytes = d->tx_bytes, .at = k->here };
+    *w = (weiri_work){ .file = weiri_arena_str(&k->a, d->file),
+                       .line = d->line,
+                       .side = d->side,
+                       .aux = d->aux,
+                       .async_read = d->async_read,
+                       .tx_bytes = d->tx_bytes,
+                       .at = k->here };
     const char *what = weiri_arena_fmt(&k->a, "work of %s", weiri_label(k, r));
     w->name = take_name(k, what, d->name);
     what = weiri_arena_fmt(&k->a, "%s:%s", r->name, w->name);
     w->code = weiri_arena_str(&k->a, d->code ? d->code : "");
     if (!d->code) weiri_kernel_fault(k, &k->here, "M-WORK", "code = [[ ... ]]", "%s has no code", what);
-    if (is_move(w->name)) weiri_kernel_fault(k, &k->here, "C-NAME-01", "rename the method", "%s has the name of a pipeline move or of a method every resource has", what);
+    if (is_move(w->name))
+        weiri_kernel_fault(k, &k->here, "C-NAME-01", "rename the method",
+                           "%s has the name of a pipeline move or of a method every resource has", what);
     for (int i = 0; i < r->nwork; i++)
-        if (strcmp(r->work[i].name, w->name) == 0) weiri_kernel_fault(k, &k->here, "C-NAME-02", NULL, "%s is declared twice", what);
+        if (strcmp(r->work[i].name, w->name) == 0)
+            weiri_kernel_fault(k, &k->here, "C-NAME-02", NULL, "%s is declared twice", what);
     if (d->tx_bytes < 0) weiri_kernel_fault(k, &k->here, "M-WORK", NULL, "%s: tx_bytes is %lld", what, (long long)d->tx_bytes);
     if (d->returns && *skip_blanks(d->returns) && d->side == WEIR_SIDE_PRODUCER)
-        weiri_kernel_fault(k, &k->here, "M-WORK", "declare it with consumer_work", "%s: only consumer work returns values", what);
+        weiri_kernel_fault(k, &k->here, "M-WORK", "declare it with consumer_work", "%s: only consumer work returns values",
+                           what);
     w->nparams = parse_params(k, what, d->params, false, &w->params);
     w->nreturns = parse_params(k, what, d->returns, true, &w->returns);
     r->nwork++;
@@ -676,8 +744,10 @@ weir_res *weir_resource(weir_kernel *k, const weir_resource_desc *d) {
     r->nbind = d->nbind;
     r->bind = WEIRI_NEW_N(&k->a, weir_bind, d->nbind + 1);
     for (int i = 0; i < d->nbind; i++) {
-        r->bind[i] = (weir_bind){ take_name(k, weiri_arena_fmt(&k->a, "bind of %s", weiri_label(k, r)), d->bind[i].name), d->bind[i].tensor };
-        if (!d->bind[i].tensor) weiri_kernel_fault(k, &k->here, "C-ARG-01", NULL, "%s: bind '%s' is no tensor", weiri_label(k, r), r->bind[i].name);
+        r->bind[i] = (weir_bind){ take_name(k, weiri_arena_fmt(&k->a, "bind of %s", weiri_label(k, r)), d->bind[i].name),
+                                  d->bind[i].tensor };
+        if (!d->bind[i].tensor)
+            weiri_kernel_fault(k, &k->here, "C-ARG-01", NULL, "%s: bind '%s' is no tensor", weiri_label(k, r), r->bind[i].name);
     }
     r->nconsts = d->nconsts;
     r->consts = WEIRI_NEW_N(&k->a, weir_const, d->nconsts + 1);
@@ -736,12 +806,17 @@ static weir_res *bare_only(weir_kernel *k, const char *what, weir_res *r) {
         return NULL;
     }
     if (r->kind != WEIR_RES_GROUP) return r->kind == WEIR_RES_MEMBER ? r->bare : r;
-    weiri_kernel_fault(k, &k->here, "C-ARG-01", "name its members", "%s takes bare resources, and '%s' is a group", what, r->name);
+    weiri_kernel_fault(k, &k->here, "C-ARG-01", "name its members", "%s takes bare resources, and '%s' is a group", what,
+                       r->name);
     return NULL;
 }
 
 void weir_depends(weir_kernel *k, weir_res *down, weir_res *const *up, int n) {
     weiri_edge e = { .at = k->here };
+    if (!down && !n) {
+        weiri_kernel_fault(k, &k->here, "V-INIT-01", "leave it out: it is derived", "depends: the graph is empty");
+        return;
+    }
     e.down = bare_only(k, "depends", down);
     e.up = WEIRI_NEW_N(&k->a, weir_res *, n + 1);
     for (int i = 0; i < n; i++) {
@@ -754,7 +829,8 @@ void weir_depends(weir_kernel *k, weir_res *down, weir_res *const *up, int n) {
 void weir_alias(weir_kernel *k, const weir_phase *phases, int n) {
     weiri_alias al = { .n = n, .at = k->here };
     if (n < 2) {
-        weiri_kernel_fault(k, &k->here, "M-STORAGE", "alias { { a, b }, { staging } }", "alias takes at least two phases, given %d", n);
+        weiri_kernel_fault(k, &k->here, "M-STORAGE", "alias { { a, b }, { staging } }",
+                           "alias takes at least two phases, given %d", n);
         return;
     }
     al.phase = WEIRI_NEW_N(&k->a, weir_phase, n);
@@ -765,7 +841,9 @@ void weir_alias(weir_kernel *k, const weir_phase *phases, int n) {
             weir_res *r = bare_only(k, "alias", phases[i].res[j]);
             if (!r) continue;
             if (weiri_in_smem(r) && !r->storage) list[m++] = r;
-            else weiri_kernel_fault(k, &k->here, "M-STORAGE", "tiles in shared memory with bytes of their own", "alias: %s has no shared memory of its own", weiri_label(k, r));
+            else
+                weiri_kernel_fault(k, &k->here, "M-STORAGE", "tiles in shared memory with bytes of their own",
+                                   "alias: %s has no shared memory of its own", weiri_label(k, r));
         }
         if (!m) weiri_kernel_fault(k, &k->here, "M-STORAGE", NULL, "alias: phase %d is empty", i + 1);
         al.phase[i] = (weir_phase){ list, m };

@@ -7,7 +7,11 @@
 
 /* ---- rules -------------------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *id; weir_severity severity; const char *title; } rules[] = {
+static const struct {
+    const char *id;
+    weir_severity severity;
+    const char *title;
+} rules[] = {
 #define ROW(id, severity, title) { id, severity, title },
     WEIRI_RULES(ROW)
 #undef ROW
@@ -105,6 +109,22 @@ static bool same(const weir_finding *x, const weir_finding *y) {
     return by_place(x, y) == 0 && strcmp(x->rule, y->rule) == 0 && strcmp(x->message, y->message) == 0;
 }
 
+/* A finding of the plan at a line where a rule before it failed repeats that one, or follows from it. */
+static bool follows(const weir_finding *x, const weir_finding *cause) {
+    return x->line && strncmp(x->rule, "PLAN-", 5) == 0 && cause->severity == WEIR_ERROR &&
+           strncmp(cause->rule, "PLAN-", 5) != 0 && by_place(x, cause) == 0;
+}
+
+static int drop_follow_ons(weir_finding *f, int n) {
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        bool drop = false;
+        for (int j = 0; j < n && !drop; j++) drop = follows(&f[i], &f[j]);
+        if (!drop) f[kept++] = f[i];
+    }
+    return kept;
+}
+
 static int drop_repeats(weir_finding *f, int n) {
     int kept = 0;
     for (int i = 0; i < n; i++) {
@@ -150,7 +170,7 @@ static void put_proof(weiri_buf *b, const weir_proof *p) {
 
 void weiri_report_finish(weir_report *r) {
     sort(r->f, r->n);
-    r->n = drop_repeats(r->f, r->n);
+    r->n = drop_repeats(r->f, drop_follow_ons(r->f, r->n));
     weiri_buf b;
     weiri_buf_init(&b, r->ctx);
     for (int i = 0; i < r->n; i++) put_finding(&b, &r->f[i]);

@@ -19,6 +19,7 @@ const char *weiri_rule_title(const char *id);
     X("M-DIM", WEIR_ERROR, "bounds of a dim make sense") \
     X("M-SHAPE", WEIR_ERROR, "shapes are integers known at launch") \
     X("M-PIPE", WEIR_ERROR, "the pipeline's fields make sense") \
+    X("P-ILV-01", WEIR_ERROR, "an interleave divides the stages") \
     X("M-STORAGE", WEIR_ERROR, "storage is another tile in shared memory of the same size") \
     X("M-QUEUE", WEIR_ERROR, "the work queue's axes and extents make sense") \
     X("M-WORK", WEIR_ERROR, "a custom method's interface can be read") \
@@ -35,6 +36,7 @@ const char *weiri_rule_title(const char *id);
     /* capture */ \
     X("C-CTX-01", WEIR_ERROR, "ops and blocks belong in a schedule") \
     X("C-ARG-01", WEIR_ERROR, "a resource is wanted here") \
+    X("C-ARG-02", WEIR_ERROR, "a grouped resource is spelled through its group") \
     X("C-BREAK", WEIR_ERROR, "a captured block is not left by break") \
     X("C-NEST-03", WEIR_ERROR, "the work-tile loop is at top level") \
     X("C-NEST-04", WEIR_ERROR, "a schedule has one work-tile loop") \
@@ -68,10 +70,10 @@ const char *weiri_rule_title(const char *id);
     X("T-SCHED-01", WEIR_ERROR, "a task has a schedule") \
     X("T-WQ-01", WEIR_ERROR, "a task takes tiles from one queue") \
     X("T-REG-01", WEIR_ERROR, "registers are a multiple of 8, 24 to 256") \
+    X("T-SKIP-01", WEIR_ERROR, "a skip predicate needs the queue in src") \
     X("T-CTA-01", WEIR_ERROR, "the CTA coordinate exists") \
     X("T-GRP-01", WEIR_ERROR, "a collapsed op goes to the group") \
     X("T-GRP-02", WEIR_ERROR, "other ops go to the member") \
-    X("T-GRP-03", WEIR_ERROR, "a grouped resource is spelled through its group") \
     X("X-WARP-01", WEIR_ERROR, "warps of tasks do not overlap") \
     X("X-WARP-02", WEIR_ERROR, "at most 32 warps") \
     X("X-WARP-03", WEIR_NOTE, "warps below the highest are covered") \
@@ -205,6 +207,15 @@ const char *weiri_rule_title(const char *id);
     X("PLAN-TX", WEIR_ERROR, "bytes armed are the bytes that come") \
     X("PLAN-NAMED", WEIR_ERROR, "at most 15 named barriers") \
     X("PLAN-ARCH", WEIR_ERROR, "the architecture has it") \
+    X("PLAN-ZERO", WEIR_ERROR, "a register tile is zeroed or set before it is used") \
+    X("PLAN-DRAIN", WEIR_ERROR, "what an mma in flight uses is left alone") \
+    X("PLAN-VIEW", WEIR_ERROR, "a copy reads and writes places") \
+    X("PLAN-DTYPE", WEIR_ERROR, "a copy converts nothing") \
+    X("PLAN-MULTICAST", WEIR_ERROR, "a multicast divides its tile among the CTAs") \
+    X("PLAN-CLUSTER", WEIR_ERROR, "the cluster is legal") \
+    X("PLAN-ROUND", WEIR_ERROR, "members of a group are moved in one order") \
+    X("PLAN-COUNT", WEIR_ERROR, "an mbarrier counts 1 to 1048575 arrivals") \
+    X("MF3", WEIR_ERROR, "the pipeline has its storage where it must") \
     X("PLAN-UNSUPPORTED", WEIR_ERROR, "not lowered yet") \
     /* prove */ \
     X("PROVE-DEADLOCK", WEIR_ERROR, "a wait can never end") \

@@ -15,17 +15,20 @@ typedef struct use {
     weir_res *res;
     weiri_stage stage;
     section sec;
-    int order; /* of the node in the tree */
+    int order;              /* of the node in the tree */
     bool group_op, operand; /* operand: read as an argument of the op, not the op's own resource */
 } use;
 
-typedef struct uses { use *v; int n, cap; } uses;
+typedef struct uses {
+    use *v;
+    int n, cap;
+} uses;
 
 typedef struct checker {
     const weir_kernel *k;
     weiri_findings *out;
-    uses *of;                              /* per task */
-    WEIRI_LIST(weiri_edge) graph;          /* as given, else every dst of a task on all its src */
+    uses *of;                     /* per task */
+    WEIRI_LIST(weiri_edge) graph; /* as given, else every dst of a task on all its src */
     bool graph_given;
 } checker;
 
@@ -67,7 +70,10 @@ static bool inside(const weiri_node *n, const weiri_node *block) {
 }
 
 /* Where a task's loops begin and end in tree order; without a loop everything is tail. */
-typedef struct frame { const weiri_node *tiles; int first_loop, loop_end; } frame;
+typedef struct frame {
+    const weiri_node *tiles;
+    int first_loop, loop_end;
+} frame;
 
 static frame frame_of(const weiri_task *t) {
     frame f = { tiles_of(t), -1, -1 };
@@ -138,8 +144,10 @@ static void called_from(weir_finding *f, const weiri_chain *at) {
 }
 
 static const char *move_text(weiri_stage s) {
-    static const char *const names[] = { "consumer aux work", "try_wait", "wait", "consumer work", "release",
-                                         "producer aux work", "try_acquire", "acquire", "producer work", "commit" }; /* ORDER STAGE */
+    static const char *const names[] = {
+        "consumer aux work", "try_wait",    "wait",    "consumer work", "release",
+        "producer aux work", "try_acquire", "acquire", "producer work", "commit"
+    }; /* ORDER STAGE */
     return names[s];
 }
 
@@ -171,15 +179,18 @@ static bool uses_wgmma(const weiri_task *t) {
 static void check_task(checker *c, const weiri_task *t) {
     const weir_place *at = first(&t->at);
     if (t->first_warp < 0 || t->num_warps < 1) {
-        weir_finding *f = weiri_find(c->out, "V-WG-01", at, "task '%s': warps = { %d, %d }", t->name, t->first_warp, t->num_warps);
+        weir_finding *f =
+            weiri_find(c->out, "V-WG-01", at, "task '%s': warps = { %d, %d }", t->name, t->first_warp, t->num_warps);
         f->hint = "warps = { first, count }, count at least 1";
     } else if (t->first_warp + t->num_warps > 32) {
-        weir_finding *f = weiri_find(c->out, "X-WARP-02", at, "task '%s': warps %d to %d, a CTA has warps 0 to 31", t->name, t->first_warp,
-                                     t->first_warp + t->num_warps - 1);
+        weir_finding *f = weiri_find(c->out, "X-WARP-02", at, "task '%s': warps %d to %d, a CTA has warps 0 to 31", t->name,
+                                     t->first_warp, t->first_warp + t->num_warps - 1);
         f->hint = "use fewer warps";
     } else if (uses_wgmma(t) && (t->first_warp % 4 || t->num_warps % 4)) {
-        weir_finding *f = weiri_find(c->out, "X-WARP-04", at, "task '%s' uses wgmma on warps { %d, %d }: a warpgroup is 4 warps, the first a multiple of 4", t->name,
-                                     t->first_warp, t->num_warps);
+        weir_finding *f =
+            weiri_find(c->out, "X-WARP-04", at,
+                       "task '%s' uses wgmma on warps { %d, %d }: a warpgroup is 4 warps, the first a multiple of 4", t->name,
+                       t->first_warp, t->num_warps);
         f->hint = weiri_arena_fmt(c->out->a, "warps = { %d, %d }", (t->first_warp + 3) / 4 * 4, (t->num_warps + 3) / 4 * 4);
     }
     if (t->registers && (t->registers % 8 || t->registers < 8 || t->registers > 256)) {
@@ -187,16 +198,31 @@ static void check_task(checker *c, const weiri_task *t) {
         f->expected = "a multiple of 8, 24 to 256";
         f->got = weiri_arena_fmt(c->out->a, "%d", t->registers);
     } else if (t->registers && t->registers < 24) {
-        weir_finding *f = weiri_find(c->out, "X-REG-01", at, "task '%s': registers = %d, setmaxnreg takes 24 at least", t->name, t->registers);
+        weir_finding *f = weiri_find(c->out, "X-REG-01", at, "task '%s': registers = %d, setmaxnreg takes 24 at least", t->name,
+                                     t->registers);
         f->hint = "registers = 24";
     }
     int size[4] = { c->k->cluster.v, c->k->cluster.m, c->k->cluster.n, c->k->cluster.k };
     for (int i = 0; i < 4 && t->on_cta; i++) {
         if (t->cta[i] >= -1 && t->cta[i] < size[i]) continue;
-        weir_finding *f = weiri_find(c->out, "T-CTA-01", at, "task '%s': cta %c = %d, the cluster has %d along %c", t->name, "vmnk"[i], t->cta[i], size[i], "vmnk"[i]);
+        weir_finding *f = weiri_find(c->out, "T-CTA-01", at, "task '%s': cta %c = %d, the cluster has %d along %c", t->name,
+                                     "vmnk"[i], t -> cta[i], size[i], "vmnk"[i]);
         f->hint = "a coordinate below the cluster's size";
     }
-    if (!t->root->first) weiri_find(c->out, "T-SCHED-01", at, "task '%s' has an empty schedule", t->name)->hint = "write schedule = function() ... end";
+    if (!t->root->first)
+        weiri_find(c->out, "T-SCHED-01", at, "task '%s' has an empty schedule", t->name)->hint =
+            "write schedule = function() ... end";
+    const weiri_node *tiles = tiles_of(t);
+    if (tiles && tiles->queue && !in_list(t->src, t->nsrc, tiles->queue)) {
+        weir_finding *f =
+            tiles->skip
+                ? weiri_find(c->out, "T-SKIP-01", first(&tiles->at),
+                             "task '%s' skips tiles of queue '%s', which is not in its src", t->name, tiles->queue->name)
+                : weiri_find(c->out, "V-ROLE-03", first(&tiles->at), "task '%s' walks queue '%s', which is not in its src",
+                             t->name, tiles->queue->name);
+        second_place(f, &t->at, "the task");
+        f->hint = "add it to src, or leave src out: it is derived";
+    }
     int queues = 0;
     for (int i = 0; i < t->nsrc; i++) queues += t->src[i]->kind == WEIR_RES_QUEUE;
     if (queues > 1) weiri_find(c->out, "T-WQ-01", at, "task '%s' takes tiles from %d queues", t->name, queues);
@@ -214,8 +240,9 @@ static void check_warps(checker *c) {
         for (int j = 0; j < i; j++) {
             const weiri_task *y = k->tasks.v[j];
             if (x->first_warp >= y->first_warp + y->num_warps || y->first_warp >= end) continue;
-            weir_finding *f = weiri_find(c->out, "X-WARP-01", first(&x->at), "task '%s' has warps %d to %d, task '%s' has warps %d to %d", x->name, x->first_warp, end - 1,
-                                         y->name, y->first_warp, y->first_warp + y->num_warps - 1);
+            weir_finding *f =
+                weiri_find(c->out, "X-WARP-01", first(&x->at), "task '%s' has warps %d to %d, task '%s' has warps %d to %d",
+                           x->name, x->first_warp, end - 1, y->name, y->first_warp, y->first_warp + y->num_warps - 1);
             second_place(f, &y->at, "the other task");
             f->hint = weiri_arena_fmt(c->out->a, "start it at warp %d", y->first_warp + y->num_warps);
         }
@@ -244,8 +271,10 @@ static void check_registers(checker *c) {
             const weiri_task *t = k->tasks.v[i];
             if (!t->registers || t->first_warp >= 4 * g + 4 || t->first_warp + t->num_warps <= 4 * g) continue;
             if (seen && seen->registers != t->registers) {
-                weir_finding *f = weiri_find(c->out, "V-WG-02", first(&t->at), "warps %d to %d are one warpgroup: task '%s' asks for %d registers there, task '%s' for %d", 4 * g,
-                                             4 * g + 3, t->name, t->registers, seen->name, seen->registers);
+                weir_finding *f =
+                    weiri_find(c->out, "V-WG-02", first(&t->at),
+                               "warps %d to %d are one warpgroup: task '%s' asks for %d registers there, task '%s' for %d",
+                               4 * g, 4 * g + 3, t->name, t->registers, seen->name, seen->registers);
                 second_place(f, &seen->at, "the other task");
                 f->hint = "one value per warpgroup, or other warps";
                 break;
@@ -262,7 +291,8 @@ static void check_registers(checker *c) {
         if (t->registers && (!most || t->registers * t->num_warps > most->registers * most->num_warps)) most = t;
     }
     if (most && total > 65536) {
-        weir_finding *f = weiri_find(c->out, "V-REG-01", first(&most->at), "the tasks ask for %lld registers, an SM has 65536", (long long)total);
+        weir_finding *f = weiri_find(c->out, "V-REG-01", first(&most->at), "the tasks ask for %lld registers, an SM has 65536",
+                                     (long long)total);
         f->hint = weiri_arena_fmt(c->out->a, "lower the registers of task '%s'", most->name);
     }
 }
@@ -277,21 +307,28 @@ static void check_roles(checker *c, const weiri_task *t, const uses *us) {
         for (int i = 0; i < g->nmembers; i++) any |= lists(t, g->members[i]);
         if (any) continue;
         if (!t->src_given && !t->dst_given) continue;
-        weir_finding *f = weiri_find(c->out, "V-ROLE-04", AT_OP(n->op), "task '%s' moves group '%s' and lists none of its members (%s)", t->name, g->name,
-                                     names_of(c, g->members, g->nmembers));
+        weir_finding *f =
+            weiri_find(c->out, "V-ROLE-04", AT_OP(n->op), "task '%s' moves group '%s' and lists none of its members (%s)",
+                       t->name, g->name, names_of(c, g->members, g->nmembers));
         second_place(f, &t->at, "the task");
     }
     for (int i = 0; i < us->n; i++) {
         const use *u = &us->v[i];
         bool src = in_src(t, u->res), dst = in_dst(t, u->res);
         if (u->group_op || (src && dst)) continue;
-        const char *rule = !src && !dst ? "V-ROLE-03" : src && !consumes(u->stage) ? "V-ROLE-01" : dst && consumes(u->stage) ? "V-ROLE-02" : NULL;
+        const char *rule = !src && !dst                 ? "V-ROLE-03"
+                           : src && !consumes(u->stage) ? "V-ROLE-01"
+                           : dst && consumes(u->stage)  ? "V-ROLE-02"
+                                                        : NULL;
         if (!rule) continue;
         const char *in = src ? "only in src" : dst ? "only in dst" : "in neither src nor dst";
-        weir_finding *f = u->operand ? weiri_find(c->out, rule, AT_OP(u->op), "task '%s': '%s' is %s and is read here by %s", t->name, u->res->name, in, written(u))
-                                     : weiri_find(c->out, rule, AT_OP(u->op), "task '%s': '%s' is %s and has %s here", t->name, u->res->name, in, written(u));
+        weir_finding *f = u->operand ? weiri_find(c->out, rule, AT_OP(u->op), "task '%s': '%s' is %s and is read here by %s",
+                                                  t->name, u->res->name, in, written(u))
+                                     : weiri_find(c->out, rule, AT_OP(u->op), "task '%s': '%s' is %s and has %s here", t->name,
+                                                  u->res->name, in, written(u));
         second_place(f, &t->at, "the task");
-        f->hint = weiri_arena_fmt(c->out->a, "add it to %s, or leave src and dst out: they are derived", consumes(u->stage) ? "src" : "dst");
+        f->hint = weiri_arena_fmt(c->out->a, "add it to %s, or leave src and dst out: they are derived",
+                                  consumes(u->stage) ? "src" : "dst");
     }
 }
 
@@ -344,21 +381,27 @@ static void check_graph(checker *c) {
         const weiri_edge *e = &c->graph.v[i];
         const weir_place *at = first(&e->at);
         bool down_used = anyone(c, e->down, lists);
-        if (!down_used) weiri_find(c->out, "V-DEP-01", at, "depends: '%s' is used by no task", e->down->name)->hint = "leave the entry out";
+        if (!down_used)
+            weiri_find(c->out, "V-DEP-01", at, "depends: '%s' is used by no task", e->down->name)->hint = "leave the entry out";
         for (int j = 0; j < e->nup; j++) {
             const weir_res *up = e->up[j];
             if (!anyone(c, up, lists)) {
-                if (up != e->down) weiri_find(c->out, "V-DEP-02", at, "depends: '%s' depends on '%s', which is used by no task", e->down->name, up->name)->hint = "leave it out";
+                if (up != e->down)
+                    weiri_find(c->out, "V-DEP-02", at, "depends: '%s' depends on '%s', which is used by no task", e->down->name,
+                               up->name)
+                        ->hint = "leave it out";
                 continue;
             }
             if (!down_used || is_backed(c, up, e->down)) continue;
             bool self = up == e->down && up->kind != WEIR_RES_QUEUE;
             if (self) {
-                weiri_find(c->out, "V-DEP-03", at, "depends: '%s' depends on itself, but no task %s it", up->name, anyone(c, up, in_src) ? "produces" : "consumes");
+                weiri_find(c->out, "V-DEP-03", at, "depends: '%s' depends on itself, but no task %s it", up->name,
+                           anyone(c, up, in_src) ? "produces" : "consumes");
                 continue;
             }
-            weir_finding *f = weiri_find(c->out, "V-DEP-04", at, "depends: '%s' depends on '%s', but no task has '%s' in src and '%s' in dst", e->down->name, up->name, up->name,
-                                         e->down->name);
+            weir_finding *f =
+                weiri_find(c->out, "V-DEP-04", at, "depends: '%s' depends on '%s', but no task has '%s' in src and '%s' in dst",
+                           e->down->name, up->name, up->name, e->down->name);
             f->hint = "leave the edge out, or add the resource to the task that carries it";
         }
     }
@@ -367,9 +410,11 @@ static void check_graph(checker *c) {
         for (int s = 0; s < t->nsrc + t->ndst; s++) {
             const weir_res *r = s < t->nsrc ? t->src[s] : t->dst[s - t->nsrc];
             bool in_graph = is_register_tile(r);
-            for (int e = 0; e < c->graph.n; e++) in_graph |= c->graph.v[e].down == r || in_list(c->graph.v[e].up, c->graph.v[e].nup, r);
+            for (int e = 0; e < c->graph.n; e++)
+                in_graph |= c->graph.v[e].down == r || in_list(c->graph.v[e].up, c->graph.v[e].nup, r);
             if (in_graph) continue;
-            weir_finding *f = weiri_find(c->out, "V-COV-01", first(&t->at), "task '%s': '%s' does not occur in depends", t->name, r->name);
+            weir_finding *f =
+                weiri_find(c->out, "V-COV-01", first(&t->at), "task '%s': '%s' does not occur in depends", t->name, r->name);
             f->hint = weiri_arena_fmt(c->out->a, "add { %s, { ... } }, with an empty list if it depends on nothing", r->name);
         }
     }
@@ -381,13 +426,18 @@ static void check_used(checker *c, const weiri_task *t, const uses *us) {
         const weir_res *r = s < t->nsrc ? t->src[s] : t->dst[s - t->nsrc];
         bool used = tiles && tiles->queue == r;
         for (int i = 0; i < us->n && !used; i++) used = us->v[i].res == r;
-        if (!used) weiri_find(c->out, "V-USE-01", first(&t->at), "task '%s' lists '%s' in %s and does nothing with it", t->name, r->name, s < t->nsrc ? "src" : "dst")->hint = "leave it out";
+        if (!used)
+            weiri_find(c->out, "V-USE-01", first(&t->at), "task '%s' lists '%s' in %s and does nothing with it", t->name,
+                       r->name, s < t->nsrc ? "src" : "dst")
+                ->hint = "leave it out";
     }
 }
 
 /* ---- brackets ----------------------------------------------------------------------------------------------------------- */
 
-typedef struct side { weiri_stage try_it, open, work, close; } side;
+typedef struct side {
+    weiri_stage try_it, open, work, close;
+} side;
 static const side consumer = { STAGE_CONS_TRY, STAGE_CONS_WAIT, STAGE_CONS_WORK, STAGE_CONS_RELEASE };
 static const side producer = { STAGE_PROD_TRY, STAGE_PROD_ACQUIRE, STAGE_PROD_WORK, STAGE_PROD_COMMIT };
 
@@ -395,7 +445,8 @@ static const side producer = { STAGE_PROD_TRY, STAGE_PROD_ACQUIRE, STAGE_PROD_WO
 static bool is_downstream(const checker *c, const weir_res *up, const weir_res *down, int steps) {
     for (int i = 0; i < c->graph.n && steps > 0; i++) {
         const weiri_edge *e = &c->graph.v[i];
-        if (in_list(e->up, e->nup, up) && (e->down == down || (e->down != up && is_downstream(c, e->down, down, steps - 1)))) return true;
+        if (in_list(e->up, e->nup, up) && (e->down == down || (e->down != up && is_downstream(c, e->down, down, steps - 1))))
+            return true;
     }
     return false;
 }
@@ -423,7 +474,8 @@ static void bracket(checker *c, const weiri_task *t, const uses *us, const weir_
     if (!nopen && !nclose) {
         if (has_proxy(c, us, r, s, us->n)) return;
         const use *u = &us->v[first_work];
-        weir_finding *f = weiri_find(c->out, "V-BRK-01", AT_OP(u->op), "task '%s': %s on '%s' without %s and %s", t->name, written(u), name, open, close);
+        weir_finding *f = weiri_find(c->out, "V-BRK-01", AT_OP(u->op), "task '%s': %s on '%s' without %s and %s", t->name,
+                                     written(u), name, open, close);
         f->hint = weiri_arena_fmt(c->out->a, "write %s:%s() before and %s:%s() after it", name, open, name, close);
         called_from(f, &u->op->at);
         return;
@@ -438,7 +490,8 @@ static void bracket(checker *c, const weiri_task *t, const uses *us, const weir_
         if (u->stage == s->work) {
             pending = u;
             if (held > 0 || (proxied && has_proxy(c, us, r, s, i))) continue;
-            weir_finding *f = weiri_find(c->out, "V-BRK-02", AT_OP(u->op), "task '%s': %s on '%s' without %s before it", t->name, written(u), name, open);
+            weir_finding *f = weiri_find(c->out, "V-BRK-02", AT_OP(u->op), "task '%s': %s on '%s' without %s before it",
+                                         t->name, written(u), name, open);
             f->hint = weiri_arena_fmt(c->out->a, "write %s:%s() first", name, open);
             called_from(f, &u->op->at);
             held = 1; /* said once per gap */
@@ -449,7 +502,8 @@ static void bracket(checker *c, const weiri_task *t, const uses *us, const weir_
         }
     }
     if (!pending) return;
-    weir_finding *f = weiri_find(c->out, "V-BRK-03", AT_OP(pending->op), "task '%s': %s on '%s' without %s after it", t->name, written(pending), name, close);
+    weir_finding *f = weiri_find(c->out, "V-BRK-03", AT_OP(pending->op), "task '%s': %s on '%s' without %s after it", t->name,
+                                 written(pending), name, close);
     f->hint = weiri_arena_fmt(c->out->a, "write %s:%s() after it", name, close);
     called_from(f, &pending->op->at);
 }
@@ -464,7 +518,8 @@ static void try_rule(checker *c, const weiri_task *t, const uses *us, const weir
     }
     if (!open_try || !weiri_piped(r)) return;
     const char *name = spelled(c, r);
-    weir_finding *f = weiri_find(c->out, "V-BRK-04", AT_OP(open_try->op), "task '%s': %s on '%s' without %s after it", t->name, move_text(s->try_it), name, move_text(s->open));
+    weir_finding *f = weiri_find(c->out, "V-BRK-04", AT_OP(open_try->op), "task '%s': %s on '%s' without %s after it", t->name,
+                                 move_text(s->try_it), name, move_text(s->open));
     f->hint = weiri_arena_fmt(c->out->a, "write %s:%s() where the stage is needed", name, move_text(s->open));
 }
 
@@ -489,12 +544,15 @@ static void check_skippable(checker *c, const weiri_task *t) {
         const weiri_node *skippable = n;
         while (skippable && skippable->kind != NODE_SKIPPABLE) skippable = skippable->parent;
         if (n->kind == NODE_LOOP && !skippable) {
-            weir_finding *f = weiri_find(c->out, "C-NEST-11", first(&n->at), "task '%s': the work-tile loop skips tiles, and this domain loop runs on them all the same", t->name);
+            weir_finding *f = weiri_find(
+                c->out, "C-NEST-11", first(&n->at),
+                "task '%s': the work-tile loop skips tiles, and this domain loop runs on them all the same", t->name);
             f->hint = "put it inside `for _ in tile:skippable() do ... end`";
             second_place(f, &tiles->at, "the work-tile loop");
         }
         if (n->kind == NODE_OP && skippable && n->op->res->kind == WEIR_RES_QUEUE) {
-            weir_finding *f = weiri_find(c->out, "C-NEST-12", first(&n->at), "task '%s': a step of queue '%s' inside skippable", t->name, n->op->res->name);
+            weir_finding *f = weiri_find(c->out, "C-NEST-12", first(&n->at), "task '%s': a step of queue '%s' inside skippable",
+                                         t->name, n->op->res->name);
             f->hint = "put it behind the skippable block: the queue moves on for skipped tiles too";
         }
     }
@@ -518,7 +576,10 @@ static bool is_dynamic(const weir_res *q) { return q->qkind == WEIR_QUEUE_CLC ||
 
 static void put_steps(weiri_buf *b, const weiri_stage *s, int n) {
     for (int i = 0; i < n; i++)
-        weiri_put(b, "%s%s", i ? ", " : "", s[i] == STAGE_CONS_WORK ? "get_and_advance_work_tile" : s[i] == STAGE_PROD_WORK ? "fetch_work_tile" : move_text(s[i]));
+        weiri_put(b, "%s%s", i ? ", " : "",
+                  s[i] == STAGE_CONS_WORK   ? "get_and_advance_work_tile"
+                  : s[i] == STAGE_PROD_WORK ? "fetch_work_tile"
+                                            : move_text(s[i]));
     if (!n) weiri_put(b, "nothing");
 }
 
@@ -549,8 +610,9 @@ static void check_tail(checker *c, const weiri_task *t, const uses *us, const we
         any = u;
         if (!is_aux(u->stage) && (u->sec == SEC_HEAD || u->sec == SEC_LOOP)) {
             if (!misplaced) {
-                weir_finding *f = weiri_find(c->out, u->sec == SEC_HEAD ? "V-WQ-02" : "V-WQ-03", AT_OP(u->op), "task '%s': %s of queue '%s' %s", t->name, written(u), q->name,
-                                             u->sec == SEC_HEAD ? "before the domain loop" : "between the domain loops of a tile");
+                weir_finding *f = weiri_find(
+                    c->out, u->sec == SEC_HEAD ? "V-WQ-02" : "V-WQ-03", AT_OP(u->op), "task '%s': %s of queue '%s' %s", t->name,
+                    written(u), q->name, u->sec == SEC_HEAD ? "before the domain loop" : "between the domain loops of a tile");
                 f->hint = "take the next tile at the end of the work-tile loop: wq:next()";
             }
             misplaced = true;
@@ -562,15 +624,18 @@ static void check_tail(checker *c, const weiri_task *t, const uses *us, const we
     if (misplaced) return;
     const weir_place *at = any ? AT_OP(any->op) : first(&t->at);
     if (!steps) {
-        weiri_find(c->out, "V-WQ-04", first(&t->at), "task '%s' never takes the next tile of queue '%s'", t->name, q->name)->hint = "end the work-tile loop with wq:next()";
+        weiri_find(c->out, "V-WQ-04", first(&t->at), "task '%s' never takes the next tile of queue '%s'", t->name, q->name)
+            ->hint = "end the work-tile loop with wq:next()";
         return;
     }
     if (tail_fits(seen, n, scheduler)) return;
     weiri_buf b;
     weiri_buf_init(&b, c->k->ctx);
     put_steps(&b, seen, n);
-    weir_finding *f = weiri_find(c->out, scheduler ? "V-WQ-08" : "V-WQ-07", at, "task '%s' ends a tile of queue '%s' with other steps than it should", t->name, q->name);
-    f->expected = scheduler ? "[try_acquire,] acquire, fetch_work_tile, commit, [try_wait,] wait, get_and_advance_work_tile, release (both tries or none)"
+    weir_finding *f = weiri_find(c->out, scheduler ? "V-WQ-08" : "V-WQ-07", at,
+                                 "task '%s' ends a tile of queue '%s' with other steps than it should", t->name, q->name);
+    f->expected = scheduler ? "[try_acquire,] acquire, fetch_work_tile, commit, [try_wait,] wait, get_and_advance_work_tile, "
+                              "release (both tries or none)"
                             : "[try_wait,] wait, get_and_advance_work_tile, release";
     f->got = weiri_arena_str(c->out->a, b.s ? b.s : "");
     f->hint = scheduler ? "wq:fetch(); wq:next()" : "wq:next()";
@@ -592,11 +657,13 @@ static void check_queue(checker *c) {
     }
     if (!persistent) return;
     if (nq > 1) {
-        weiri_find(c->out, "V-WQ-05", first(&queues[1]->at), "the tasks walk %d queues ('%s' and '%s'), one is possible", nq, queues[0]->name, queues[1]->name);
+        weiri_find(c->out, "V-WQ-05", first(&queues[1]->at), "the tasks walk %d queues ('%s' and '%s'), one is possible", nq,
+                   queues[0]->name, queues[1]->name);
         return;
     }
     if (idle) {
-        weir_finding *f = weiri_find(c->out, "V-WQ-01", first(&idle->at), "task '%s' does not walk queue '%s', other tasks do", idle->name, queues[0]->name);
+        weir_finding *f = weiri_find(c->out, "V-WQ-01", first(&idle->at), "task '%s' does not walk queue '%s', other tasks do",
+                                     idle->name, queues[0]->name);
         f->hint = "wrap its schedule in `for tile in weir.work_tile_loop(wq) do ... end`";
         return;
     }
@@ -610,12 +677,15 @@ static void check_queue(checker *c) {
         check_tail(c, t, &c->of[i], q);
     }
     if (schedulers != wanted) {
-        weir_finding *f = weiri_find(c->out, "V-WQ-06", first(&q->at), "queue '%s': %d task%s fetch tiles and nothing else", q->name, schedulers, schedulers == 1 ? "" : "s");
+        weir_finding *f = weiri_find(c->out, "V-WQ-06", first(&q->at), "queue '%s': %d task%s fetch tiles and nothing else",
+                                     q->name, schedulers, schedulers == 1 ? "" : "s");
         f->expected = weiri_arena_fmt(c->out->a, "%d", wanted);
         f->got = weiri_arena_fmt(c->out->a, "%d", schedulers);
-        f->hint = wanted ? "give the queue one task that only fetches: wq:fetch(); wq:next()" : "a static queue fetches nothing";
+        f->hint =
+            wanted ? "give the queue one task that only fetches: wq:fetch(); wq:next()" : "a static queue fetches nothing";
     } else if (makers != wanted) {
-        weir_finding *f = weiri_find(c->out, "V-WQ-09", maker ? first(&maker->at) : first(&q->at), "queue '%s' is in dst of %d task%s", q->name, makers, makers == 1 ? "" : "s");
+        weir_finding *f = weiri_find(c->out, "V-WQ-09", maker ? first(&maker->at) : first(&q->at),
+                                     "queue '%s' is in dst of %d task%s", q->name, makers, makers == 1 ? "" : "s");
         f->expected = weiri_arena_fmt(c->out->a, "%d", wanted);
         f->got = weiri_arena_fmt(c->out->a, "%d", makers);
     }
@@ -625,21 +695,26 @@ static void check_queue(checker *c) {
 
 static bool is_hardware_produced(const weir_res *r) {
     weir_pipe_type t = r->pipe.given.type;
-    return t == WEIR_TMA_ASYNC || t == WEIR_TMA_UMMA || t == WEIR_UMMA_ASYNC || t == WEIR_UMMA_UMMA || t == WEIR_CLC_FETCH_ASYNC;
+    return t == WEIR_TMA_ASYNC || t == WEIR_TMA_UMMA || t == WEIR_UMMA_ASYNC || t == WEIR_UMMA_UMMA ||
+           t == WEIR_CLC_FETCH_ASYNC;
 }
 
 static void release_after_issue(checker *c, const weiri_task *t, const uses *us, const weir_res *up, const weir_res *down) {
     bool issued = false, any = false;
     for (int i = 0; i < us->n; i++) any |= us->v[i].res == down && us->v[i].stage == STAGE_PROD_WORK;
     if (!any) {
-        if (c->graph_given) weiri_find(c->out, "V-DMA-03", first(&t->at), "task '%s' carries '%s' to '%s' and has no work on '%s'", t->name, up->name, down->name, down->name);
+        if (c->graph_given)
+            weiri_find(c->out, "V-DMA-03", first(&t->at), "task '%s' carries '%s' to '%s' and has no work on '%s'", t->name,
+                       up->name, down->name, down->name);
         return;
     }
     for (int i = 0; i < us->n; i++) {
         const use *u = &us->v[i];
         if (u->res == down && u->stage == STAGE_PROD_WORK) issued = true;
         if (u->res != up || u->stage != STAGE_CONS_RELEASE || issued) continue;
-        weir_finding *f = weiri_find(c->out, "V-DMA-01", AT_OP(u->op), "task '%s' releases '%s' before the work on '%s' that reads it is issued", t->name, spelled(c, up), spelled(c, down));
+        weir_finding *f = weiri_find(c->out, "V-DMA-01", AT_OP(u->op),
+                                     "task '%s' releases '%s' before the work on '%s' that reads it is issued", t->name,
+                                     spelled(c, up), spelled(c, down));
         f->hint = "release it after that work";
         called_from(f, &u->op->at);
         return;
@@ -654,7 +729,8 @@ static void check_dma(checker *c) {
             const weir_res *up = c->graph.v[i].up[j];
             if (up == down || up->kind == WEIR_RES_QUEUE) continue;
             for (int t = 0; t < c->k->tasks.n; t++)
-                if (in_src(c->k->tasks.v[t], up) && in_dst(c->k->tasks.v[t], down)) release_after_issue(c, c->k->tasks.v[t], &c->of[t], up, down);
+                if (in_src(c->k->tasks.v[t], up) && in_dst(c->k->tasks.v[t], down))
+                    release_after_issue(c, c->k->tasks.v[t], &c->of[t], up, down);
         }
     }
 }
@@ -674,18 +750,22 @@ static void check_pipes(checker *c) {
         const weir_pipe_desc *p = &r->pipe.given;
         if (p->consumer_wait_signaling) {
             bool split = false;
-            for (int t = 0; t < k->tasks.n; t++) split |= has(&c->of[t], r, STAGE_CONS_WAIT) && !has(&c->of[t], r, STAGE_CONS_RELEASE);
+            for (int t = 0; t < k->tasks.n; t++)
+                split |= has(&c->of[t], r, STAGE_CONS_WAIT) && !has(&c->of[t], r, STAGE_CONS_RELEASE);
             if (!split)
-                weiri_find(c->out, "V-CWS-01", first(&r->pipe.at), "pipeline '%s': consumer_wait_signaling is given, but every task that waits also releases", r->name)->hint =
-                    "leave it out";
+                weiri_find(c->out, "V-CWS-01", first(&r->pipe.at),
+                           "pipeline '%s': consumer_wait_signaling is given, but every task that waits also releases", r->name)
+                    ->hint = "leave it out";
         }
         weir_cluster l = p->cta_layout;
         if (!l.v && !l.m && !l.n && !l.k) continue;
         if (laid) {
             weir_cluster o = laid->pipe.given.cta_layout;
             if (o.v != l.v || o.m != l.m || o.n != l.n || o.k != l.k) {
-                weir_finding *f = weiri_find(c->out, "V-CTA-01", first(&r->pipe.at), "pipeline '%s' has cta_layout { %d, %d, %d, %d }, pipeline '%s' { %d, %d, %d, %d }", r->name, l.v, l.m,
-                                             l.n, l.k, laid->name, o.v, o.m, o.n, o.k);
+                weir_finding *f =
+                    weiri_find(c->out, "V-CTA-01", first(&r->pipe.at),
+                               "pipeline '%s' has cta_layout { %d, %d, %d, %d }, pipeline '%s' { %d, %d, %d, %d }", r->name,
+                               l.v, l.m, l.n, l.k, laid->name, o.v, o.m, o.n, o.k);
                 second_place(f, &laid->pipe.at, "the other pipeline");
                 f->hint = "leave it out: it is the kernel's cluster";
             }
@@ -704,8 +784,10 @@ static void check_self_edges(checker *c) {
         if (!weiri_piped(r)) weiri_find(c->out, "V-PP-01", at, "depends: '%s' depends on itself and has no pipeline", r->name);
         if (t == WEIR_TMA_UMMA || t == WEIR_ASYNC_UMMA || t == WEIR_UMMA_UMMA)
             weiri_find(c->out, "V-PP-02", at, "depends: '%s' depends on itself and is consumed by the tensor core", r->name);
-        if (!anyone(c, r, in_dst)) weiri_find(c->out, "V-PP-03", at, "depends: '%s' depends on itself and no task produces it", r->name);
-        if (!anyone(c, r, in_src)) weiri_find(c->out, "V-PP-04", at, "depends: '%s' depends on itself and no task consumes it", r->name);
+        if (!anyone(c, r, in_dst))
+            weiri_find(c->out, "V-PP-03", at, "depends: '%s' depends on itself and no task produces it", r->name);
+        if (!anyone(c, r, in_src))
+            weiri_find(c->out, "V-PP-04", at, "depends: '%s' depends on itself and no task consumes it", r->name);
     }
 }
 
@@ -718,8 +800,12 @@ static void pdl_order(checker *c, const weiri_task *t, const uses *us, const wei
         if (u->res == wait && u->op->atom == ATOM_GRID_WAIT) waited = u;
     }
     if (!work || (waited && waited->order < work->order)) return;
-    weir_finding *f = waited ? weiri_find(c->out, "V-PDL-02", AT_OP(work->op), "task '%s' touches '%s' before it waits on '%s' for the previous kernel", t->name, r->name, wait->name)
-                             : weiri_find(c->out, "V-PDL-01", AT_OP(work->op), "task '%s' touches '%s' and never waits on '%s' for the previous kernel", t->name, r->name, wait->name);
+    weir_finding *f = waited ? weiri_find(c->out, "V-PDL-02", AT_OP(work->op),
+                                          "task '%s' touches '%s' before it waits on '%s' for the previous kernel", t->name,
+                                          r->name, wait->name)
+                             : weiri_find(c->out, "V-PDL-01", AT_OP(work->op),
+                                          "task '%s' touches '%s' and never waits on '%s' for the previous kernel", t->name,
+                                          r->name, wait->name);
     if (waited) second_place(f, &waited->op->at, "the wait");
     f->hint = weiri_arena_fmt(c->out->a, "write %s:wait_griddep() first", wait->name);
 }
@@ -728,17 +814,21 @@ static void check_pdl(checker *c) {
     for (int i = 0; i < c->graph.n && c->graph_given; i++)
         for (int j = 0; j < c->graph.v[i].nup; j++) {
             const weir_res *w = c->graph.v[i].up[j];
-            for (int t = 0; t < c->k->tasks.n && w->kind == WEIR_RES_PDL_WAIT; t++) pdl_order(c, c->k->tasks.v[t], &c->of[t], w, c->graph.v[i].down);
+            for (int t = 0; t < c->k->tasks.n && w->kind == WEIR_RES_PDL_WAIT; t++)
+                pdl_order(c, c->k->tasks.v[t], &c->of[t], w, c->graph.v[i].down);
         }
 }
 
 static void check_head_and_loop(checker *c, const weiri_task *t, const uses *us) {
     for (int i = 0; i < us->n; i++) {
         const use *u = &us->v[i];
-        if (u->stage != STAGE_PROD_WORK || u->sec != SEC_LOOP || is_register_tile(u->res) || u->res->kind == WEIR_RES_QUEUE) continue;
+        if (u->stage != STAGE_PROD_WORK || u->sec != SEC_LOOP || is_register_tile(u->res) || u->res->kind == WEIR_RES_QUEUE)
+            continue;
         for (int j = 0; j < i; j++)
             if (us->v[j].res == u->res && us->v[j].stage == STAGE_PROD_WORK && us->v[j].sec == SEC_HEAD) {
-                weir_finding *f = weiri_find(c->out, "V-HLO-01", AT_OP(u->op), "task '%s' writes '%s' before the loop and inside it", t->name, spelled(c, u->res));
+                weir_finding *f =
+                    weiri_find(c->out, "V-HLO-01", AT_OP(u->op), "task '%s' writes '%s' before the loop and inside it", t->name,
+                               spelled(c, u->res));
                 second_place(f, &us->v[j].op->at, "before the loop");
                 break;
             }
@@ -747,7 +837,9 @@ static void check_head_and_loop(checker *c, const weiri_task *t, const uses *us)
 
 /* ---- atoms -------------------------------------------------------------------------------------------------------------- */
 
-typedef struct extent { int shape[WEIR_MAX_RANK], rank; } extent;
+typedef struct extent {
+    int shape[WEIR_MAX_RANK], rank;
+} extent;
 
 static extent extent_of(const checker *c, uint32_t id) {
     extent e = { .rank = 0 };
@@ -793,21 +885,23 @@ static weir_finding *at_op(checker *c, const weiri_op *op, const char *rule, con
 }
 
 /* Source of a copy into `op->res` is a view of `from`; shapes and dtypes agree. */
-static void copy_fits(checker *c, const weiri_op *op, uint32_t view, const extent *to, weir_dtype to_dtype, const char *to_name) {
+static void copy_fits(checker *c, const weiri_op *op, uint32_t view, const extent *to, weir_dtype to_dtype,
+                      const char *to_name) {
     const weir_res *base = weiri_view_base(c->k, view);
     extent e = extent_of(c, view);
     if (!base) return;
     if (!same_extent(&e, to)) {
-        weir_finding *f = at_op(c, op, "V-ATOM-01", "%s:%s: a tile of '%s' is %s, '%s' is %s", op->res->name, weiri_atom_name(op->atom), base->name, shape_text(c, &e), to_name,
-                                shape_text(c, to));
+        weir_finding *f = at_op(c, op, "V-ATOM-01", "%s:%s: a tile of '%s' is %s, '%s' is %s", op->res->name,
+                                weiri_atom_name(op->atom), base->name, shape_text(c, &e), to_name, shape_text(c, to));
         f->expected = shape_text(c, to);
         f->got = shape_text(c, &e);
         f->hint = "a copy moves whole tiles: make the two tiles alike";
         second_place(f, &base->at, "declared here");
     }
     if (base->dtype != to_dtype) {
-        weir_finding *f = at_op(c, op, "V-ATOM-02", "%s:%s: '%s' is %s, '%s' is %s, and a copy converts nothing", op->res->name, weiri_atom_name(op->atom), base->name,
-                                weir_dtype_name(base->dtype), to_name, weir_dtype_name(to_dtype));
+        weir_finding *f =
+            at_op(c, op, "V-ATOM-02", "%s:%s: '%s' is %s, '%s' is %s, and a copy converts nothing", op->res->name,
+                  weiri_atom_name(op->atom), base->name, weir_dtype_name(base->dtype), to_name, weir_dtype_name(to_dtype));
         f->expected = weir_dtype_name(to_dtype);
         f->got = weir_dtype_name(base->dtype);
         second_place(f, &base->at, "declared here");
@@ -817,8 +911,8 @@ static void copy_fits(checker *c, const weiri_op *op, uint32_t view, const exten
 static void want_base(checker *c, const weiri_op *op, uint32_t view, bool smem) {
     const weir_res *base = weiri_view_base(c->k, view);
     if (!base || (smem ? weiri_in_smem(base) : base->kind == WEIR_RES_GMEM)) return;
-    at_op(c, op, "V-ATOM-03", "%s:%s reads from %s memory, and '%s' is a %s", op->res->name, weiri_atom_name(op->atom), smem ? "shared" : "global", base->name,
-          weiri_res_kind_name(base->kind));
+    at_op(c, op, "V-ATOM-03", "%s:%s reads from %s memory, and '%s' is a %s", op->res->name, weiri_atom_name(op->atom),
+          smem ? "shared" : "global", base->name, weiri_res_kind_name(base->kind));
 }
 
 /* The shape of the place a store into g writes; false, with a finding, if it is no place of g. */
@@ -831,15 +925,17 @@ static bool place_of(checker *c, const weiri_op *op, uint32_t place, extent *e) 
         bool fits = q->qrank == g->rank;
         for (int i = 0; fits && i < g->rank; i++) fits = q->qtile[i] == g->tile[i];
         if (fits) return true;
-        weir_finding *f = at_op(c, op, "V-ATOM-01", "%s:%s: the work tiles of '%s' are not the tiles of '%s'", g->name, weiri_atom_name(op->atom), q->name, g->name);
+        weir_finding *f = at_op(c, op, "V-ATOM-01", "%s:%s: the work tiles of '%s' are not the tiles of '%s'", g->name,
+                                weiri_atom_name(op->atom), q->name, g->name);
         f->hint = weiri_arena_fmt(c->out->a, "write the place: %s:at(...)", g->name);
         second_place(f, &q->at, "the queue");
         return false;
     }
     const weir_res *base = weiri_view_base(c->k, place);
     if (base != g) {
-        at_op(c, op, "V-ATOM-03", "%s:%s writes '%s', and the place is of '%s'", g->name, weiri_atom_name(op->atom), g->name, base ? base->name : "?")->hint =
-            weiri_arena_fmt(c->out->a, "write the place as %s:at(...)", g->name);
+        at_op(c, op, "V-ATOM-03", "%s:%s writes '%s', and the place is of '%s'", g->name, weiri_atom_name(op->atom), g->name,
+              base ? base->name : "?")
+            ->hint = weiri_arena_fmt(c->out->a, "write the place as %s:at(...)", g->name);
         return false;
     }
     *e = extent_of(c, place);
@@ -852,7 +948,8 @@ static void value_fits(checker *c, const weiri_op *op, uint32_t value, const ext
     int rows, cols;
     as_tile(to, &rows, &cols);
     if ((v->rows == 1 || v->rows == rows) && (v->cols == 1 || v->cols == cols)) return;
-    weir_finding *f = at_op(c, op, "V-ATOM-01", "%s:%s: the value is { %d, %d }, the place is %s", op->res->name, weiri_atom_name(op->atom), v->rows, v->cols, shape_text(c, to));
+    weir_finding *f = at_op(c, op, "V-ATOM-01", "%s:%s: the value is { %d, %d }, the place is %s", op->res->name,
+                            weiri_atom_name(op->atom), v->rows, v->cols, shape_text(c, to));
     f->expected = weiri_arena_fmt(c->out->a, "{ %d, %d }", rows, cols);
     f->got = weiri_arena_fmt(c->out->a, "{ %d, %d }", v->rows, v->cols);
     second_place(f, &op->res->at, "declared here");
@@ -861,12 +958,15 @@ static void value_fits(checker *c, const weiri_op *op, uint32_t value, const ext
 static void want_out(checker *c, const weiri_op *op) {
     const weir_tensor *t = op->res->tensor;
     if (!t || t->out) return;
-    weir_finding *f = at_op(c, op, "V-ATOM-04", "%s:%s writes tensor '%s', which is not an out tensor", op->res->name, weiri_atom_name(op->atom), t->name);
+    weir_finding *f = at_op(c, op, "V-ATOM-04", "%s:%s writes tensor '%s', which is not an out tensor", op->res->name,
+                            weiri_atom_name(op->atom), t->name);
     f->hint = "declare it with out = true";
     second_place(f, &t->at, "declared here");
 }
 
-static bool is_operand_dtype(weir_dtype t) { return t == WEIR_BF16 || t == WEIR_F16 || t == WEIR_TF32 || t == WEIR_E4M3 || t == WEIR_E5M2; }
+static bool is_operand_dtype(weir_dtype t) {
+    return t == WEIR_BF16 || t == WEIR_F16 || t == WEIR_TF32 || t == WEIR_E4M3 || t == WEIR_E5M2;
+}
 
 static void mma_fits(checker *c, const weiri_op *op) {
     const weir_res *acc = op->res;
@@ -875,32 +975,39 @@ static void mma_fits(checker *c, const weiri_op *op) {
     want_base(c, op, op->arg[1], true);
     extent ea = extent_of(c, op->arg[0]), eb = extent_of(c, op->arg[1]);
     if (ea.rank != 2 || eb.rank != 2) {
-        at_op(c, op, "V-MMA-01", "%s:mma: a is %s and b is %s, both have two axes", acc->name, shape_text(c, &ea), shape_text(c, &eb));
+        at_op(c, op, "V-MMA-01", "%s:mma: a is %s and b is %s, both have two axes", acc->name, shape_text(c, &ea),
+              shape_text(c, &eb));
         return;
     }
     if (ea.shape[1] != eb.shape[1]) {
-        weir_finding *f = at_op(c, op, "V-MMA-01", "%s:mma: K of a %s is %d, K of b %s is %d", acc->name, shape_text(c, &ea), ea.shape[1], shape_text(c, &eb), eb.shape[1]);
+        weir_finding *f = at_op(c, op, "V-MMA-01", "%s:mma: K of a %s is %d, K of b %s is %d", acc->name, shape_text(c, &ea),
+                                ea.shape[1], shape_text(c, &eb), eb.shape[1]);
         f->hint = "a is { M, K } and b is { N, K }; s:read():t() transposes";
         const weir_res *base = weiri_view_base(c->k, op->arg[1]);
         if (base) second_place(f, &base->at, "b is declared here");
     }
     if (ea.shape[0] != acc->tile[0] || eb.shape[0] != acc->tile[1]) {
-        weir_finding *f = at_op(c, op, "V-MMA-01", "%s:mma: a %s times b %s is { %d, %d }, '%s' is { %d, %d }", acc->name, shape_text(c, &ea), shape_text(c, &eb), ea.shape[0], eb.shape[0],
-                                acc->name, acc->tile[0], acc->tile[1]);
+        weir_finding *f =
+            at_op(c, op, "V-MMA-01", "%s:mma: a %s times b %s is { %d, %d }, '%s' is { %d, %d }", acc->name, shape_text(c, &ea),
+                  shape_text(c, &eb), ea.shape[0], eb.shape[0], acc->name, acc->tile[0], acc->tile[1]);
         f->hint = "a is { M, K } and b is { N, K }; s:read():t() transposes";
         second_place(f, &acc->at, "declared here");
     }
     bool eight = weir_dtype_size(a->dtype) == 1 && weir_dtype_size(b->dtype) == 1; /* e4m3 and e5m2 may meet */
     if (!is_operand_dtype(a->dtype) || !is_operand_dtype(b->dtype) || (a->dtype != b->dtype && !eight)) {
-        weir_finding *f = at_op(c, op, "V-MMA-02", "%s:mma: a is %s, b is %s", acc->name, weir_dtype_name(a->dtype), weir_dtype_name(b->dtype));
+        weir_finding *f = at_op(c, op, "V-MMA-02", "%s:mma: a is %s, b is %s", acc->name, weir_dtype_name(a->dtype),
+                                weir_dtype_name(b->dtype));
         f->hint = "both bf16, f16 or tf32, or each e4m3 or e5m2";
         return;
     }
     if (a->kind == WEIR_VALUE_TILE && weir_dtype_size(a->dtype) != 2)
-        at_op(c, op, "V-MMA-02", "%s:mma: a is a register value of %s, 16 bits are possible", acc->name, weir_dtype_name(a->dtype))->hint = "cast it to bf16 or f16";
+        at_op(c, op, "V-MMA-02", "%s:mma: a is a register value of %s, 16 bits are possible", acc->name,
+              weir_dtype_name(a->dtype))
+            ->hint = "cast it to bf16 or f16";
     int step = 32 / weir_dtype_size(a->dtype);
     if (ea.shape[1] % step != 0) {
-        weir_finding *f = at_op(c, op, "V-MMA-03", "%s:mma: K is %d, an instruction of %s takes %d", acc->name, ea.shape[1], weir_dtype_name(a->dtype), step);
+        weir_finding *f = at_op(c, op, "V-MMA-03", "%s:mma: K is %d, an instruction of %s takes %d", acc->name, ea.shape[1],
+                                weir_dtype_name(a->dtype), step);
         f->expected = weiri_arena_fmt(c->out->a, "a multiple of %d", step);
         f->got = weiri_arena_fmt(c->out->a, "%d", ea.shape[1]);
     }
@@ -910,7 +1017,9 @@ static void check_atom(checker *c, const weiri_op *op) {
     extent to = extent_of_res(op->res);
     for (int i = 0; i < op->nargs; i++)
         if (!op->arg[i]) return;
-    if (op->res->kind == WEIR_RES_GMEM && (op->atom == ATOM_STORE || op->atom == ATOM_TMA_STORE || op->atom == ATOM_TMA_REDUCE_ADD)) want_out(c, op);
+    if (op->res->kind == WEIR_RES_GMEM &&
+        (op->atom == ATOM_STORE || op->atom == ATOM_TMA_STORE || op->atom == ATOM_TMA_REDUCE_ADD))
+        want_out(c, op);
     if (!op->nargs) return;
     switch (op->atom) {
     case ATOM_TMA_LOAD:
@@ -940,14 +1049,15 @@ static void check_values(checker *c) {
         const weiri_value *v = &k->values.v[i];
         if (v->used) continue;
         if (v->op == WEIR_OP_RETURN) {
-            weir_finding *f = weiri_find(c->out, "C-FLOW-12", first(&v->at), "%s:%s returns '%s', which is never used", v->by->res->name, v->by->work->name,
-                                         v->by->work->returns[v->count].name);
+            weir_finding *f = weiri_find(c->out, "C-FLOW-12", first(&v->at), "%s:%s returns '%s', which is never used",
+                                         v->by->res->name, v->by->work->name, v->by->work->returns[v->count].name);
             called_from(f, &v->at);
         } else if (v->kind == WEIR_VALUE_COND && v->op != WEIR_OP_INT) {
             weiri_buf b;
             weiri_buf_init(&b, k->ctx);
             weiri_value_print(k, (uint32_t)i, &b);
-            weir_finding *f = weiri_find(c->out, "VAL-UNUSED", first(&v->at), "the condition %s decides nothing", b.s ? b.s : "");
+            weir_finding *f =
+                weiri_find(c->out, "VAL-UNUSED", first(&v->at), "the condition %s decides nothing", b.s ? b.s : "");
             f->hint = "Lua's `if` cannot see it: use weir.when_true, weir.select or a loop bound";
             called_from(f, &v->at);
             weiri_buf_free(&b);

@@ -9,9 +9,13 @@
 /* ---- dtypes ------------------------------------------------------------------------------------------------------------- */
 
 /* ORDER DTYPE */
-static const struct { const char *name; int size; } dtypes[WEIR_DTYPE_COUNT] = {
-    { "none", 0 }, { "bool", 1 }, { "i8", 1 },  { "u8", 1 },   { "i16", 2 }, { "u16", 2 }, { "i32", 4 },  { "u32", 4 },  { "i64", 8 },
-    { "u64", 8 },  { "f16", 2 },  { "bf16", 2 }, { "f32", 4 }, { "f64", 8 }, { "tf32", 4 }, { "e4m3", 1 }, { "e5m2", 1 },
+static const struct {
+    const char *name;
+    int size;
+} dtypes[WEIR_DTYPE_COUNT] = {
+    { "none", 0 }, { "bool", 1 }, { "i8", 1 },   { "u8", 1 },   { "i16", 2 },  { "u16", 2 },
+    { "i32", 4 },  { "u32", 4 },  { "i64", 8 },  { "u64", 8 },  { "f16", 2 },  { "bf16", 2 },
+    { "f32", 4 },  { "f64", 8 },  { "tf32", 4 }, { "e4m3", 1 }, { "e5m2", 1 },
 };
 
 const char *weir_dtype_name(weir_dtype t) { return (unsigned)t < WEIR_DTYPE_COUNT ? dtypes[t].name : "none"; }
@@ -57,9 +61,9 @@ static uint64_t hash(const weiri_value *v) {
 }
 
 static bool equal(const weiri_value *x, const weiri_value *y) {
-    return x->op == y->op && x->kind == y->kind && x->dtype == y->dtype && x->rows == y->rows && x->cols == y->cols && x->i == y->i &&
-           memcmp(&x->f, &y->f, sizeof x->f) == 0 && x->count == y->count && x->res == y->res && x->dim == y->dim &&
-           (x->op != WEIR_OP_INDEX || x->loop == y->loop) && x->nargs == y->nargs &&
+    return x->op == y->op && x->kind == y->kind && x->dtype == y->dtype && x->rows == y->rows && x->cols == y->cols &&
+           x->i == y->i && memcmp(&x->f, &y->f, sizeof x->f) == 0 && x->count == y->count && x->res == y->res &&
+           x->dim == y->dim && (x->op != WEIR_OP_INDEX || x->loop == y->loop) && x->nargs == y->nargs &&
            memcmp(x->arg, y->arg, sizeof *x->arg * (size_t)x->nargs) == 0;
 }
 
@@ -173,8 +177,8 @@ bool weiri_value_usable(weir_kernel *k, uint32_t id, const char *what) {
     }
     if (v->tiles && !tile_open(k, v->tiles)) {
         weiri_kernel_fault(k, &k->here, "VAL-SCOPE", "use it inside the work-tile loop",
-                           "%s: %s is a coordinate of a tile of '%s', and no work-tile loop over it is open", what, text_of(k, id),
-                           v->tiles->name);
+                           "%s: %s is a coordinate of a tile of '%s', and no work-tile loop over it is open", what,
+                           text_of(k, id), v->tiles->name);
         return false;
     }
     k->values.v[id].used = true;
@@ -190,37 +194,66 @@ weir_value weiri_value_load(weir_kernel *k, weir_value v) {
 weir_value weir_int(weir_kernel *k, int64_t x) {
     weir_dtype t = x >= INT32_MIN && x <= INT32_MAX ? WEIR_I32 : WEIR_I64;
     return weiri_value_add(
-        k, &(weiri_value){ .op = WEIR_OP_INT, .kind = WEIR_VALUE_SCALAR, .dtype = t, .rows = 1, .cols = 1, .uniform = true, .i = x }, true);
+        k,
+        &(weiri_value){
+            .op = WEIR_OP_INT, .kind = WEIR_VALUE_SCALAR, .dtype = t, .rows = 1, .cols = 1, .uniform = true, .i = x },
+        true);
 }
 
 static weir_value truth(weir_kernel *k, bool x) {
-    return weiri_value_add(k,
-                           &(weiri_value){ .op = WEIR_OP_INT, .kind = WEIR_VALUE_COND, .dtype = WEIR_BOOL, .rows = 1, .cols = 1,
-                                           .uniform = true, .i = x },
-                           true);
+    return weiri_value_add(
+        k,
+        &(weiri_value){
+            .op = WEIR_OP_INT, .kind = WEIR_VALUE_COND, .dtype = WEIR_BOOL, .rows = 1, .cols = 1, .uniform = true, .i = x },
+        true);
 }
 
 weir_value weir_float(weir_kernel *k, double x) {
     return weiri_value_add(
-        k, &(weiri_value){ .op = WEIR_OP_FLOAT, .kind = WEIR_VALUE_SCALAR, .dtype = WEIR_F32, .rows = 1, .cols = 1, .uniform = true, .f = x },
+        k,
+        &(weiri_value){
+            .op = WEIR_OP_FLOAT, .kind = WEIR_VALUE_SCALAR, .dtype = WEIR_F32, .rows = 1, .cols = 1, .uniform = true, .f = x },
         true);
 }
 
 /* ---- arithmetic --------------------------------------------------------------------------------------------------------- */
 
 /* ORDER OP: how an operation is written. `level`: binding strength of the operator, 0 when written as a call. */
-static const struct { const char *text; int level, nargs; } ops[WEIR_OP_COUNT] = {
-    [WEIR_OP_ADD] = { "+", 5, 2 },       [WEIR_OP_SUB] = { "-", 5, 2 },      [WEIR_OP_MUL] = { "*", 6, 2 },
-    [WEIR_OP_DIV] = { "/", 6, 2 },       [WEIR_OP_IDIV] = { "//", 6, 2 },    [WEIR_OP_MOD] = { "%", 6, 2 },
-    [WEIR_OP_NEG] = { "-", 7, 1 },       [WEIR_OP_CEIL_DIV] = { "ceil_div", 0, 2 },
-    [WEIR_OP_MIN] = { "min", 0, 2 },     [WEIR_OP_MAX] = { "max", 0, 2 },    [WEIR_OP_ABS] = { "abs", 0, 1 },
-    [WEIR_OP_EXP] = { "exp", 0, 1 },     [WEIR_OP_EXP2] = { "exp2", 0, 1 },  [WEIR_OP_LOG2] = { "log2", 0, 1 },
-    [WEIR_OP_RCP] = { "rcp", 0, 1 },     [WEIR_OP_RSQRT] = { "rsqrt", 0, 1 }, [WEIR_OP_TANH] = { "tanh", 0, 1 },
-    [WEIR_OP_LT] = { "<", 4, 2 },        [WEIR_OP_LE] = { "<=", 4, 2 },      [WEIR_OP_GT] = { ">", 4, 2 },
-    [WEIR_OP_GE] = { ">=", 4, 2 },       [WEIR_OP_EQ] = { "==", 4, 2 },      [WEIR_OP_NE] = { "~=", 4, 2 },
-    [WEIR_OP_AND] = { "&", 3, 2 },       [WEIR_OP_OR] = { "|", 2, 2 },       [WEIR_OP_NOT] = { "~", 7, 1 },
-    [WEIR_OP_SELECT] = { "select", 0, 3 }, [WEIR_OP_CAST] = { "cast", 0, 1 },
-    [WEIR_OP_ROW_MAX] = { "row_max", 0, 1 }, [WEIR_OP_ROW_MIN] = { "row_min", 0, 1 }, [WEIR_OP_ROW_SUM] = { "row_sum", 0, 1 },
+static const struct {
+    const char *text;
+    int level, nargs;
+} ops[WEIR_OP_COUNT] = {
+    [WEIR_OP_ADD] = { "+", 5, 2 },
+    [WEIR_OP_SUB] = { "-", 5, 2 },
+    [WEIR_OP_MUL] = { "*", 6, 2 },
+    [WEIR_OP_DIV] = { "/", 6, 2 },
+    [WEIR_OP_IDIV] = { "//", 6, 2 },
+    [WEIR_OP_MOD] = { "%", 6, 2 },
+    [WEIR_OP_NEG] = { "-", 7, 1 },
+    [WEIR_OP_CEIL_DIV] = { "ceil_div", 0, 2 },
+    [WEIR_OP_MIN] = { "min", 0, 2 },
+    [WEIR_OP_MAX] = { "max", 0, 2 },
+    [WEIR_OP_ABS] = { "abs", 0, 1 },
+    [WEIR_OP_EXP] = { "exp", 0, 1 },
+    [WEIR_OP_EXP2] = { "exp2", 0, 1 },
+    [WEIR_OP_LOG2] = { "log2", 0, 1 },
+    [WEIR_OP_RCP] = { "rcp", 0, 1 },
+    [WEIR_OP_RSQRT] = { "rsqrt", 0, 1 },
+    [WEIR_OP_TANH] = { "tanh", 0, 1 },
+    [WEIR_OP_LT] = { "<", 4, 2 },
+    [WEIR_OP_LE] = { "<=", 4, 2 },
+    [WEIR_OP_GT] = { ">", 4, 2 },
+    [WEIR_OP_GE] = { ">=", 4, 2 },
+    [WEIR_OP_EQ] = { "==", 4, 2 },
+    [WEIR_OP_NE] = { "~=", 4, 2 },
+    [WEIR_OP_AND] = { "&", 3, 2 },
+    [WEIR_OP_OR] = { "|", 2, 2 },
+    [WEIR_OP_NOT] = { "~", 7, 1 },
+    [WEIR_OP_SELECT] = { "select", 0, 3 },
+    [WEIR_OP_CAST] = { "cast", 0, 1 },
+    [WEIR_OP_ROW_MAX] = { "row_max", 0, 1 },
+    [WEIR_OP_ROW_MIN] = { "row_min", 0, 1 },
+    [WEIR_OP_ROW_SUM] = { "row_sum", 0, 1 },
 };
 
 static bool is_compare(weir_op op) { return op >= WEIR_OP_LT && op <= WEIR_OP_NE; }
@@ -304,8 +337,9 @@ static bool type_of(weir_kernel *k, weir_op op, const uint32_t *arg, int n, weir
         bool any = op == WEIR_OP_CAST || ((op == WEIR_OP_EQ || op == WEIR_OP_NE) && a->kind == b->kind);
         if (any || (v->kind == WEIR_VALUE_COND) == condition_wanted) continue;
         if (condition_wanted)
-            weiri_kernel_fault(k, &k->here, "VAL-TYPE", "compare first: weir.ne(x, 0)", "%s works on conditions, and %s is %s %s",
-                               ops[op].text, text_of(k, arg[i]), v->kind == WEIR_VALUE_TILE ? "a tile of" : "a number of", weir_dtype_name(v->dtype));
+            weiri_kernel_fault(k, &k->here, "VAL-TYPE", "compare first: weir.ne(x, 0)",
+                               "%s works on conditions, and %s is %s %s", ops[op].text, text_of(k, arg[i]),
+                               v->kind == WEIR_VALUE_TILE ? "a tile of" : "a number of", weir_dtype_name(v->dtype));
         else
             weiri_kernel_fault(k, &k->here, "VAL-TYPE", "turn it into numbers: weir.select(cond, 1, 0)",
                                "%s works on numbers, and %s is a condition", ops[op].text, text_of(k, arg[i]));
@@ -313,15 +347,17 @@ static bool type_of(weir_kernel *k, weir_op op, const uint32_t *arg, int n, weir
     }
     bool whole = op == WEIR_OP_IDIV || op == WEIR_OP_MOD || op == WEIR_OP_CEIL_DIV;
     if (whole && (weiri_value_is_float(a->dtype) || weiri_value_is_float(b->dtype))) {
-        weiri_kernel_fault(k, &k->here, "VAL-TYPE", "use / or cast to i32 first", "%s works on integers: %s is %s, %s is %s", ops[op].text,
-                           text_of(k, arg[0]), weir_dtype_name(a->dtype), text_of(k, arg[1]), weir_dtype_name(b->dtype));
+        weiri_kernel_fault(k, &k->here, "VAL-TYPE", "use / or cast to i32 first", "%s works on integers: %s is %s, %s is %s",
+                           ops[op].text, text_of(k, arg[0]), weir_dtype_name(a->dtype), text_of(k, arg[1]),
+                           weir_dtype_name(b->dtype));
         return false;
     }
     weir_dtype both = promote(a->dtype, b->dtype);
     out->kind = WEIR_VALUE_SCALAR;
     if (is_compare(op) || is_logic(op)) out->kind = WEIR_VALUE_COND, out->dtype = WEIR_BOOL;
     else if (op == WEIR_OP_SELECT) out->dtype = promote(b->dtype, weiri_val(k, arg[2])->dtype);
-    else if (op == WEIR_OP_DIV || (op >= WEIR_OP_EXP && op <= WEIR_OP_TANH)) out->dtype = both == WEIR_F64 ? WEIR_F64 : WEIR_F32;
+    else if (op == WEIR_OP_DIV || (op >= WEIR_OP_EXP && op <= WEIR_OP_TANH))
+        out->dtype = both == WEIR_F64 ? WEIR_F64 : WEIR_F32;
     else out->dtype = both;
     return true;
 }
@@ -333,7 +369,8 @@ static bool spread(weir_kernel *k, weir_op op, const uint32_t *arg, int n, weiri
     for (int i = 0; i < n; i++) {
         const weiri_value *v = weiri_val(k, arg[i]);
         tile |= v->kind == WEIR_VALUE_TILE || v->rows * v->cols > 1;
-        if ((v->rows != 1 && out->rows != 1 && v->rows != out->rows) || (v->cols != 1 && out->cols != 1 && v->cols != out->cols)) {
+        if ((v->rows != 1 && out->rows != 1 && v->rows != out->rows) ||
+            (v->cols != 1 && out->cols != 1 && v->cols != out->cols)) {
             const weiri_value *a = weiri_val(k, arg[0]);
             weiri_kernel_fault(k, &k->here, "VAL-SHAPE", "an extent of 1 spreads, others must be equal",
                                "%s: %s is { %d, %d } and %s is { %d, %d }", ops[op].text, text_of(k, arg[0]), a->rows, a->cols,
@@ -351,6 +388,23 @@ static bool all_const(const weir_kernel *k, const uint32_t *arg, int n, int64_t 
     for (int i = 0; i < n; i++)
         if (!weiri_value_const(k, arg[i], &out[i])) return false;
     return true;
+}
+
+/* (x + 3) - 1 is x + 2: sums keep one plain number, at the end. 0 when it is no such sum. */
+static weir_value regroup(weir_kernel *k, weir_op op, const uint32_t *arg, weir_dtype result) {
+    const weir_value none = { 0 };
+    const weiri_value *inner = weiri_val(k, arg[0]);
+    int64_t c, d, sum;
+    if ((op != WEIR_OP_ADD && op != WEIR_OP_SUB) || (inner->op != WEIR_OP_ADD && inner->op != WEIR_OP_SUB)) return none;
+    if (weiri_value_is_float(result) || inner->dtype != result || !weiri_value_const(k, arg[1], &c) ||
+        !weiri_value_const(k, inner->arg[1], &d))
+        return none;
+    const int64_t far = INT64_MAX / 4;
+    if (c > far || c < -far || d > far || d < -far) return none;
+    sum = (inner->op == WEIR_OP_ADD ? d : -d) + (op == WEIR_OP_ADD ? c : -c);
+    weir_value x = { inner->arg[0] };
+    if (sum == 0) return x;
+    return weir_apply(k, sum > 0 ? WEIR_OP_ADD : WEIR_OP_SUB, (weir_value[]){ x, weir_int(k, sum > 0 ? sum : -sum) }, 2);
 }
 
 /* Arguments are usable values of the right kinds, none a view. */
@@ -373,6 +427,7 @@ static weir_value apply(weir_kernel *k, weir_op op, const uint32_t *arg, int n) 
     if (all_const(k, arg, n, c) && compute(op, c, &r)) return v.kind == WEIR_VALUE_COND ? truth(k, r != 0) : weir_int(k, r);
     if (n == 2) {
         weir_value same = identity(k, op, arg, v.dtype);
+        if (!same.id) same = regroup(k, op, arg, v.dtype);
         if (same.id) return same;
     }
     return weiri_value_add(k, &v, true);
@@ -415,8 +470,14 @@ weir_value weir_cast(weir_kernel *k, weir_value x, weir_dtype to) {
     weir_value_kind kind = v.rows * v.cols > 1 || v.kind == WEIR_VALUE_TILE ? WEIR_VALUE_TILE : WEIR_VALUE_SCALAR;
     if (to == WEIR_BOOL) kind = WEIR_VALUE_COND;
     return weiri_value_add(k,
-                           &(weiri_value){ .op = WEIR_OP_CAST, .kind = kind, .dtype = to, .rows = v.rows, .cols = v.cols,
-                                           .uniform = v.uniform, .arg = { x.id }, .nargs = 1 },
+                           &(weiri_value){ .op = WEIR_OP_CAST,
+                                           .kind = kind,
+                                           .dtype = to,
+                                           .rows = v.rows,
+                                           .cols = v.cols,
+                                           .uniform = v.uniform,
+                                           .arg = { x.id },
+                                           .nargs = 1 },
                            true);
 }
 
@@ -427,22 +488,30 @@ weir_value weir_row_reduce(weir_kernel *k, weir_op op, weir_value tile, int n) {
     if (!weiri_value_usable(k, tile.id, ops[op].text)) return none;
     const weiri_value *v = weiri_val(k, tile.id);
     if (v->kind != WEIR_VALUE_TILE) {
-        weiri_kernel_fault(k, &k->here, "VAL-TYPE", NULL, "%s works on a register tile, and %s is %s", ops[op].text, text_of(k, tile.id),
-                           v->kind == WEIR_VALUE_COND ? "a condition" : "a scalar");
+        weiri_kernel_fault(k, &k->here, "VAL-TYPE", NULL, "%s works on a register tile, and %s is %s", ops[op].text,
+                           text_of(k, tile.id), v->kind == WEIR_VALUE_COND ? "a condition" : "a scalar");
         return none;
     }
     if (n != 1 && n != 4) {
-        weiri_kernel_fault(k, &k->here, "VAL-ARG", "1, or 4: what each lane of a quad holds", "%s keeps 1 or 4 columns, given %d", ops[op].text, n);
+        weiri_kernel_fault(k, &k->here, "VAL-ARG", "1, or 4: what each lane of a quad holds",
+                           "%s keeps 1 or 4 columns, given %d", ops[op].text, n);
         return none;
     }
     if (v->cols == n) return tile;
     if (n == 4 && v->cols % 8 != 0) {
-        weiri_kernel_fault(k, &k->here, "VAL-SHAPE", NULL, "%s(4): %s has %d columns, not a multiple of 8", ops[op].text, text_of(k, tile.id), v->cols);
+        weiri_kernel_fault(k, &k->here, "VAL-SHAPE", NULL, "%s(4): %s has %d columns, not a multiple of 8", ops[op].text,
+                           text_of(k, tile.id), v->cols);
         return none;
     }
     return weiri_value_add(k,
-                           &(weiri_value){ .op = op, .kind = WEIR_VALUE_TILE, .dtype = promote(v->dtype, v->dtype), .rows = v->rows, .cols = n,
-                                           .arg = { tile.id }, .nargs = 1, .i = n },
+                           &(weiri_value){ .op = op,
+                                           .kind = WEIR_VALUE_TILE,
+                                           .dtype = promote(v->dtype, v->dtype),
+                                           .rows = v->rows,
+                                           .cols = n,
+                                           .arg = { tile.id },
+                                           .nargs = 1,
+                                           .i = n },
                            true);
 }
 
@@ -452,17 +521,26 @@ weir_value weir_tile_cols(weir_kernel *k, weir_value tile, int first, int count)
     if (!weiri_value_usable(k, tile.id, "cols")) return none;
     const weiri_value *v = weiri_val(k, tile.id);
     if (v->kind != WEIR_VALUE_TILE && !(v->kind == WEIR_VALUE_COND && v->cols > 1)) {
-        weiri_kernel_fault(k, &k->here, "VAL-TYPE", NULL, "cols works on a register tile, and %s is a scalar", text_of(k, tile.id));
+        weiri_kernel_fault(k, &k->here, "VAL-TYPE", NULL, "cols works on a register tile, and %s is a scalar",
+                           text_of(k, tile.id));
         return none;
     }
     if (first < 0 || count < 1 || first > v->cols - count) {
-        weiri_kernel_fault(k, &k->here, "VIEW-ARG", NULL, "cols(%d, %d): %s has columns 0 to %d", first, count, text_of(k, tile.id), v->cols - 1);
+        weiri_kernel_fault(k, &k->here, "VIEW-ARG", NULL, "cols(%d, %d): %s has columns 0 to %d", first, count,
+                           text_of(k, tile.id), v->cols - 1);
         return none;
     }
     if (count == v->cols) return tile;
     return weiri_value_add(k,
-                           &(weiri_value){ .op = WEIR_OP_TILE_COLS, .kind = v->kind, .dtype = v->dtype, .rows = v->rows, .cols = count,
-                                           .arg = { tile.id }, .nargs = 1, .i = first, .count = count },
+                           &(weiri_value){ .op = WEIR_OP_TILE_COLS,
+                                           .kind = v->kind,
+                                           .dtype = v->dtype,
+                                           .rows = v->rows,
+                                           .cols = count,
+                                           .arg = { tile.id },
+                                           .nargs = 1,
+                                           .i = first,
+                                           .count = count },
                            true);
 }
 
@@ -472,7 +550,8 @@ static bool is_reg(const weir_res *r) { return r && (r->kind == WEIR_RES_REG || 
 
 static bool want_reg(weir_kernel *k, const weir_res *r, const char *what) {
     if (is_reg(r)) return true;
-    weiri_kernel_fault(k, &k->here, "C-NAME-03", NULL, "%s has no %s: only register tiles do", r ? weiri_label(k, r) : "nothing", what);
+    weiri_kernel_fault(k, &k->here, "C-NAME-03", NULL, "%s has no %s: only register tiles do",
+                       r ? weiri_label(k, r) : "nothing", what);
     return false;
 }
 
@@ -481,8 +560,14 @@ weir_value weir_reg_read(weir_kernel *k, weir_res *r) {
     weiri_op *op = weiri_capture_read(k, r, ATOM_READ, NULL, 0);
     if (!op) return (weir_value){ 0 };
     weir_value v = weiri_value_add(k,
-                                   &(weiri_value){ .op = WEIR_OP_READ_REG, .kind = WEIR_VALUE_TILE, .dtype = r->dtype, .rows = r->tile[0],
-                                                   .cols = r->tile[1], .res = r, .by = op, .scope = k->open },
+                                   &(weiri_value){ .op = WEIR_OP_READ_REG,
+                                                   .kind = WEIR_VALUE_TILE,
+                                                   .dtype = r->dtype,
+                                                   .rows = r->tile[0],
+                                                   .cols = r->tile[1],
+                                                   .res = r,
+                                                   .by = op,
+                                                   .scope = k->open },
                                    false);
     op->ret = WEIRI_NEW(&k->a, uint32_t);
     op->ret[0] = v.id;
@@ -496,8 +581,12 @@ static weir_value place_index(weir_kernel *k, weir_res *r, weir_op op, const cha
         k, &(weiri_value){ .op = op, .kind = WEIR_VALUE_TILE, .dtype = WEIR_I32, .rows = rows, .cols = cols, .res = r }, true);
 }
 
-weir_value weir_row_index(weir_kernel *k, weir_res *r) { return place_index(k, r, WEIR_OP_ROW, "row_index()", r ? r->tile[0] : 0, 1); }
-weir_value weir_col_index(weir_kernel *k, weir_res *r) { return place_index(k, r, WEIR_OP_COL, "col_index()", 1, r ? r->tile[1] : 0); }
+weir_value weir_row_index(weir_kernel *k, weir_res *r) {
+    return place_index(k, r, WEIR_OP_ROW, "row_index()", r ? r->tile[0] : 0, 1);
+}
+weir_value weir_col_index(weir_kernel *k, weir_res *r) {
+    return place_index(k, r, WEIR_OP_COL, "col_index()", 1, r ? r->tile[1] : 0);
+}
 
 /* ---- views: shapes ------------------------------------------------------------------------------------------------------ */
 
@@ -581,8 +670,8 @@ static bool want_index(weir_kernel *k, uint32_t id, const char *what) {
         return false;
     }
     if (!v->uniform) {
-        weiri_kernel_fault(k, &k->here, "VAL-UNIFORM", "declare the return as `uniform` if all threads give the same", "%s: %s may differ between threads",
-                           what, text_of(k, id));
+        weiri_kernel_fault(k, &k->here, "VAL-UNIFORM", "declare the return as `uniform` if all threads give the same",
+                           "%s: %s may differ between threads", what, text_of(k, id));
         return false;
     }
     return true;
@@ -591,12 +680,14 @@ static bool want_index(weir_kernel *k, uint32_t id, const char *what) {
 static weir_value view_of_tensor(weir_kernel *k, weir_op op, const char *what, weir_res *g, const weir_value *index, int n) {
     const weir_value none = { 0 };
     if (!g || g->kind != WEIR_RES_GMEM) {
-        weiri_kernel_fault(k, &k->here, "C-NAME-03", NULL, "%s has no %s(): only gmem tiles do", g ? weiri_label(k, g) : "nothing", what);
+        weiri_kernel_fault(k, &k->here, "C-NAME-03", NULL, "%s has no %s(): only gmem tiles do",
+                           g ? weiri_label(k, g) : "nothing", what);
         return none;
     }
     if (n < 1 || n > g->rank) {
-        weiri_kernel_fault(k, &k->here, "VIEW-ARG", "missing indices are 0", "%s:%s takes 1 to %d indices (tensor '%s' has rank %d), given %d",
-                           g->name, what, g->rank, g->tensor ? g->tensor->name : "?", g->rank, n);
+        weiri_kernel_fault(k, &k->here, "VIEW-ARG", "missing indices are 0",
+                           "%s:%s takes 1 to %d indices (tensor '%s' has rank %d), given %d", g->name, what, g->rank,
+                           g->tensor ? g->tensor->name : "?", g->rank, n);
         return none;
     }
     weiri_value v = { .op = op, .res = g, .nargs = g->rank };
@@ -609,24 +700,31 @@ static weir_value view_of_tensor(weir_kernel *k, weir_op op, const char *what, w
     return add_view(k, &v, true);
 }
 
-weir_value weir_view_at(weir_kernel *k, weir_res *g, const weir_value *index, int n) { return view_of_tensor(k, WEIR_OP_VIEW_AT, "at", g, index, n); }
-weir_value weir_view_from(weir_kernel *k, weir_res *g, const weir_value *index, int n) { return view_of_tensor(k, WEIR_OP_VIEW_FROM, "from", g, index, n); }
+weir_value weir_view_at(weir_kernel *k, weir_res *g, const weir_value *index, int n) {
+    return view_of_tensor(k, WEIR_OP_VIEW_AT, "at", g, index, n);
+}
+weir_value weir_view_from(weir_kernel *k, weir_res *g, const weir_value *index, int n) {
+    return view_of_tensor(k, WEIR_OP_VIEW_FROM, "from", g, index, n);
+}
 
 weir_value weir_view_read(weir_kernel *k, weir_res *r, int back) {
     const weir_value none = { 0 };
     weir_res *bare, *group;
     if (!weiri_capture_target(k, r, "read()", &bare, &group)) return none;
     if (!weiri_in_smem(bare) && bare->kind != WEIR_RES_TMEM) {
-        weiri_kernel_fault(k, &k->here, "C-NAME-03", NULL, "%s has no read() of a stage: only tiles in shared or tensor memory do", weiri_label(k, bare));
+        weiri_kernel_fault(k, &k->here, "C-NAME-03", NULL,
+                           "%s has no read() of a stage: only tiles in shared or tensor memory do", weiri_label(k, bare));
         return none;
     }
     if (back < 0 || (back > 0 && back >= bare->pipe.given.stages)) {
-        weiri_kernel_fault(k, &k->here, "VIEW-ARG", NULL, "%s: read(%d), but there are %d stages", weiri_label(k, bare), back, bare->pipe.given.stages);
+        weiri_kernel_fault(k, &k->here, "VIEW-ARG", NULL, "%s: read(%d), but there are %d stages", weiri_label(k, bare), back,
+                           bare->pipe.given.stages);
         return none;
     }
     weiri_op *op = weiri_capture_read(k, r, ATOM_READ, NULL, 0);
     if (!op) return none;
-    weir_value v = add_view(k, &(weiri_value){ .op = WEIR_OP_VIEW_READ, .res = bare, .by = op, .i = back, .scope = k->open }, false);
+    weir_value v =
+        add_view(k, &(weiri_value){ .op = WEIR_OP_VIEW_READ, .res = bare, .by = op, .i = back, .scope = k->open }, false);
     op->ret = WEIRI_NEW(&k->a, uint32_t);
     op->ret[0] = v.id;
     op->nret = 1;
@@ -643,7 +741,8 @@ static bool want_view(weir_kernel *k, uint32_t id, const char *what, int min_ran
     }
     int shape[WEIR_MAX_RANK], rank = weiri_view_shape(k, id, shape);
     if (rank < min_rank) {
-        weiri_kernel_fault(k, &k->here, "VIEW-ARG", NULL, "%s wants a view of at least %d axes, and %s has %d", what, min_rank, text_of(k, id), rank);
+        weiri_kernel_fault(k, &k->here, "VIEW-ARG", NULL, "%s wants a view of at least %d axes, and %s has %d", what, min_rank,
+                           text_of(k, id), rank);
         return false;
     }
     return true;
@@ -657,7 +756,8 @@ weir_value weir_view_sub(weir_kernel *k, weir_res *r, weir_value view, weir_valu
         weir_res *bare, *group;
         if (!weiri_capture_target(k, r, "sub()", &bare, &group)) return none;
         if (!weiri_in_smem(bare)) {
-            weiri_kernel_fault(k, &k->here, "C-NAME-03", NULL, "%s has no sub(): only tiles in shared memory do", weiri_label(k, bare));
+            weiri_kernel_fault(k, &k->here, "C-NAME-03", NULL, "%s has no sub(): only tiles in shared memory do",
+                               weiri_label(k, bare));
             return none;
         }
         v.res = bare;
@@ -684,15 +784,20 @@ static weir_value slice(weir_kernel *k, weir_op op, const char *what, weir_value
     if (!want_view(k, view.id, what, from_end)) return (weir_value){ 0 };
     int shape[WEIR_MAX_RANK], rank = weiri_view_shape(k, view.id, shape), extent = shape[rank - from_end];
     if (first < 0 || count < 1 || first > extent - count) {
-        weiri_kernel_fault(k, &k->here, "VIEW-ARG", NULL, "%s(%d, %d): %s has 0 to %d", what, first, count, text_of(k, view.id), extent - 1);
+        weiri_kernel_fault(k, &k->here, "VIEW-ARG", NULL, "%s(%d, %d): %s has 0 to %d", what, first, count, text_of(k, view.id),
+                           extent - 1);
         return (weir_value){ 0 };
     }
     if (count == extent) return view;
     return add_view(k, &(weiri_value){ .op = op, .arg = { view.id }, .nargs = 1, .i = first, .count = count }, true);
 }
 
-weir_value weir_view_rows(weir_kernel *k, weir_value view, int first, int count) { return slice(k, WEIR_OP_VIEW_ROWS, "rows", view, first, count, 2); }
-weir_value weir_view_cols(weir_kernel *k, weir_value view, int first, int count) { return slice(k, WEIR_OP_VIEW_COLS, "cols", view, first, count, 1); }
+weir_value weir_view_rows(weir_kernel *k, weir_value view, int first, int count) {
+    return slice(k, WEIR_OP_VIEW_ROWS, "rows", view, first, count, 2);
+}
+weir_value weir_view_cols(weir_kernel *k, weir_value view, int first, int count) {
+    return slice(k, WEIR_OP_VIEW_COLS, "cols", view, first, count, 1);
+}
 
 weir_value weir_view_t(weir_kernel *k, weir_value view) {
     if (!want_view(k, view.id, "t", 2)) return (weir_value){ 0 };
@@ -717,9 +822,16 @@ weir_value weir_view_load(weir_kernel *k, weir_value view) {
     bool one = v->rows * v->cols == 1;
     bool stable = base->kind == WEIR_RES_GMEM && base->tensor && !base->tensor->out;
     weir_value r = weiri_value_add(k,
-                                   &(weiri_value){ .op = WEIR_OP_LOAD, .kind = one ? WEIR_VALUE_SCALAR : WEIR_VALUE_TILE, .dtype = v->dtype,
-                                                   .rows = v->rows, .cols = v->cols, .uniform = one && stable && v->uniform, .arg = { view.id },
-                                                   .nargs = 1, .by = op, .scope = k->open },
+                                   &(weiri_value){ .op = WEIR_OP_LOAD,
+                                                   .kind = one ? WEIR_VALUE_SCALAR : WEIR_VALUE_TILE,
+                                                   .dtype = v->dtype,
+                                                   .rows = v->rows,
+                                                   .cols = v->cols,
+                                                   .uniform = one && stable && v->uniform,
+                                                   .arg = { view.id },
+                                                   .nargs = 1,
+                                                   .by = op,
+                                                   .scope = k->open },
                                    false);
     op->ret = WEIRI_NEW(&k->a, uint32_t);
     op->ret[0] = r.id;
@@ -729,7 +841,8 @@ weir_value weir_view_load(weir_kernel *k, weir_value view) {
 
 /* ---- evaluation --------------------------------------------------------------------------------------------------------- */
 
-bool weiri_value_eval(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t index, int64_t *out) {
+bool weiri_value_eval(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t index,
+                      int64_t *out) {
     const weiri_value *v = weiri_val(k, id);
     int64_t x[3];
     switch (v->op) {
@@ -785,7 +898,9 @@ static void print_res(const weir_res *r, weiri_buf *b) {
     weiri_put(b, "%s", r->name);
 }
 
-static const char *axis_name(const weir_res *queue, int64_t axis) { return axis >= 0 && axis < queue->qrank ? queue->axis[axis] : "?"; }
+static const char *axis_name(const weir_res *queue, int64_t axis) {
+    return axis >= 0 && axis < queue->qrank ? queue->axis[axis] : "?";
+}
 
 static void print_call(const weir_kernel *k, const weiri_value *v, weiri_buf *b, int deep) {
     switch (v->op) {

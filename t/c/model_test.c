@@ -55,7 +55,8 @@ typedef struct gemm {
 enum { BM = 128, BN = 256, BK = 64, EN = 64, ST = 4 };
 
 static weir_res *gtile(const char *tensor, weir_value r, weir_value c, int rows, int cols, bool out, weir_tensor **keep) {
-    weir_tensor *t = weir_tensor_new(k, &(weir_tensor_desc){ .name = tensor, .dtype = WEIR_BF16, .rank = 2, .shape = { r, c }, .out = out });
+    weir_tensor *t =
+        weir_tensor_new(k, &(weir_tensor_desc){ .name = tensor, .dtype = WEIR_BF16, .rank = 2, .shape = { r, c }, .out = out });
     if (keep) *keep = t;
     char name[16];
     snprintf(name, sizeof name, "g%s", tensor);
@@ -63,7 +64,10 @@ static weir_res *gtile(const char *tensor, weir_value r, weir_value c, int rows,
 }
 
 static weir_res *stile(const char *name, int rows, int cols, weir_pipe_type type, int stages) {
-    return weir_smem_tile(k, &(weir_smem_tile_desc){ .name = name, .dtype = WEIR_BF16, .tile = { rows, cols }, .swizzle = 128,
+    return weir_smem_tile(k, &(weir_smem_tile_desc){ .name = name,
+                                                     .dtype = WEIR_BF16,
+                                                     .tile = { rows, cols },
+                                                     .swizzle = 128,
                                                      .pipeline = { .type = type, .stages = stages } });
 }
 
@@ -79,12 +83,15 @@ static gemm declare(void) {
     at(20);
     g.gd = gtile("D", g.M, g.N, BM, EN, true, &g.D);
     at(21);
-    g.wq = weir_work_queue(k, &(weir_queue_desc){ .name = "wq", .over = g.D, .tile = { BM, BN }, .raster = WEIR_RASTER_GROUPED, .group = 8 });
+    g.wq = weir_work_queue(
+        k, &(weir_queue_desc){ .name = "wq", .over = g.D, .tile = { BM, BN }, .raster = WEIR_RASTER_GROUPED, .group = 8 });
     at(22);
     g.a = stile("a", BM, BK, WEIR_TMA_ASYNC, ST);
     g.b = stile("b", BN, BK, WEIR_TMA_ASYNC, ST);
     at(23);
-    g.ab = weir_group(k, &(weir_group_desc){ .name = "ab", .mode = WEIR_GROUP_FUSED_MERGE, .members = (weir_res *[]){ g.a, g.b }, .nmembers = 2 });
+    g.ab =
+        weir_group(k, &(weir_group_desc){
+                          .name = "ab", .mode = WEIR_GROUP_FUSED_MERGE, .members = (weir_res *[]){ g.a, g.b }, .nmembers = 2 });
     g.acc = weir_wgmma_tile(k, &(weir_wgmma_tile_desc){ .name = "acc", .tile = { BM, BN } });
     g.stage = stile("stage", BM, EN, WEIR_ASYNC_TMA, 2);
     return g;
@@ -156,52 +163,51 @@ static void mma_task(gemm *g) {
     weir_task_end(k);
 }
 
-static const char wanted_capture[] =
-    "task load: warps [0:1), registers 40, src wq, gA, gB; dst a, b\n"
-    "  for t in work_tile_loop(wq)  -- gemm.lua:28\n"
-    "    for i0 in domain_loop(0, ceil_div(K, 64), 1)  -- gemm.lua:29\n"
-    "      ab.a:acquire()  -- gemm.lua:30\n"
-    "      ab.a:tma_load(gA:at(t.m, i0))  -- gemm.lua:30\n"
-    "      ab.a:commit()  -- gemm.lua:30\n"
-    "      ab.b:acquire()  -- gemm.lua:31\n"
-    "      ab.b:tma_load(gB:at(t.n, i0), multicast m)  -- gemm.lua:31\n"
-    "      ab.b:commit()  -- gemm.lua:31\n"
-    "    wq:try_wait()  -- gemm.lua:33\n"
-    "    wq:wait()  -- gemm.lua:33\n"
-    "    wq:get_and_advance_work_tile()  -- gemm.lua:33\n"
-    "    wq:release()  -- gemm.lua:33\n"
-    "task mma: warps [4:12), registers 232, src wq, a, b, stage; dst acc, stage, gD\n"
-    "  for t in work_tile_loop(wq)  -- gemm.lua:38\n"
-    "    acc:zero()  -- gemm.lua:38\n"
-    "    for i0 in domain_loop(0, ceil_div(K, 64), 1)  -- gemm.lua:40\n"
-    "      ab:wait()  -- gemm.lua:41\n"
-    "      ab.a:read()  -- gemm.lua:41\n"
-    "      ab.b:read()  -- gemm.lua:41\n"
-    "      acc:mma(ab.a:read(), ab.b:read())  -- gemm.lua:41\n"
-    "      acc:drain(1)  -- gemm.lua:42\n"
-    "      ab:release(1)  -- gemm.lua:42\n"
-    "    acc:drain(0)  -- gemm.lua:44\n"
-    "    ab:release(0)  -- gemm.lua:44\n"
-    "    stage:acquire()  -- gemm.lua:46\n"
-    "    acc:read()  -- gemm.lua:46\n"
-    "    stage:store(acc:read():cols(0, 64))  -- gemm.lua:46\n"
-    "    stage:commit()  -- gemm.lua:46\n"
-    "    stage:wait()  -- gemm.lua:46\n"
-    "    stage:read()  -- gemm.lua:46\n"
-    "    gD:tma_store(stage:read(), gD:at(t.m, t.n * 4))  -- gemm.lua:46\n"
-    "    stage:release()  -- gemm.lua:46\n"
-    "    stage:acquire()  -- gemm.lua:46\n"
-    "    acc:read()  -- gemm.lua:46\n"
-    "    stage:store(acc:read():cols(64, 64))  -- gemm.lua:46\n"
-    "    stage:commit()  -- gemm.lua:46\n"
-    "    stage:wait()  -- gemm.lua:46\n"
-    "    stage:read()  -- gemm.lua:46\n"
-    "    gD:tma_store(stage:read(), gD:at(t.m, t.n * 4 + 1))  -- gemm.lua:46\n"
-    "    stage:release()  -- gemm.lua:46\n"
-    "    wq:try_wait()  -- gemm.lua:46\n"
-    "    wq:wait()  -- gemm.lua:46\n"
-    "    wq:get_and_advance_work_tile()  -- gemm.lua:46\n"
-    "    wq:release()  -- gemm.lua:46\n";
+static const char wanted_capture[] = "task load: warps [0:1), registers 40, src wq, gA, gB; dst a, b\n"
+                                     "  for t in work_tile_loop(wq)  -- gemm.lua:28\n"
+                                     "    for i0 in domain_loop(0, ceil_div(K, 64), 1)  -- gemm.lua:29\n"
+                                     "      ab.a:acquire()  -- gemm.lua:30\n"
+                                     "      ab.a:tma_load(gA:at(t.m, i0))  -- gemm.lua:30\n"
+                                     "      ab.a:commit()  -- gemm.lua:30\n"
+                                     "      ab.b:acquire()  -- gemm.lua:31\n"
+                                     "      ab.b:tma_load(gB:at(t.n, i0), multicast m)  -- gemm.lua:31\n"
+                                     "      ab.b:commit()  -- gemm.lua:31\n"
+                                     "    wq:try_wait()  -- gemm.lua:33\n"
+                                     "    wq:wait()  -- gemm.lua:33\n"
+                                     "    wq:get_and_advance_work_tile()  -- gemm.lua:33\n"
+                                     "    wq:release()  -- gemm.lua:33\n"
+                                     "task mma: warps [4:12), registers 232, src wq, a, b, stage; dst acc, stage, gD\n"
+                                     "  for t in work_tile_loop(wq)  -- gemm.lua:38\n"
+                                     "    acc:zero()  -- gemm.lua:38\n"
+                                     "    for i0 in domain_loop(0, ceil_div(K, 64), 1)  -- gemm.lua:40\n"
+                                     "      ab:wait()  -- gemm.lua:41\n"
+                                     "      ab.a:read()  -- gemm.lua:41\n"
+                                     "      ab.b:read()  -- gemm.lua:41\n"
+                                     "      acc:mma(ab.a:read(), ab.b:read())  -- gemm.lua:41\n"
+                                     "      acc:drain(1)  -- gemm.lua:42\n"
+                                     "      ab:release(1)  -- gemm.lua:42\n"
+                                     "    acc:drain(0)  -- gemm.lua:44\n"
+                                     "    ab:release(0)  -- gemm.lua:44\n"
+                                     "    stage:acquire()  -- gemm.lua:46\n"
+                                     "    acc:read()  -- gemm.lua:46\n"
+                                     "    stage:store(acc:read():cols(0, 64))  -- gemm.lua:46\n"
+                                     "    stage:commit()  -- gemm.lua:46\n"
+                                     "    stage:wait()  -- gemm.lua:46\n"
+                                     "    stage:read()  -- gemm.lua:46\n"
+                                     "    gD:tma_store(stage:read(), gD:at(t.m, t.n * 4))  -- gemm.lua:46\n"
+                                     "    stage:release()  -- gemm.lua:46\n"
+                                     "    stage:acquire()  -- gemm.lua:46\n"
+                                     "    acc:read()  -- gemm.lua:46\n"
+                                     "    stage:store(acc:read():cols(64, 64))  -- gemm.lua:46\n"
+                                     "    stage:commit()  -- gemm.lua:46\n"
+                                     "    stage:wait()  -- gemm.lua:46\n"
+                                     "    stage:read()  -- gemm.lua:46\n"
+                                     "    gD:tma_store(stage:read(), gD:at(t.m, t.n * 4 + 1))  -- gemm.lua:46\n"
+                                     "    stage:release()  -- gemm.lua:46\n"
+                                     "    wq:try_wait()  -- gemm.lua:46\n"
+                                     "    wq:wait()  -- gemm.lua:46\n"
+                                     "    wq:get_and_advance_work_tile()  -- gemm.lua:46\n"
+                                     "    wq:release()  -- gemm.lua:46\n";
 
 static void test_gemm(void) {
     fresh("gemm");
@@ -225,20 +231,31 @@ static void test_gemm(void) {
 
 static void test_values(void) {
     fresh("values");
-    weir_value K = weir_dim(k, &(weir_dim_desc){ .name = "K" }), s = weir_scalar(k, &(weir_scalar_desc){ .name = "s", .dtype = WEIR_F32 });
+    weir_value K = weir_dim(k, &(weir_dim_desc){ .name = "K" }),
+               s = weir_scalar(k, &(weir_scalar_desc){ .name = "s", .dtype = WEIR_F32 });
     int64_t x = 0;
-    struct { const char *wanted; weir_op op; int64_t a, b; } folds[] = {
-        { "-4", WEIR_OP_IDIV, -7, 2 }, { "1", WEIR_OP_MOD, -7, 2 }, { "-1", WEIR_OP_MOD, 7, -2 }, { "-3", WEIR_OP_CEIL_DIV, -7, 2 },
-        { "4", WEIR_OP_CEIL_DIV, 7, 2 }, { "true", WEIR_OP_LT, 1, 2 }, { "2", WEIR_OP_MAX, 1, 2 },
+    struct {
+        const char *wanted;
+        weir_op op;
+        int64_t a, b;
+    } folds[] = {
+        { "-4", WEIR_OP_IDIV, -7, 2 },     { "1", WEIR_OP_MOD, -7, 2 },     { "-1", WEIR_OP_MOD, 7, -2 },
+        { "-3", WEIR_OP_CEIL_DIV, -7, 2 }, { "4", WEIR_OP_CEIL_DIV, 7, 2 }, { "true", WEIR_OP_LT, 1, 2 },
+        { "2", WEIR_OP_MAX, 1, 2 },
     };
-    for (size_t i = 0; i < sizeof folds / sizeof *folds; i++) is_str(folds[i].wanted, text(op2(folds[i].op, cst(folds[i].a), cst(folds[i].b))), folds[i].wanted);
+    for (size_t i = 0; i < sizeof folds / sizeof *folds; i++)
+        is_str(folds[i].wanted, text(op2(folds[i].op, cst(folds[i].a), cst(folds[i].b))), folds[i].wanted);
     is_int(K.id, op2(WEIR_OP_ADD, K, cst(0)).id, "K + 0 is K");
     is_int(K.id, op2(WEIR_OP_ADD, cst(0), K).id, "0 + K is K");
     is_int(K.id, op2(WEIR_OP_MUL, K, cst(1)).id, "K * 1 is K");
     ok(weiri_value_const(k, op2(WEIR_OP_SUB, K, K).id, &x) && x == 0, "K - K is 0");
     is_int(op2(WEIR_OP_ADD, K, cst(3)).id, op2(WEIR_OP_ADD, K, cst(3)).id, "equal expressions are one value");
     is_str("(K + 1) * 2 - K % (K // 3)",
-           text(op2(WEIR_OP_SUB, op2(WEIR_OP_MUL, op2(WEIR_OP_ADD, K, cst(1)), cst(2)), op2(WEIR_OP_MOD, K, op2(WEIR_OP_IDIV, K, cst(3))))), "precedence");
+           text(op2(WEIR_OP_SUB, op2(WEIR_OP_MUL, op2(WEIR_OP_ADD, K, cst(1)), cst(2)),
+                    op2(WEIR_OP_MOD, K, op2(WEIR_OP_IDIV, K, cst(3))))),
+           "precedence");
+    is_str("K + 2", text(op2(WEIR_OP_SUB, op2(WEIR_OP_ADD, K, cst(3)), cst(1))), "a sum keeps one number");
+    is_int(K.id, op2(WEIR_OP_ADD, op2(WEIR_OP_SUB, K, cst(3)), cst(3)).id, "K - 3 + 3 is K");
     is_str("K - (K - 1)", text(op2(WEIR_OP_SUB, K, op2(WEIR_OP_SUB, K, cst(1)))), "left-associative");
     is_int(WEIR_F32, weir_value_get(k, op2(WEIR_OP_DIV, K, cst(2))).dtype, "/ gives f32");
     is_int(WEIR_F32, weir_value_get(k, op2(WEIR_OP_MUL, K, s)).dtype, "i32 * f32 is f32");
@@ -268,7 +285,8 @@ static void test_values(void) {
     is_str("gemm.lua:77: error: acc:set: value: acc:read() is used outside the domain loop that made it [VAL-SCOPE]\n"
            "    gemm.lua:1: made in this block\n"
            "    hint: keep it in a reg_tile, or use it inside the block\n"
-           "1 error\n", faults(), "a value outlives its loop");
+           "1 error\n",
+           faults(), "a value outlives its loop");
     weir_task_end(k);
 }
 
@@ -291,9 +309,12 @@ static void same_name(void) {
     tile_a(WEIR_TMA_ASYNC);
 }
 static void bad_tile(void) { weir_reg_tile(k, &(weir_reg_tile_desc){ .name = "r", .dtype = WEIR_F32, .tile = { 64, -1 } }); }
-static void bad_swizzle(void) { weir_smem_tile(k, &(weir_smem_tile_desc){ .name = "a", .dtype = WEIR_BF16, .tile = { 8, 8 }, .swizzle = 48 }); }
+static void bad_swizzle(void) {
+    weir_smem_tile(k, &(weir_smem_tile_desc){ .name = "a", .dtype = WEIR_BF16, .tile = { 8, 8 }, .swizzle = 48 });
+}
 static void bad_rank(void) {
-    weir_tensor *t = weir_tensor_new(k, &(weir_tensor_desc){ .name = "A", .dtype = WEIR_F32, .rank = 2, .shape = { cst(4), cst(4) } });
+    weir_tensor *t =
+        weir_tensor_new(k, &(weir_tensor_desc){ .name = "A", .dtype = WEIR_F32, .rank = 2, .shape = { cst(4), cst(4) } });
     at(12);
     weir_gmem_tile(k, &(weir_gmem_tile_desc){ .name = "ga", .tensor = t, .tile = { 1, 2, 2 } });
 }
@@ -356,13 +377,21 @@ static void helper_called(void) {
     weir_do(k, a, WEIR_WAIT, -1);
 }
 static void bad_params(void) {
-    weir_resource(k, &(weir_resource_desc){ .name = "r", .space = WEIR_SPACE_GMEM,
-                                            .work = &(weir_work_def){ .name = "w", .side = WEIR_SIDE_CONSUMER, .code = "", .params = "i32 row, vieu up", .returns = "f32" },
+    weir_resource(k, &(weir_resource_desc){ .name = "r",
+                                            .space = WEIR_SPACE_GMEM,
+                                            .work = &(weir_work_def){ .name = "w",
+                                                                      .side = WEIR_SIDE_CONSUMER,
+                                                                      .code = "",
+                                                                      .params = "i32 row, vieu up",
+                                                                      .returns = "f32" },
                                             .nwork = 1 });
 }
 static void custom_args(void) {
-    weir_res *r = weir_resource(k, &(weir_resource_desc){ .name = "r", .space = WEIR_SPACE_GMEM,
-                                                          .work = &(weir_work_def){ .name = "w", .code = "", .params = "const int slot, i32 row" }, .nwork = 1 });
+    weir_res *r = weir_resource(
+        k, &(weir_resource_desc){ .name = "r",
+                                  .space = WEIR_SPACE_GMEM,
+                                  .work = &(weir_work_def){ .name = "w", .code = "", .params = "const int slot, i32 row" },
+                                  .nwork = 1 });
     weir_value K = weir_dim(k, &(weir_dim_desc){ .name = "K" });
     begin();
     work(r, "w", (weir_value[]){ K, weir_float(k, 1.5) }, 2);
@@ -370,8 +399,13 @@ static void custom_args(void) {
     work(r, "w", (weir_value[]){ cst(1), weir_float(k, 1.5) }, 2);
 }
 static void plain_return_steers(void) {
-    weir_res *r = weir_resource(k, &(weir_resource_desc){ .name = "r", .space = WEIR_SPACE_GMEM,
-                                                          .work = &(weir_work_def){ .name = "w", .side = WEIR_SIDE_CONSUMER, .code = "", .returns = "i32 n, uniform i32 u" }, .nwork = 1 });
+    weir_res *r = weir_resource(
+        k,
+        &(weir_resource_desc){
+            .name = "r",
+            .space = WEIR_SPACE_GMEM,
+            .work = &(weir_work_def){ .name = "w", .side = WEIR_SIDE_CONSUMER, .code = "", .returns = "i32 n, uniform i32 u" },
+            .nwork = 1 });
     weir_value ret[2];
     begin();
     is_int(2, weir_work(k, r, "w", NULL, ret, 2), "a body returns its declared values");
@@ -381,19 +415,30 @@ static void plain_return_steers(void) {
 
 static void test_broken(void) {
     broken("no dtype", no_dtype, "gemm.lua:10: error: smem_tile 'a' has no dtype, or an unknown one [M-DTYPE]\n1 error\n");
-    broken("bad name", bad_name, "gemm.lua:10: error: dim: '2M' is no C identifier [M-NAME]\n    hint: letters, digits and _, not starting with a digit\n1 error\n");
+    broken("bad name", bad_name,
+           "gemm.lua:10: error: dim: '2M' is no C identifier [M-NAME]\n    hint: letters, digits and _, not starting with a "
+           "digit\n1 error\n");
     broken("a name twice", same_name,
-           "gemm.lua:11: error: smem_tile: the name 'a' is taken [M-NAME]\n    gemm.lua:10: declared here first\n    hint: choose another name\n1 error\n");
-    broken("negative tile", bad_tile, "gemm.lua:10: error: reg_tile 'r': tile size 2 is -1 [M-TILE]\n    hint: tile sizes are positive\n1 error\n");
-    broken("swizzle 48", bad_swizzle, "gemm.lua:10: error: smem_tile 'a': swizzle 48 [M-SWIZZLE]\n    hint: 0, 32, 64 or 128\n1 error\n");
+           "gemm.lua:11: error: smem_tile: the name 'a' is taken [M-NAME]\n    gemm.lua:10: declared here first\n    hint: "
+           "choose another name\n1 error\n");
+    broken("negative tile", bad_tile,
+           "gemm.lua:10: error: reg_tile 'r': tile size 2 is -1 [M-TILE]\n    hint: tile sizes are positive\n1 error\n");
+    broken("swizzle 48", bad_swizzle,
+           "gemm.lua:10: error: smem_tile 'a': swizzle 48 [M-SWIZZLE]\n    hint: 0, 32, 64 or 128\n1 error\n");
     broken("ranks differ", bad_rank,
-           "gemm.lua:12: error: gmem_tile 'ga': the tile has 3 axes, tensor 'A' has 2 [M-RANK]\n    gemm.lua:10: declared here\n1 error\n");
-    broken("no schedule", not_in_task, "gemm.lua:10: error: acquire: no schedule is being captured [C-CTX-01]\n    hint: call it inside a schedule\n1 error\n");
+           "gemm.lua:12: error: gmem_tile 'ga': the tile has 3 axes, tensor 'A' has 2 [M-RANK]\n    gemm.lua:10: declared "
+           "here\n1 error\n");
+    broken("no schedule", not_in_task,
+           "gemm.lua:10: error: acquire: no schedule is being captured [C-CTX-01]\n    hint: call it inside a schedule\n1 "
+           "error\n");
     broken("unknown method", unknown_method,
-           "gemm.lua:13: error: smem_tile 'a' has no method 'tma_laod'; it has: cp_async, push, store, tma_load [C-NAME-03]\n    hint: did you mean 'tma_load'?\n1 error\n");
-    broken("grouped resource, bare", bare_member, "gemm.lua:13: error: wait: 'a' is in group 'g' [T-GRP-03]\n    hint: write g.a\n1 error\n");
+           "gemm.lua:13: error: smem_tile 'a' has no method 'tma_laod'; it has: cp_async, push, store, tma_load [C-NAME-03]\n  "
+           "  hint: did you mean 'tma_load'?\n1 error\n");
+    broken("grouped resource, bare", bare_member,
+           "gemm.lua:13: error: wait: 'a' is in group 'g' [C-ARG-02]\n    hint: write g.a\n1 error\n");
     broken("collapsed op on a member", collapsed_on_member,
-           "gemm.lua:13: error: merge group 'g': release of 'g.a' is the group's [T-GRP-01]\n    hint: write g:release()\n1 error\n");
+           "gemm.lua:13: error: merge group 'g': release of 'g.a' is the group's [T-GRP-01]\n    hint: write g:release()\n1 "
+           "error\n");
     broken("member's op on the group", wait_on_group,
            "gemm.lua:13: error: merge group 'g' takes release, given wait [T-GRP-02]\n    hint: write g.a:wait()\n1 error\n");
     broken("break", left_by_break,
@@ -401,20 +446,26 @@ static void test_broken(void) {
            "    hint: the body runs once, to be recorded: cut the range with weir.min or weir.clamp instead\n1 error\n");
     broken("step 0", step_zero, "gemm.lua:10: error: domain_loop: step is 0 [C-DOM-02]\n1 error\n");
     broken("shapes differ", shapes_differ,
-           "gemm.lua:16: error: +: r:read() is { 64, 8 } and s:read() is { 64, 16 } [VAL-SHAPE]\n    hint: an extent of 1 spreads, others must be equal\n1 error\n");
+           "gemm.lua:16: error: +: r:read() is { 64, 8 } and s:read() is { 64, 16 } [VAL-SHAPE]\n    hint: an extent of 1 "
+           "spreads, others must be equal\n1 error\n");
     broken("& of a number", number_as_condition,
-           "gemm.lua:10: error: & works on conditions, and K is a number of i32 [VAL-TYPE]\n    hint: compare first: weir.ne(x, 0)\n1 error\n");
+           "gemm.lua:10: error: & works on conditions, and K is a number of i32 [VAL-TYPE]\n    hint: compare first: "
+           "weir.ne(x, 0)\n1 error\n");
     broken("in a helper", helper_called,
-           "lib.lua:3: error: wait: smem_tile 'a' has no pipeline [C-MOVE-01]\n    gemm.lua:20: called from here\n    hint: give it a pipeline, or leave the move out\n1 error\n");
+           "lib.lua:3: error: wait: smem_tile 'a' has no pipeline [C-MOVE-01]\n    gemm.lua:20: called from here\n    hint: "
+           "give it a pipeline, or leave the move out\n1 error\n");
     broken("interface of a body", bad_params,
-           "gemm.lua:10: error: r:w: cannot read 'vieu up' as a parameter [M-WORK]\n    hint: for example \"view up, i32 row, const int slot\"\n"
-           "gemm.lua:10: error: r:w: cannot read 'f32' as a return [M-WORK]\n    hint: for example \"f32 v, uniform i32 n\"\n2 errors\n");
+           "gemm.lua:10: error: r:w: cannot read 'vieu up' as a parameter [M-WORK]\n    hint: for example \"view up, i32 row, "
+           "const int slot\"\n"
+           "gemm.lua:10: error: r:w: cannot read 'f32' as a return [M-WORK]\n    hint: for example \"f32 v, uniform i32 n\"\n2 "
+           "errors\n");
     broken("arguments of a body", custom_args,
            "gemm.lua:10: error: r:w: slot is a const parameter, given a scalar [C-FLOW-08]\n    hint: a plain number\n"
            "gemm.lua:10: error: r:w takes 2 arguments, given 3 [C-FLOW-01]\n    hint: w(const i32 slot, i32 row)\n"
            "gemm.lua:10: error: r:w: row is a scalar of f32, wanted i32 row [C-FLOW-05]\n3 errors\n");
     broken("a plain return steers a loop", plain_return_steers,
-           "gemm.lua:10: error: domain_loop: stop r:w().n may differ between threads [VAL-UNIFORM]\n    hint: declare the return as `uniform` if all threads give the same\n1 error\n");
+           "gemm.lua:10: error: domain_loop: stop r:w().n may differ between threads [VAL-UNIFORM]\n    hint: declare the "
+           "return as `uniform` if all threads give the same\n1 error\n");
 }
 
 static void test_groups(void) {
@@ -423,9 +474,12 @@ static void test_groups(void) {
     weir_res *b = stile("b", 128, 64, WEIR_TMA_ASYNC, 3), *plain = stile("plain", 8, 8, WEIR_PIPE_NONE, 0);
     ok(!weir_group(k, &(weir_group_desc){ .name = "g", .members = NULL, .nmembers = 0 }), "a group without members is refused");
     is_str("group 'g' has no members [G-CFG-01]", weir_error(ctx), "why");
-    ok(!weir_group(k, &(weir_group_desc){ .name = "g", .members = &plain, .nmembers = 1 }), "a member without pipeline is refused");
+    ok(!weir_group(k, &(weir_group_desc){ .name = "g", .members = &plain, .nmembers = 1 }),
+       "a member without pipeline is refused");
     is_str("group 'g': member 'plain' has no pipeline [G-CFG-03]", weir_error(ctx), "why");
-    ok(!weir_group(k, &(weir_group_desc){ .name = "g", .mode = WEIR_GROUP_MERGE, .members = (weir_res *[]){ a, b }, .nmembers = 2 }), "different stages are refused");
+    ok(!weir_group(
+           k, &(weir_group_desc){ .name = "g", .mode = WEIR_GROUP_MERGE, .members = (weir_res *[]){ a, b }, .nmembers = 2 }),
+       "different stages are refused");
     has_str("[G-CFG-04]", weir_error(ctx), "why");
     weir_res *g = weir_group(k, &(weir_group_desc){ .name = "g", .mode = WEIR_GROUP_MERGE, .members = &a, .nmembers = 1 });
     ok(g && weir_group_member(g, "a") && weir_group_member(g, "a") == weir_group_member(g, "a") && !weir_group_member(g, "b"),

@@ -50,7 +50,12 @@ static weir_status check(weir_kernel *k, bool no_proof, bool warn_only, weir_tim
     bool safe = valid;
     if (valid && !no_proof) {
         weiri_prove(k->plan, &r->a, &r->proof, &found);
-        r->trusted = k->plan->trusted;
+        r->trusted = weiri_arena_str(&r->a, k->plan->trusted); /* the plan may go before the report */
+        weiri_buf lowered;
+        weiri_buf_init(&lowered, k->ctx);
+        weiri_plan_lowered(k->plan, &lowered);
+        r->lowered = weiri_arena_str(&r->a, lowered.s);
+        weiri_buf_free(&lowered);
         safe = r->proof.verdict == WEIR_SAFE || r->proof.verdict == WEIR_SAFE_BOUNDED;
     }
     times->prove = lap(&t);

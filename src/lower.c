@@ -633,6 +633,15 @@ static int popcount_axes(const weir_kernel *k, int axes) {
     return (axes & 1 ? k->cluster.m : 1) * (axes & 2 ? k->cluster.n : 1);
 }
 
+/* The verdict names the bodies whose declared effects it rests on. */
+static void trust(lowering *l, const weiri_op *op) {
+    weiri_plan *p = l->p;
+    const char *name = op->work->tx_bytes ? weiri_arena_fmt(&p->a, "%s.%s (%" PRId64 " bytes)", op->res->name, op->work->name, op->work->tx_bytes)
+                                          : weiri_arena_fmt(&p->a, "%s.%s", op->res->name, op->work->name);
+    if (!p->trusted) p->trusted = name;
+    else if (!strstr(p->trusted, name)) p->trusted = weiri_arena_fmt(&p->a, "%s, %s", p->trusted, name);
+}
+
 static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     weiri_plan *p = l->p;
     const weir_kernel *k = l->k;
@@ -746,6 +755,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     case ATOM_CUSTOM:
         a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
         for (int i = 0; i < r->nbind; i++) touch(l, r->bind[i].tensor);
+        if (!op->work->aux && (weiri_in_smem(r) || op->work->tx_bytes)) trust(l, op);
         for (int i = 0; i < op->nargs; i++) reads(l, a, op->arg[i], 0);
         if (!op->work->aux && weiri_in_smem(r))
             stage_access(l, a, r, op->work->side == WEIR_SIDE_PRODUCER, op->work->side == WEIR_SIDE_PRODUCER, op->work->async_read);

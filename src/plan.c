@@ -729,6 +729,7 @@ weiri_plan *weiri_plan_new(weir_kernel *k) {
     weiri_arena_init(&p->a, k->ctx);
     p->findings.a = &p->a;
     p->k = k;
+    p->of.tasks = k->tasks.n, p->of.res = k->res.n, p->of.nodes = k->nnodes, p->of.aliases = k->aliases.n;
     p->cluster = k->cluster.v * k->cluster.m * k->cluster.n * k->cluster.k;
     p->ntasks = k->tasks.n;
     p->tasks = WEIRI_NEW_N(&p->a, weiri_ptask, k->tasks.n + 1);
@@ -857,4 +858,51 @@ void weiri_plan_print(const weiri_plan *p, weiri_buf *b) {
     }
     if (p->epilogue) weiri_put(b, "exit\n");
     print_nodes(p, p->epilogue, 1, b);
+}
+
+/* ---- what each line became -------------------------------------------------------------------------------------------------- */
+
+static void lowered_action(const weiri_plan *p, const weiri_action *a, weiri_buf *b) {
+    const char *bar = a->bar >= 0 ? p->bars.v[a->bar].name : "";
+    switch (a->kind) {
+    case ACT_WAIT: weiri_put(b, "waits on %s", bar); return;
+    case ACT_ARRIVE: {
+        const weiri_bar *x = &p->bars.v[a->bar];
+        weiri_put(b, "%d arrival%s on %s%s, which counts %d (%s)", a->arrivals, a->arrivals == 1 ? "" : "s", bar,
+                  a->targets ? " of every CTA served" : "", x->count, x->sum ? x->sum : "");
+        return;
+    }
+    case ACT_EXPECT: weiri_put(b, "arms %" PRId64 " bytes on %s", a->bytes, bar); return;
+    case ACT_CP_ARRIVE: weiri_put(b, "%d cp.async arrivals on %s", a->arrivals, bar); return;
+    case ACT_LOAD_BULK:
+        weiri_put(b, "%d box%s, %" PRId64 " bytes to %s%s", a->copy >= 0 ? p->copies.v[a->copy].nbox : 0,
+                  a->copy >= 0 && p->copies.v[a->copy].nbox == 1 ? "" : "es", a->bytes, bar, a->targets ? " of every CTA served" : "");
+        return;
+    case ACT_STORE_BULK: weiri_put(b, "bulk store of %" PRId64 " bytes", a->bytes); return;
+    case ACT_BULK_WAIT: weiri_put(b, "cp.async.bulk.wait_group%s %d", a->read ? ".read" : "", a->n); return;
+    case ACT_MMA_WAIT: weiri_put(b, "wgmma.wait_group %d", a->n); return;
+    case ACT_FENCE_ASYNC: weiri_put(b, "fence.proxy.async"); return;
+    case ACT_WARP_SYNC: weiri_put(b, "__syncwarp"); return;
+    case ACT_NAMED_SYNC: weiri_put(b, "named barrier %d, %d threads", a->named, a->threads); return;
+    default: return;
+    }
+}
+
+void weiri_plan_lowered(const weiri_plan *p, weiri_buf *b) {
+    const weiri_op *last = NULL;
+    for (int i = 1; i <= p->nactions; i++) {
+        const weiri_action *a = p->action[i];
+        if (!a->op || !a->op->at.n) continue;
+        weiri_buf t;
+        weiri_buf_init(&t, p->k->ctx);
+        lowered_action(p, a, &t);
+        if (t.n) {
+            if (a->op == last) weiri_put(b, "; %s", t.s);
+            else weiri_put(b, "%s%s:%d: %s.%s: %s", last ? "\n" : "", a->op->at.at[0].file, a->op->at.at[0].line, a->op->res->name,
+                           a->op->atom == ATOM_NONE ? (a->note ? a->note : "") : weiri_act_name(a->kind), t.s);
+            last = a->op;
+        }
+        weiri_buf_free(&t);
+    }
+    if (last) weiri_put(b, "\n");
 }

@@ -201,6 +201,7 @@ typedef struct weiri_plan {
     weiri_arena a;
     weiri_findings findings;
     bool ok;                     /* complete: may be proved and emitted */
+    struct { int tasks, res, nodes, aliases; } of;   /* how much the kernel had when the plan was made: print.c sees a stale one */
     WEIRI_LIST(weiri_region) smem;
     WEIRI_LIST(weiri_bar) bars;
     WEIRI_LIST(weiri_ppipe) pipes;
@@ -242,6 +243,8 @@ bool weiri_view_of(const weir_kernel *k, uint32_t value, weiri_view *v);
 weiri_plan *weiri_plan_new(weir_kernel *k);
 void weiri_plan_free(weiri_plan *p);
 void weiri_plan_print(const weiri_plan *p, weiri_buf *b);
+/* Per line of the author's: the waits, counts and bytes it became. */
+void weiri_plan_lowered(const weiri_plan *p, weiri_buf *b);
 
 /* prove.c: verdict, text, trace (in the report's arena `a`), findings of class deadlock or race */
 void weiri_prove(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f);

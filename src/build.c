@@ -51,11 +51,13 @@ static weir_status check(weir_kernel *k, bool no_proof, bool warn_only, weir_tim
     if (valid && !no_proof) {
         weiri_prove(k->plan, &r->a, &r->proof, &found);
         r->trusted = weiri_arena_str(&r->a, k->plan->trusted); /* the plan may go before the report */
-        weiri_buf lowered;
-        weiri_buf_init(&lowered, k->ctx);
-        weiri_plan_lowered(k->plan, &lowered);
-        r->lowered = weiri_arena_str(&r->a, lowered.s);
-        weiri_buf_free(&lowered);
+        if (safe) {
+            weiri_buf lowered;
+            weiri_buf_init(&lowered, k->ctx);
+            weiri_plan_lowered(k->plan, &lowered);
+            r->lowered = weiri_arena_str(&r->a, lowered.s);
+            weiri_buf_free(&lowered);
+        }
         safe = r->proof.verdict == WEIR_SAFE || r->proof.verdict == WEIR_SAFE_BOUNDED;
     }
     times->prove = lap(&t);

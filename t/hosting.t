@@ -26,7 +26,7 @@ end
 local function symbols(what, path)
   local set = {}
   for line in sh(("nm -P %s %s"):format(what, path)):gmatch "[^\n]+" do
-    local name = line:match "^(%S+) %a" -- "name T 12f0 8"; an archive's member has a line of its own
+    local name = line:match "^([%w_.]+)%S* %a" -- "name@VERSION T 12f0 8"; an archive's members have lines of their own
     if name then set[name] = true end
   end
   return set

@@ -10,14 +10,16 @@
 
 enum { MAX_NODES = 20000, MAX_BYTES = 96 << 20, AFTER_FAULT = 400, MAX_FAULTS = 6 };
 
-typedef struct node { int parent; int8_t letter; bool leaf; } node;
+typedef struct node { int parent; int8_t letter; bool leaf, queued; } node;
 typedef struct found { weiri_fault f; int parent; int letter; bool shown; } found;   /* parent -1: before the first choice */
 
 typedef struct search {
     const weiri_prog *g;
     weir_ctx *ctx;
-    size_t size;
+    size_t size, key;            /* bytes of a state; of its first part, by which states are told apart */
+    bool merge;                  /* one node a control state, knowing what all ways to it know */
     WEIRI_LIST(node) nodes;
+    WEIRI_LIST(int) queue;
     unsigned char **state;       /* of each node, canonical */
     int cap;
     int *table; int mask;
@@ -38,22 +40,28 @@ static uint64_t hash(const unsigned char *s, size_t n) {
     return h;
 }
 
-/* Adds the state if it is new. */
-static bool add_node(search *s, unsigned char *state, int parent, int letter, bool leaf) {
-    uint64_t h = hash(state, s->size);
+/* Adds the state, or merges it into the one with the same key; queues the node if there is news. */
+static void add_node(search *s, unsigned char *state, int parent, int letter, bool leaf) {
+    uint64_t h = hash(state, s->key);
     int at = (int)(h & (uint64_t)s->mask);
-    for (; s->table[at] >= 0; at = (at + 1) & s->mask)
-        if (!memcmp(s->state[s->table[at]], state, s->size)) return false;
+    for (; s->table[at] >= 0; at = (at + 1) & s->mask) {
+        int i = s->table[at];
+        if (memcmp(s->state[i], state, s->key)) continue;
+        if (!s->merge || !weiri_run_merge(s->g, s->state[i], state) || leaf || s->nodes.v[i].queued) return;
+        s->nodes.v[i].queued = true;
+        WEIRI_PUSH(&s->a, s->queue, i);
+        return;
+    }
     if (s->nodes.n == s->cap || (size_t)s->nodes.n * s->size > MAX_BYTES) {
         s->capped = true;
-        return false;
+        return;
     }
     s->table[at] = s->nodes.n;
     s->state[s->nodes.n] = weiri_arena_alloc(&s->a, s->size);
     memcpy(s->state[s->nodes.n], state, s->size);
-    node n = { parent, (int8_t)letter, leaf };
+    node n = { parent, (int8_t)letter, leaf, !leaf };
     WEIRI_PUSH(&s->a, s->nodes, n);
-    return true;
+    if (!leaf) WEIRI_PUSH(&s->a, s->queue, s->nodes.n - 1);
 }
 
 static void note_faults(search *s, const weiri_run *r, int parent, int letter) {
@@ -70,9 +78,11 @@ static void note_faults(search *s, const weiri_run *r, int parent, int letter) {
     }
 }
 
-static void search_all(search *s, int cap) {
+static void search_all(search *s, int cap, bool merge) {
     const weiri_prog *g = s->g;
     s->size = weiri_state_size(g);
+    s->merge = merge;
+    s->key = merge ? sizeof(int) * (size_t)g->ncontrol : s->size;
     s->cap = cap;
     int slots = 1;
     while (slots < 3 * cap) slots *= 2;
@@ -86,20 +96,17 @@ static void search_all(search *s, int cap) {
     weiri_run_start(&r);
     weiri_run_go(&r);
     note_faults(s, &r, -1, 0);
-    if (r.fatal || r.stuck || r.done) {
-        node n = { -1, 0, true };
-        WEIRI_PUSH(&s->a, s->nodes, n);
-        return;
-    }
+    if (r.fatal || r.stuck) return;
     weiri_run_canonical(g, now, scratch);
-    add_node(s, now, -1, 0, false);
+    add_node(s, now, -1, 0, r.done);
     int stop = cap;
-    for (int at = 0; at < s->nodes.n && at < stop && !s->capped; at++) {
-        if (s->nodes.v[at].leaf) continue;
-        int answers = 0;
+    for (int q = 0; q < s->queue.n && s->nodes.n < stop && !s->capped; q++) {
+        int at = s->queue.v[q], answers = 0;
+        s->nodes.v[at].queued = false;
         for (int letter = 0; letter < 2; letter++) {
             memcpy(now, s->state[at], s->size);
             weiri_run_go(&r); /* nothing moves: finds again what is asked */
+            if (weiri_run_far(&r)) s->letters_out = true;
             if (!weiri_run_may(&r, letter)) continue;
             answers++;
             weiri_run_choose(&r, letter);
@@ -111,10 +118,6 @@ static void search_all(search *s, int cap) {
             add_node(s, now, at, letter, r.done);
         }
         if (!answers) s->letters_out = true;
-        /* a second answer that only the distance forbids leaves the search incomplete too */
-        memcpy(now, s->state[at], s->size);
-        weiri_run_go(&r);
-        if (weiri_run_far(&r)) s->letters_out = true;
     }
 }
 
@@ -305,7 +308,8 @@ static int class_rank(const char *rule) {
     return 99;
 }
 
-/* Shows what was found, worst class first. Returns how many; *doubtful: some need lengths that were not found to fit together. */
+/* Shows what was found, worst class first. Returns how many; *doubtful: some did not come back on their way, or need lengths
+ * that were not found to fit together. */
 static int show(search *s, weiri_arena *a, weir_proof *out, weiri_findings *f, bool *doubtful) {
     int shown = 0;
     for (int rank = 0; rank < 10; rank++)
@@ -320,7 +324,10 @@ static int show(search *s, weiri_arena *a, weir_proof *out, weiri_findings *f, b
             if (again) continue;
             replay p;
             const weiri_fault *y = run_again(s, x, &p, a);
-            if (!y) continue;
+            if (!y) {
+                *doubtful = true;
+                continue;
+            }
             weiri_buf with;
             weiri_buf_init(&with, s->ctx);
             if (!p.plausible || !sizes_exist(s, &p, &with)) *doubtful = true;
@@ -356,7 +363,7 @@ static int fixed_lengths(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, wei
         for (int i = 0, x = n; i < forms; i++, x /= most + 1) force[i] = x % (most + 1);
         search s;
         search_start(&s, g, ctx, force);
-        search_all(&s, 600);
+        search_all(&s, 600, false);
         bool doubtful = false;
         out->states += (uint64_t)s.nodes.n;
         shown = show(&s, a, out, f, &doubtful);
@@ -380,22 +387,30 @@ void weiri_prove(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_fin
     } else {
         search s;
         search_start(&s, g, p->k->ctx, NULL);
-        search_all(&s, MAX_NODES);
+        search_all(&s, MAX_NODES, true);
         out->states = (uint64_t)s.nodes.n;
         bool doubtful = false;
-        int shown = show(&s, a, out, f, &doubtful);
+        int shown = s.found.n ? show(&s, a, out, f, &doubtful) : 0;
+        if (!shown && doubtful) { /* only the merging may be to blame: keep all states apart */
+            weiri_arena_free(&s.a);
+            search_start(&s, g, p->k->ctx, NULL);
+            search_all(&s, MAX_NODES, false);
+            out->states += (uint64_t)s.nodes.n;
+            doubtful = false;
+            shown = s.found.n ? show(&s, a, out, f, &doubtful) : 0;
+        }
         if (!shown && doubtful) shown = fixed_lengths(g, p->k->ctx, a, out, f);
         if (shown) {
             const weir_finding *x = &f->list.v[f->list.n - shown];
             out->verdict = WEIR_UNSAFE;
             out->text = weiri_arena_fmt(a, "UNSAFE: %s [%s]", x->message, x->rule);
+        } else if (s.capped || s.letters_out || s.a.oom || mine.oom) {
+            incomplete(out, a, f, NULL, s.capped ? weiri_arena_fmt(a, "more than %d states", s.nodes.n) : "tasks can run too far apart");
         } else if (s.found.n) {
             const weiri_node *n = NULL;
             for (int i = 0; i < g->tapes.n && !n; i++) n = g->tapes.v[i].kind == TAPE_TRIPS ? g->tapes.v[i].node : NULL;
             incomplete(out, a, f, n && n->at.n > 0 ? &n->at.at[0] : NULL,
                        "loops whose lengths are written differently go out of step for some lengths, and no sizes were found that give those lengths");
-        } else if (s.capped || s.letters_out || s.a.oom || mine.oom) {
-            incomplete(out, a, f, NULL, s.letters_out ? "tasks can run too far apart" : weiri_arena_fmt(a, "more than %d states", s.nodes.n));
         } else {
             out->verdict = WEIR_SAFE;
         }

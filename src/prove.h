@@ -151,10 +151,11 @@ typedef struct weiri_prog {
     weiri_forms *forms;
     /* layout of a state: ints, then words */
     int root_at, tile_at, stream_at, named_at, cluster_at;
-    int nints;
+    int ncontrol, nints;         /* the first decide what happens; the rest only what is a fault */
     int nrows, nwords;           /* rows of knowledge, words a row */
     int named_row, cluster_row;
     uint64_t *write_mask;        /* a row's bits that stand for writes */
+    uint64_t *must_mask;         /* ... for what must have happened, not for what may still go on */
     int bit_init, bit_remote, bit_wait;  /* bits of ring 0: init a CTA, remote [actor][cta], grid wait [actor] */
     const char *why;             /* it cannot be modelled: reason */
     const weir_place *why_at;
@@ -219,6 +220,8 @@ bool weiri_run_far(const weiri_run *r);                                         
 void weiri_run_choose(weiri_run *r, int letter);
 /* The state with its stages renamed and counted from the ring's own origin; scratch: another state's memory. */
 void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch);
+/* Makes `into` stand for both states, whose control is equal: knows what both know. True when it changed. */
+bool weiri_run_merge(const weiri_prog *g, void *into, const void *other);
 const char *weiri_run_stop_text(weiri_run *r, int actor, const weiri_action **act);     /* why it does not go on, NULL: it has ended */
 int *weiri_run_tape(const weiri_run *r, int tape, int tile);
 

@@ -580,10 +580,6 @@ static void place_state(weiri_prog *g) {
         b->vars = at, at += B_VARS * stages;
         b->row = g->nrows, g->nrows += 2 * stages;
     }
-    for (int i = 0; i < g->recs.n; i++) {
-        g->recs.v[i].aux = at;
-        at += R_VARS * g->rings.v[g->recs.v[i].ring].stages;
-    }
     g->named_at = at, at += 17 * g->nctas;
     g->named_row = g->nrows, g->nrows += 17 * g->nctas;
     g->cluster_at = at, at += 2;
@@ -591,6 +587,11 @@ static void place_state(weiri_prog *g) {
     g->stream_at = at, at += 2;     /* tiles known, no more */
     g->root_at = at, at += T_VARS * g->nroot;
     g->tile_at = at, at += T_VARS * g->ntile * WEIRI_TILES;
+    g->ncontrol = at = (at + 1) & ~1;
+    for (int i = 0; i < g->recs.n; i++) {
+        g->recs.v[i].aux = at;
+        at += R_VARS * g->rings.v[g->recs.v[i].ring].stages;
+    }
     g->nints = (at + 1) & ~1;
     for (int i = 0; i < g->rings.n; i++) {
         weiri_ring *r = &g->rings.v[i];
@@ -599,6 +600,11 @@ static void place_state(weiri_prog *g) {
         g->nwords += r->words * r->stages;
     }
     g->write_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
+    g->must_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
+    for (int i = 0; i < g->nctas + g->actors.n; i++) {
+        int n = i < g->nctas ? g->bit_init + i : g->bit_wait + i - g->nctas;
+        g->must_mask[g->rings.v[0].word + n / 64] |= 1ull << (n % 64);
+    }
     for (int i = 0; i < g->recs.n; i++) {
         const weiri_rec *q = &g->recs.v[i];
         const weiri_ring *r = &g->rings.v[q->ring];

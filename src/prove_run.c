@@ -7,7 +7,7 @@
 #include "prove.h"
 
 /* LAPS, even: the laps that cursors and barriers seem to have behind them at launch, so that what is older stays positive. */
-enum { TILE_DONE = 1000, AGE_MAX = 60, COMPLETE = -1, LAPS = 4 };
+enum { TILE_DONE = 1000, AGE_MAX = 60, COMPLETE = -1, LAPS = 4, GEN_MANY = -1 };
 
 /* ---- state -------------------------------------------------------------------------------------------------------------- */
 
@@ -57,6 +57,11 @@ static void give(weiri_run *r, const weiri_actor *me, int by, int to) {
     if (by == BY_ALL)
         for (int i = 0; i < me->nrows; i++) join(r, to, me->row + i);
     else join(r, to, me->row + me->by[by]);
+}
+
+/* What completes by itself comes later than all the thread did before, but releases nothing that the thread wrote. */
+static void follow(weiri_run *r, int from, int to) {
+    for (int i = 0; i < r->g->nwords; i++) row(r, to)[i] |= row(r, from)[i] & ~r->g->write_mask[i];
 }
 
 static void take(weiri_run *r, const weiri_actor *me, int by, int from) {
@@ -246,9 +251,10 @@ static void touch(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
     forget(r, b);
     if (me->fence_bit >= 0) forget(r, bit_of(g, me->ring, stage, me->fence_bit));
     set(r, 0, b);
+    if (me->fence_bit >= 0) set(r, 0, bit_of(g, me->ring, stage, me->fence_bit));
     int *aux = r->v + me->aux + R_VARS * stage;
     aux[R_AGE] = 0;
-    aux[R_GEN] = l->region >= 0 && g->p->smem.v[l->region].stages > 1 ? gen : 0;
+    aux[R_GEN] = me->kind == REC_LOAD || me->kind == REC_WRITE ? gen : 0;
     if (me->kind == REC_READ || me->kind == REC_WRITE) {
         aux[R_AGE] = COMPLETE;
         set(r, self->row + self->by[me->by], b);
@@ -546,6 +552,7 @@ static void land(weiri_run *r, int ai, int pc, const weiri_action *act, int use,
         usable(r, &s, act, ai, need);
         if (!in_phase(r, &s, act, ai, need, lap(use, g->p->bars.v[act->bar].stages), true)) return;
         s.v[B_TX] -= (int)act->bytes;
+        follow(r, need, s.gather);
         for (int e = 0, i = me->eff[pc]; e < act->neff; e++) {
             int tt[64], nt = weiri_prog_effect(g, me, act, &act->eff[e], tt);
             for (int q = 0; q < nt; q++, i++) {
@@ -644,8 +651,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
             spot s = spot_of(r, to[t], act->bar, stage);
             arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals, 0, false);
             if (r->fatal) break;
-            /* later than all the thread did before, but no release of what it wrote */
-            for (int i = 0; i < g->nwords; i++) row(r, s.gather)[i] |= row(r, need)[i] & ~g->write_mask[i];
+            follow(r, need, s.gather);
             for (int i = 0; i < me->recs.n; i++) {
                 const weiri_rec *q = &g->recs.v[me->recs.v[i]];
                 if (act->kind == ACT_CP_ARRIVE ? q->kind != REC_CP_WRITE : !mma(q->kind)) continue;
@@ -1245,7 +1251,7 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
             int *to = a.v + q->aux + R_VARS * mod(s - o, n);
             memcpy(to, from, sizeof(int) * R_VARS);
             bool stands = has(&a, 0, bit_of(g, q->ring, mod(s - o, n), q->bit));
-            if (to[R_GEN]) to[R_GEN] = from[R_GEN] - o > 0 && stands ? from[R_GEN] - o : 0;
+            if (to[R_GEN] != 0 && to[R_GEN] != GEN_MANY) to[R_GEN] = from[R_GEN] - o > 0 && stands ? from[R_GEN] - o : 0;
         }
     }
     for (int i = 0; i < g->actors.n; i++) {
@@ -1260,4 +1266,43 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
             if (ended && (q->ref_actor != i || q->ref_cur != k)) u[C_OPEN] = u[C_CLOSE] = 0;
         }
     }
+}
+
+bool weiri_run_merge(const weiri_prog *g, void *into, const void *other) {
+    weiri_run a = { 0 }, b = { 0 };
+    weiri_run_init(&a, g, NULL, into);
+    weiri_run_init(&b, g, NULL, (void *)(uintptr_t)other);
+    bool changed = false;
+    for (int i = 0; i < g->recs.n; i++) {
+        const weiri_rec *q = &g->recs.v[i];
+        for (int s = 0; s < g->rings.v[q->ring].stages; s++) {
+            bit at = bit_of(g, q->ring, s, q->bit);
+            int *x = a.v + q->aux + R_VARS * s;
+            const int *y = b.v + q->aux + R_VARS * s;
+            if (!has(&b, 0, at)) continue;
+            if (!has(&a, 0, at)) {
+                memcpy(x, y, sizeof(int) * R_VARS);
+                continue;
+            }
+            int age = x[R_AGE] == COMPLETE ? y[R_AGE] : y[R_AGE] == COMPLETE ? x[R_AGE] : x[R_AGE] < y[R_AGE] ? x[R_AGE] : y[R_AGE];
+            int gen = x[R_GEN] == y[R_GEN] ? x[R_GEN] : GEN_MANY;
+            changed = changed || age != x[R_AGE] || gen != x[R_GEN];
+            x[R_AGE] = age;
+            x[R_GEN] = gen;
+        }
+    }
+    /* A record that stands in one state alone is known as there: the other says nothing against it. Of what must have happened
+     * (initialisation, the grid's wait) only what both had happen counts. */
+    const uint64_t *sx = row(&a, 0), *sy = row(&b, 0);
+    for (int rw = g->nrows - 1; rw >= 0; rw--) {
+        uint64_t *x = row(&a, rw);
+        const uint64_t *y = row(&b, rw);
+        for (int i = 0; i < g->nwords; i++) {
+            uint64_t must = g->must_mask[i], z = rw ? (x[i] | ~sx[i]) & (y[i] | ~sy[i]) & (sx[i] | sy[i]) : x[i] | y[i];
+            z = (z & ~must) | (x[i] & y[i] & must);
+            changed = changed || z != x[i];
+            x[i] = z;
+        }
+    }
+    return changed;
 }

@@ -44,8 +44,8 @@ do
   tap.is("gemm_staged.lua:41", place(k, "ab:release(1)"), "gemm: the author's line")
 
   k = script "attention" ()
-  tap.is({ "for i0 in domain_loop(ceil_div(L, 128) - 1, -1, -1)", "for i0 in domain_loop(ceil_div(L, 128) - 2, ceil_div(L, 128) - 1 - 1, -1)",
-    "for i1 in domain_loop(ceil_div(L, 128) - 1 - 1, -1, -1)" }, lines(k, "domain_loop"), "attention: its loops")
+  tap.is({ "for i0 in domain_loop(ceil_div(L, 128) - 1, -1, -1)", "for i0 in domain_loop(ceil_div(L, 128) - 2, ceil_div(L, 128) - 2, -1)",
+    "for i1 in domain_loop(ceil_div(L, 128) - 2, -1, -1)" }, lines(k, "domain_loop"), "attention: its loops")
   tap.is({ "S:drain(0)", "S:drain(0)", "O:drain(0)", "S:drain(0)", "O:drain(0)", "O:drain(0)" }, lines(k, ":drain"), "attention: its drains, in order")
   tap.is(3, #lines(k, "^P:set"), "attention: P is set before and in each loop")
   tap.is(2, #lines(k, "^P:set.*select"), "attention: masked before the loops and in the first")

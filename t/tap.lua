@@ -35,11 +35,16 @@ function tap.ok(pass, name)
   return not not pass
 end
 
+-- In order of keys, lists without theirs; what is long is cut.
 local function show(x)
   if type(x) == "string" then return x:find "\n" and "\n" .. x or ("%q"):format(x) end
   if type(x) ~= "table" or getmetatable(x) then return tostring(x) end
-  local parts, keys = {}, {}
-  for k in pairs(x) do keys[#keys + 1] = k end
+  local parts, keys, n = {}, {}, #x
+  for i = 1, math.min(n, 24) do parts[i] = show(x[i]) end
+  if n > 24 then parts[#parts + 1] = ("... %d in all"):format(n) end
+  for k in pairs(x) do
+    if not (math.type(k) == "integer" and k >= 1 and k <= n) then keys[#keys + 1] = k end
+  end
   table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
   for _, k in ipairs(keys) do parts[#parts + 1] = tostring(k) .. " = " .. show(x[k]) end
   return "{ " .. table.concat(parts, ", ") .. " }"
@@ -60,6 +65,14 @@ function tap.is(wanted, seen, name)
   if tap.ok(same(wanted, seen), name) then return true end
   tap.diag("wanted: " .. show(wanted))
   tap.diag("seen:   " .. show(seen))
+  if type(wanted) == "table" and type(seen) == "table" then
+    for i = 1, math.max(#wanted, #seen) do
+      if not same(wanted[i], seen[i]) then
+        tap.diag(("first difference at %d: wanted %s, seen %s"):format(i, show(wanted[i]), show(seen[i])))
+        break
+      end
+    end
+  end
   return false
 end
 

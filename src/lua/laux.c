@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "weirlua.h"
@@ -134,30 +133,28 @@ void weirl_at(lua_State *L, weirl_kernel *kb) {
 
 /* ---- where the text of a custom body stands ----------------------------------------------------------------------------- */
 
+/* Size of a file that can be read from its beginning again; -1 for a pipe or terminal, and when there is none. */
+static long file_size(const char *path) {
+    FILE *f = fopen(path, "rb");
+    if (!f) return -1;
+    long n = fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
+    fclose(f);
+    return n;
+}
+
 /* The whole file with "\r\n" as "\n", as Lua reads it; left on the stack. NULL if it cannot be read. */
 static const char *read_file(lua_State *L, const char *path) {
+    long size = file_size(path);
+    if (size < 0) return NULL;
+    char *text = lua_newuserdatauv(L, (size_t)size + 1, 0); /* before the file is open: it may raise */
     FILE *f = fopen(path, "rb");
     if (!f) return NULL;
-    char *text = NULL;
-    size_t n = 0, cap = 0;
-    for (;;) {
-        if (n + 4096 > cap) {
-            char *more = realloc(text, cap = 2 * cap + 8192);
-            if (!more) break;
-            text = more;
-        }
-        size_t got = fread(text + n, 1, 4096, f);
-        if (got == 0) break;
-        n += got;
-    }
+    size_t n = fread(text, 1, (size_t)size, f), m = 0;
     fclose(f);
-    if (!text) return NULL;
-    size_t m = 0;
     for (size_t i = 0; i < n; i++)
         if (text[i] != '\r' || i + 1 == n || text[i + 1] != '\n') text[m++] = text[i];
-    const char *s = lua_pushlstring(L, text, m); /* may raise for lack of memory: then `text` is lost with the state */
-    free(text);
-    return s;
+    text[m] = '\0';
+    return text;
 }
 
 const char *weirl_code_place(lua_State *L, const char *code, int *line) {

@@ -635,15 +635,14 @@ int weirl_task(lua_State *L) {
     kb->task = NULL;
     if (status == LUA_OK) weirl_check_blocks(L, 1);
     weirl_at(L, kb);
-    if (status !=
-        LUA_OK) { /* the error goes on to the script; should the script swallow it, the kernel still cannot be built */
-        const char *why = luaL_tolstring(L, -1, NULL);
-        weir_fault(kb->k, NULL, lua_pushfstring(L, "the schedule of task '%s' stopped with an error: %s", desc.name, why),
-                   NULL);
-        lua_pop(L, 2);
-    }
     weir_task_end(kb->k);
-    return status == LUA_OK ? 0 : lua_error(L);
+    if (status == LUA_OK) return 0;
+    /* The error goes on to the script; should the script swallow it, the kernel still cannot be built. */
+    const char *why = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : weirl_typename(L, -1);
+    const char *text = lua_pushfstring(L, "the schedule of task '%s' stopped with an error: %s", desc.name, why);
+    weir_fault(kb->k, NULL, text, NULL);
+    lua_pop(L, 1);
+    return lua_error(L);
 }
 
 /* ---- verify, and what the plan decided ---------------------------------------------------------------------------------- */

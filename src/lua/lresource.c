@@ -289,26 +289,47 @@ static const struct field {
 
 enum { NMETHODS = sizeof methods / sizeof *methods, NFIELDS = sizeof fields / sizeof *fields };
 
-/* barriers of a group: name -> { first, count }, with address, counts and bytes once planned. */
+/* Is it one of the group's barriers: GROUP_full, GROUP_empty, GROUP_MEMBER_full or GROUP_MEMBER_empty? members: index of their list. */
+static bool is_barrier_of(lua_State *L, const weirl_res *h, int members, const char *name) {
+    static const char *const sides[] = { "full", "empty" };
+    const char *group = weir_res_name(h->r);
+    int top = lua_gettop(L);
+    bool hit = false;
+    for (int side = 0; side < 2 && !hit; side++) {
+        hit = strcmp(name, lua_pushfstring(L, "%s_%s", group, sides[side])) == 0;
+        for (int i = 1; !hit && lua_rawgeti(L, members, i) != LUA_TNIL; i++) {
+            const char *member = weir_res_name(weirl_checkres(L, -1, "barriers")->r);
+            hit = strcmp(name, lua_pushfstring(L, "%s_%s_%s", group, member, sides[side])) == 0;
+            lua_pop(L, 2);
+        }
+        lua_settop(L, top);
+    }
+    return hit;
+}
+
+/* barriers of a group: name -> first and count of its place among the kernel's, address, arrivals, bytes; empty until planned. */
 static int push_barriers(lua_State *L, const weirl_res *h) {
-    size_t n = strlen(weir_res_name(h->r));
-    int rows = weir_barrier_layout(h->kb->k, NULL, 0);
+    lua_getiuservalue(L, 1, 2);
+    lua_getfield(L, -1, "members");
+    int members = lua_gettop(L), rows = weir_barrier_layout(h->kb->k, NULL, 0);
     weir_barrier_row *row = lua_newuserdatauv(L, sizeof *row * (size_t)(rows > 0 ? rows : 1), 0);
     rows = weir_barrier_layout(h->kb->k, row, rows);
     lua_newtable(L);
     for (int i = 0; i < rows; i++) {
-        if (strncmp(row[i].name, weir_res_name(h->r), n) != 0 || (row[i].name[n] != '_' && row[i].name[n] != '.')) continue;
+        if (!is_barrier_of(L, h, members, row[i].name)) continue;
+        const struct {
+            const char *name;
+            int64_t x;
+        } fields[] = { { "first", row[i].first },
+                       { "count", row[i].stages },
+                       { "address", row[i].offset },
+                       { "arrivals", row[i].arrivals },
+                       { "tx_bytes", row[i].tx_bytes } };
         lua_createtable(L, 0, 5);
-        lua_pushinteger(L, row[i].first);
-        lua_setfield(L, -2, "first");
-        lua_pushinteger(L, row[i].stages);
-        lua_setfield(L, -2, "count");
-        lua_pushinteger(L, (lua_Integer)row[i].offset);
-        lua_setfield(L, -2, "address");
-        lua_pushinteger(L, row[i].arrivals);
-        lua_setfield(L, -2, "arrivals");
-        lua_pushinteger(L, (lua_Integer)row[i].tx_bytes);
-        lua_setfield(L, -2, "tx_bytes");
+        for (int f = 0; f < 5; f++) {
+            lua_pushinteger(L, (lua_Integer)fields[f].x);
+            lua_setfield(L, -2, fields[f].name);
+        }
         lua_setfield(L, -2, row[i].name);
     }
     return 1;

@@ -1,4 +1,4 @@
-/* The context: its memory, its error text, its log. Every allocation is on one list, so that weir_close leaves nothing behind. */
+/* The context: its memory, its error text, its log. Every block is on one list, so that weir_close leaves nothing behind. */
 #include "mem.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The kernel as declared: dims, tensors, resources, the dependency graph. Nothing here fails: what is wrong becomes a fault with
+/* The kernel as declared: dims, tensors, resources, dependency graph. Nothing here fails: what is wrong becomes a fault with
  * the author's place, and the resource is made all the same, so that one mistake does not hide the next. */
 #include "model.h"
 

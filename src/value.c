@@ -298,7 +298,7 @@ static bool compute(weir_op op, const int64_t *x, int64_t *out) {
     }
 }
 
-/* The argument that the whole expression equals, 0 if none: x + 0, x * 1, min(x, x), ... Integers of the result's own dtype only. */
+/* The argument that the whole expression equals, 0 if none: x + 0, x * 1, min(x, x). Integers of the result's own dtype only. */
 static weir_value identity(weir_kernel *k, weir_op op, const uint32_t *arg, weir_dtype result) {
     const weir_value none = { 0 };
     int64_t c[2] = { 0, 0 };

@@ -194,24 +194,42 @@ static const weiri_fault *run_again(search *s, const found *x, replay *p, weiri_
 
 /* ---- are the lengths possible together? ---------------------------------------------------------------------------------- */
 
+static void mark_dims(const weir_kernel *k, uint32_t id, bool *used, int depth) {
+    const weiri_value *v = weiri_val(k, id);
+    if (v->op == WEIR_OP_DIM) used[v->dim] = true;
+    for (int i = 0; i < v->nargs && depth < 32; i++) mark_dims(k, v->arg[i], used, depth + 1);
+}
+
 /* Two loops of one launch are tied by their sizes. Looks for sizes that give the counts seen; false: none found. */
-static bool sizes_exist(const search *s, const replay *p, weiri_buf *text) {
+static bool sizes_exist(search *s, const replay *p, weiri_buf *text) {
     const weiri_prog *g = s->g;
     const weir_kernel *k = g->p->k;
-    int forms = weiri_forms_class_count(g->forms), asked = 0;
-    for (int i = 0; i < forms; i++) asked += p->seen[i] >= 0 || p->open[i] > 0;
-    if (k->dims.n == 0 || !asked) return true;
+    int forms = weiri_forms_class_count(g->forms);
+    bool *used = WEIRI_NEW_N(&s->a, bool, k->dims.n + 1), asked = false;
+    for (int i = 0; i < forms; i++) {
+        if (p->seen[i] < 0 && p->open[i] <= 0) continue;
+        int least, most;
+        bool steady, per;
+        const weiri_node *n;
+        weiri_forms_class(g->forms, i, &least, &most, &steady, &per, &n);
+        mark_dims(k, n->start, used, 0);
+        mark_dims(k, n->stop, used, 0);
+        mark_dims(k, n->step, used, 0);
+        asked = true;
+    }
+    if (!asked || !k->dims.n) return true;
     int64_t unit[16] = { 1 };
     int nunit = 1;
     for (int i = 1; i < k->values.n && nunit < 16; i++)
         if (k->values.v[i].op == WEIR_OP_INT && k->values.v[i].i > 1 && k->values.v[i].i < 100000) unit[nunit++] = k->values.v[i].i;
-    int64_t *dims = WEIRI_NEW_N(&((search *)s)->a, int64_t, k->dims.n + 1);
+    int64_t *dims = WEIRI_NEW_N(&s->a, int64_t, k->dims.n + 1);
     uint64_t seed = 88172645463325252ull;
     for (int attempt = 0; attempt < 4000; attempt++) {
-        for (int i = 0; i < k->dims.n; i++) {
+        for (int i = 0; i < k->dims.n; i++) { /* small ones first */
             const weiri_value *d = weiri_val(k, k->dims.v[i]);
             seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
-            int64_t x = unit[seed % (uint64_t)nunit] * (int64_t)(seed >> 20 & 15) - (int64_t)(seed >> 40 & 3) + 1, m = d->multiple > 0 ? d->multiple : 1;
+            int64_t top = 2 + attempt / 200, m = d->multiple > 0 ? d->multiple : 1;
+            int64_t x = unit[(seed >> 8) % (uint64_t)nunit] * (int64_t)((seed >> 20) % (uint64_t)top) + (attempt & 1 ? (int64_t)(seed >> 40 & 1) : 0);
             if (x < d->min) x = d->min;
             if (d->max > 0 && x > d->max) x = d->max;
             dims[i] = x < 0 ? 0 : (x + m - 1) / m * m;
@@ -224,7 +242,9 @@ static bool sizes_exist(const search *s, const replay *p, weiri_buf *text) {
             fits = p->seen[i] >= 0 ? n == p->seen[i] : n >= p->open[i];
         }
         if (!fits) continue;
-        for (int i = 0; i < k->dims.n; i++) weiri_put(text, "%s%s = %" PRId64, i ? ", " : "with ", weiri_val(k, k->dims.v[i])->name, dims[i]);
+        const char *sep = "with ";
+        for (int i = 0; i < k->dims.n; i++)
+            if (used[i]) weiri_put(text, "%s%s = %" PRId64, sep, weiri_val(k, k->dims.v[i])->name, dims[i]), sep = ", ";
         return true;
     }
     return false;
@@ -301,13 +321,6 @@ static void add_finding(weiri_findings *f, const weiri_fault *x, const char *wit
     }
 }
 
-static int class_rank(const char *rule) {
-    static const char *const order[] = { "PROVE-TX", "PROVE-COUNT", "PROVE-DEADLOCK", "PROVE-PARITY", "PROVE-ASYNC-READ", "PROVE-PROXY", "PROVE-RACE", "PROVE-PDL", "PROVE-LOST", "PROVE-EXIT" };
-    for (int i = 0; i < (int)(sizeof order / sizeof *order); i++)
-        if (!strcmp(order[i], rule)) return i;
-    return 99;
-}
-
 /* Shows what was found, worst class first. Returns how many; *doubtful: some did not come back on their way, or need lengths
  * that were not found to fit together. */
 static int show(search *s, weiri_arena *a, weir_proof *out, weiri_findings *f, bool *doubtful) {
@@ -315,7 +328,7 @@ static int show(search *s, weiri_arena *a, weir_proof *out, weiri_findings *f, b
     for (int rank = 0; rank < 10; rank++)
         for (int i = 0; i < s->found.n && shown < MAX_FAULTS; i++) {
             found *x = &s->found.v[i];
-            if (class_rank(x->f.rule) != rank) continue;
+            if (x->f.order != rank) continue;
             bool again = false;
             for (int j = 0; j < s->found.n; j++) {
                 const weiri_fault *o = &s->found.v[j].f;

@@ -182,6 +182,7 @@ static inline const weir_place *weiri_act_at(const weiri_action *a) { return a &
 typedef struct weiri_fault {
     const char *rule;
     int act, actor, with;        /* action, task, and what it meets: together the fault's identity */
+    int order;                   /* in a report, smallest first */
     /* filled in while replaying */
     const char *text, *hint, *expected, *got, *object, *other_what;
     const weir_place *at, *other_at;

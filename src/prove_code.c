@@ -400,6 +400,13 @@ static int region_root(const weiri_plan *p, int region) {
     return region;
 }
 
+/* What a stage's accesses touch: the tile, however far apart the plan has put the stages. */
+static int64_t bytes_of_stage(const weiri_plan *p, int region) {
+    const weiri_region *g = &p->smem.v[region];
+    int64_t tile = g->res ? weiri_tile_bytes(g->res) : 0;
+    return tile > 0 ? tile : g->stage_bytes;
+}
+
 /* Do the warpgroups of a task each have a share of this region's stages? */
 static bool shared_out(const weiri_prog *g, int region) {
     for (int i = 0; i < g->p->pipes.n; i++)
@@ -493,7 +500,7 @@ static int loc_for(joiner *j, int ai, int cta, const weiri_effect *e) {
         l.region = region_root(g->p, e->region);
         if (shared_out(g, e->region)) l.actor = ai;
         l.lo = e->lo;
-        l.hi = e->hi > 0 ? e->hi : g->p->smem.v[e->region].stage_bytes;
+        l.hi = e->hi > 0 ? e->hi : bytes_of_stage(g->p, e->region);
     }
     for (int i = 0; i < g->locs.n; i++) {
         const weiri_loc *x = &g->locs.v[i];
@@ -654,7 +661,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a) {
     /* storage whose bytes meet other storage keeps its stage numbers: which stages meet depends on them */
     for (int x = 0; x < p->smem.n; x++)
         for (int y = 0; y < p->smem.n; y++)
-            if (region_root(p, x) != region_root(p, y) && regions_meet(p, x, y))
+            if (region_root(p, x) != region_root(p, y) ? regions_meet(p, x, y) : p->smem.v[x].stages > 1 && bytes_of_stage(p, x) > p->smem.v[x].stage_bytes)
                 for (int o = 0; o < g->nctas + nact; o++) j.fixed[root_of(&j, j.ncur + j.nbar + o * p->smem.n + region_root(p, x))] = true;
     new_ring(g, 1); /* ring 0: bits that no stage has */
     g->bit_init = 0;

@@ -78,6 +78,15 @@ static void meet(weiri_run *r, const weiri_actor *me) {
 
 /* ---- faults ------------------------------------------------------------------------------------------------------------- */
 
+/* Order in a report: what certainly fails, then races, then what may happen to a barrier because of them, then the end. */
+static int order_of(const char *rule, bool maybe) {
+    static const char *const order[] = { "PROVE-TX", "PROVE-COUNT", "PROVE-DEADLOCK", "PROVE-ASYNC-READ", "PROVE-PROXY", "PROVE-RACE", "PROVE-PARITY", "PROVE-PDL",
+                                         "PROVE-EXIT", "PROVE-LOST" };
+    int i = 0;
+    while (i < 9 && strcmp(order[i], rule)) i++;
+    return maybe && i < 2 ? 6 : i;
+}
+
 static weiri_fault *fault(weiri_run *r, const char *rule, const weiri_action *act, int ai, int with) {
     static const weiri_fault none = { 0 };
     int task = ai >= 0 ? r->g->actors.v[ai].task : -1, id = act ? act->id : 0;
@@ -90,6 +99,7 @@ static weiri_fault *fault(weiri_run *r, const char *rule, const weiri_action *ac
     f->act = id;
     f->actor = task;
     f->with = with;
+    f->order = order_of(rule, false);
     f->at = weiri_act_at(act);
     return r->replay ? f : NULL;
 }
@@ -152,7 +162,6 @@ static int64_t byte_of(const weiri_plan *p, const weiri_loc *l, int stage, int64
 
 /* Do stage i of x and stage j of y share bytes? */
 static bool bytes_meet(const weiri_prog *g, const weiri_loc *x, int i, const weiri_loc *y, int j) {
-    if (x->region == y->region) return i == j && x->lo < y->hi && y->lo < x->hi;
     return byte_of(g->p, x, i, x->lo) < byte_of(g->p, y, j, y->hi) && byte_of(g->p, y, j, y->lo) < byte_of(g->p, x, i, x->hi);
 }
 
@@ -224,14 +233,15 @@ static void touch(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
     for (int o = 0; o < l->over.n; o++) {
         const weiri_loc *m = &g->locs.v[l->over.v[o]];
         int from = 0, to = g->rings.v[m->ring].stages;
-        if (m->region == l->region) from = stage, to = stage + 1;
+        if (l->region < 0 || (m->region == l->region && l->hi <= g->p->smem.v[l->region].stage_bytes && m->hi <= g->p->smem.v[l->region].stage_bytes))
+            from = stage, to = stage + 1;
         for (int x = 0; x < m->recs.n; x++) {
             const weiri_rec *q = &g->recs.v[m->recs.v[x]];
             if (!writes(me->kind) && !writes(q->kind)) continue;
             for (int s = from; s < to; s++) {
                 bit b = bit_of(g, q->ring, s, q->bit);
                 if (!has(r, 0, b)) continue;
-                if (l->region >= 0 && m->region != l->region && !bytes_meet(g, l, stage, m, s)) continue;
+                if (l->region >= 0 && !bytes_meet(g, l, stage, m, s)) continue;
                 int *aux = r->v + q->aux + R_VARS * s;
                 if (allied(r, me, gen, q, aux[R_GEN])) continue;
                 bool fenced = q->fence_bit >= 0 && !generic(me->kind);
@@ -239,7 +249,7 @@ static void touch(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
                 if (!known) race(r, ai, act, me, stage, q, s, false);
                 else if (fenced && !has(r, need, bit_of(g, q->ring, s, q->fence_bit))) race(r, ai, act, me, stage, q, s, true);
                 /* ordered, and covered by this write: whatever it could meet later meets this write too */
-                else if (writes(me->kind) && q != me && m->region == l->region && l->lo <= m->lo && m->hi <= l->hi) {
+                else if (writes(me->kind) && q != me && m->region == l->region && s == stage && l->lo <= m->lo && m->hi <= l->hi) {
                     forget(r, b);
                     if (q->fence_bit >= 0) forget(r, bit_of(g, q->ring, s, q->fence_bit));
                     aux[R_AGE] = aux[R_GEN] = 0;
@@ -353,7 +363,9 @@ static bool in_phase(weiri_run *r, const spot *s, const weiri_action *act, int a
     bit now = spot_bit(r, s, 0);
     bool late = s->v[B_PHASE] > k, early = s->v[B_PHASE] < k || (has(r, 0, now) && !has(r, need, now));
     if (!late && !early) return true;
+    int before = r->nfaults;
     weiri_fault *f = fault(r, tx ? "PROVE-TX" : "PROVE-COUNT", act, ai, 4 * act->bar + (late ? 1 : 0));
+    if (r->nfaults > before && !late) r->fault[before].order = order_of(r->fault[before].rule, true);
     if (f) {
         const weiri_bar *b = &g->p->bars.v[s->bar];
         f->object = b->name;

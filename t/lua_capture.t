@@ -4,12 +4,12 @@ local tap = require "tap"
 local weir = require "weir"
 local P = weir.pipeline
 
--- The kernel of a whole script, described but not built.
-local function script(name)
+-- The kernel of a whole script, described but not built, and other locals of it (", ab").
+local function script(name, and_more)
   for _, folder in ipairs { "examples/", "t/scripts/" } do
     local file = io.open(folder .. name .. ".lua")
     if file then
-      local text = file:read "a":gsub("return k:build%(%)%s*$", "return k\n")
+      local text = file:read "a":gsub("return k:build%(%)%s*$", "return k" .. (and_more or "") .. "\n")
       file:close()
       return assert(load(text, "@" .. name .. ".lua"))
     end
@@ -35,13 +35,16 @@ end
 
 -- Whole scripts.
 do
-  local k = script "gemm_staged" ()
+  local k, ab = script("gemm_staged", ", ab")()
   tap.is({ "acc:drain(1)", "acc:drain(0)" }, lines(k, "acc:drain"), "gemm: the lagging drain and the final one")
   tap.is({ "ab:release(1)", "ab:release(0)" }, lines(k, "ab:release"), "gemm: the lagging release and the final one")
   tap.is(4, #lines(k, "gD:tma_store"), "gemm: a Lua loop over staging tiles unrolls")
   tap.is("gD:tma_store(stage:read(), gD:at(t.m, t.n * 4 + 3))", lines(k, "gD:tma_store")[4], "gemm: places are values")
   tap.is({ "ab.b:tma_load(gB:at(t.n, i0), multicast m)" }, lines(k, "multicast"), "gemm: the option of a load")
   tap.is("gemm_staged.lua:41", place(k, "ab:release(1)"), "gemm: the author's line")
+
+  tap.is({ ab_full = { first = 0, count = 4, address = ab.barriers.ab_full.address, arrivals = 2, tx_bytes = 49152 },
+    ab_empty = { first = 4, count = 4, address = ab.barriers.ab_full.address + 32, arrivals = 4, tx_bytes = 0 } }, ab.barriers, "gemm: barriers of a group")
 
   k = script "attention" ()
   tap.is({ "for i0 in domain_loop(ceil_div(L, 128) - 1, -1, -1)", "for i0 in domain_loop(ceil_div(L, 128) - 2, ceil_div(L, 128) - 2, -1)",

@@ -1,5 +1,6 @@
 ---@meta weir
--- LuaCATS annotations: what an editor shows. Never loaded at run time. t/lua_types.t compares the names below with the module's own.
+-- LuaCATS annotations: what an editor shows. Never loaded at run time. Not there yet: weir.dlpack; pass { address =, shape = } instead.
+-- t/lua_types.t compares the names below with the module's own.
 -- luacheck: ignore 212 241 431 432 (bodies are empty on purpose)
 
 ---@alias weir.dtype "bool"|"i8"|"u8"|"i16"|"u16"|"i32"|"u32"|"i64"|"u64"|"f16"|"bf16"|"f32"|"f64"|"tf32"|"e4m3"|"e5m2"

@@ -1,4 +1,4 @@
-/* weir.kernel and its methods: sizes and arguments, resources, groups, the dependency graph, tasks, verify and what is printed. */
+/* weir.kernel and its methods: sizes, arguments, resources, groups, the dependency graph, tasks, verify, what is printed. */
 #include <stdio.h>
 #include <string.h>
 

@@ -289,7 +289,7 @@ static const struct field {
 
 enum { NMETHODS = sizeof methods / sizeof *methods, NFIELDS = sizeof fields / sizeof *fields };
 
-/* Is it one of the group's barriers: GROUP_full, GROUP_empty, GROUP_MEMBER_full or GROUP_MEMBER_empty? members: index of their list. */
+/* Is it one of the group's barriers: GROUP_full, GROUP_empty, or GROUP_MEMBER_full? members: index of their list. */
 static bool is_barrier_of(lua_State *L, const weirl_res *h, int members, const char *name) {
     static const char *const sides[] = { "full", "empty" };
     const char *group = weir_res_name(h->r);
@@ -307,7 +307,7 @@ static bool is_barrier_of(lua_State *L, const weirl_res *h, int members, const c
     return hit;
 }
 
-/* barriers of a group: name -> first and count of its place among the kernel's, address, arrivals, bytes; empty until planned. */
+/* barriers of a group: name -> first and count of its place among the kernel's, address, arrivals, bytes. */
 static int push_barriers(lua_State *L, const weirl_res *h) {
     lua_getiuservalue(L, 1, 2);
     lua_getfield(L, -1, "members");
@@ -317,18 +317,12 @@ static int push_barriers(lua_State *L, const weirl_res *h) {
     lua_newtable(L);
     for (int i = 0; i < rows; i++) {
         if (!is_barrier_of(L, h, members, row[i].name)) continue;
-        const struct {
-            const char *name;
-            int64_t x;
-        } fields[] = { { "first", row[i].first },
-                       { "count", row[i].stages },
-                       { "address", row[i].offset },
-                       { "arrivals", row[i].arrivals },
-                       { "tx_bytes", row[i].tx_bytes } };
+        static const char *const names[] = { "first", "count", "address", "arrivals", "tx_bytes" };
+        const int64_t x[] = { row[i].first, row[i].stages, row[i].offset, row[i].arrivals, row[i].tx_bytes };
         lua_createtable(L, 0, 5);
         for (int f = 0; f < 5; f++) {
-            lua_pushinteger(L, (lua_Integer)fields[f].x);
-            lua_setfield(L, -2, fields[f].name);
+            lua_pushinteger(L, (lua_Integer)x[f]);
+            lua_setfield(L, -2, names[f]);
         }
         lua_setfield(L, -2, row[i].name);
     }

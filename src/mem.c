@@ -90,15 +90,14 @@ void weiri_arena_free(weiri_arena *a) {
 }
 
 /* Once the host's allocator has refused, its result is worthless and will be thrown away, but the builders still need somewhere
- * to write until they look at `oom`. That scratch is the C library's. Only when that is exhausted as well does nothing remain
- * but to stop the process. */
-static void add_block(weiri_arena *a, size_t n) {
+ * to write until they look at `oom`. That scratch is the C library's: a few blocks, freed with the arena. */
+static bool add_block(weiri_arena *a, size_t n) {
     size_t size = n > BLOCK_BYTES ? n : BLOCK_BYTES;
     weiri_block *b = a->oom ? NULL : weiri_alloc(a->ctx, sizeof *b + size);
     if (!b) {
         a->oom = true;
         b = calloc(1, sizeof *b + size);
-        if (!b) abort();
+        if (!b) return false;
         b->scratch = true;
     }
     b->size = size;
@@ -106,11 +105,12 @@ static void add_block(weiri_arena *a, size_t n) {
     a->blocks = b;
     a->cap = size;
     a->used = 0;
+    return true;
 }
 
 void *weiri_arena_alloc(weiri_arena *a, size_t n) {
     n = (n + 15) & ~(size_t)15;
-    if (n > a->cap - a->used) add_block(a, n);
+    if (n > a->cap - a->used && !add_block(a, n)) return NULL; /* nothing anywhere */
     void *p = (char *)(a->blocks + 1) + a->used;
     a->used += n;
     return p; /* blocks are zeroed when they come and never reused */

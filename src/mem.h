@@ -43,7 +43,7 @@ typedef struct weiri_arena {
 
 void weiri_arena_init(weiri_arena *a, weir_ctx *c);
 void weiri_arena_free(weiri_arena *a);
-void *weiri_arena_alloc(weiri_arena *a, size_t n);             /* zeroed, 16-aligned, never NULL */
+void *weiri_arena_alloc(weiri_arena *a, size_t n);             /* zeroed, 16-aligned; not NULL while the C library has memory */
 char *weiri_arena_str(weiri_arena *a, const char *s);          /* copy; NULL gives NULL */
 char *weiri_arena_fmt(weiri_arena *a, const char *fmt, ...) WEIRI_PRINTF(2, 3);
 char *weiri_arena_vfmt(weiri_arena *a, const char *fmt, va_list ap);

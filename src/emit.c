@@ -24,6 +24,7 @@ typedef struct emitter {
     const char *el;          /* index of the fragment element, 0 .. N/2 */
     const char *fr;          /* index of the m64 block */
     int frags;               /* m64 blocks of the fragments that are walked */
+    const weir_res *dest;    /* what a store writes, for a work tile as its place */
     int share;               /* rows of one warpgroup, while a store or set walks fragments */
     uint16_t *uses;          /* by value: how many values and ops take it */
     uint8_t *made;           /* by value: it lies in an array of its own, v<id>, in this block */
@@ -329,7 +330,9 @@ static const char *load_type(emitter *e, weir_dtype t, const char *lvalue) {
 /* An element of a view: its value (load: 0 outside) or an lvalue. */
 static const char *view_element(emitter *e, uint32_t view, const char *row, const char *col, bool load) {
     weiri_view v;
-    if (!weiri_view_of(e->k, view, &v) || !v.res) return "0";
+    if (!weiri_view_of(e->k, view, &v)) return "0";
+    if (v.op == WEIR_OP_VIEW_TILE) v.res = e->dest; /* a work tile is a place of whatever is stored to */
+    if (!v.res) return "0";
     if (v.t) {
         const char *s = row;
         row = col;
@@ -363,8 +366,7 @@ static const char *view_element(emitter *e, uint32_t view, const char *row, cons
         return s;
     }
     weiri_tile_geom g;
-    char why[256];
-    if (!weiri_geom(r, &g, why, sizeof why)) return "0";
+    if (!weiri_geom(e->p, r, &g)) return "0";
     int region = weiri_region_of(e->p, r);
     /* the stage: the newest held one of this task, as lower.c noted in the effect */
     int cur = -1;
@@ -373,8 +375,8 @@ static const char *view_element(emitter *e, uint32_t view, const char *row, cons
         if (c->task == e->task && !c->producer && (c->res == r || (r->group && c->res == r->group))) cur = i;
     }
     const char *addr = region_addr(e, region, weiri_pipe_of(e->p, r) >= 0 ? cur : -1, STAGE_HELD, v.back);
-    const char *lv = fmt(e, "*(%s%s *)w_ptr(%s + %s)", load ? "const " : "", weiri_ctype(r->dtype), addr, element_offset(e, &g, row, col));
-    return load ? load_type(e, r->dtype, fmt(e, "(%s)", lv)) : lv;
+    const char *lv = fmt(e, "*(%s%s *)w_ptr(%s + %s)", load ? "const " : "", weiri_ctype(weiri_stage_dtype(e->p, r)), addr, element_offset(e, &g, row, col));
+    return load ? load_type(e, weiri_stage_dtype(e->p, r), fmt(e, "(%s)", lv)) : lv;
 }
 
 /* ---- actions ------------------------------------------------------------------------------------------------------------------ */
@@ -543,8 +545,9 @@ static void emit_mma(emitter *e, const weiri_action *a) {
     char why[256];
     weiri_tile_geom ga = { 0 }, gb;
     weiri_operand oa = { 0 }, ob;
-    weiri_geom(vb.res, &gb, why, sizeof why);
-    weiri_layout_operand(&gb, vb.res->dtype, vb.t, pr->cols, &ob, why, sizeof why);
+    const weir_dtype dtype = weiri_stage_dtype(p, vb.res);
+    weiri_geom(p, vb.res, &gb);
+    weiri_layout_operand(&gb, dtype, vb.t, pr->cols, &ob, why, sizeof why);
     int kbytes = 32, elem = gb.elem;
     int ksize = vb.t ? gb.rows : gb.cols;
     int ksteps = ksize * elem / kbytes;
@@ -555,8 +558,8 @@ static void emit_mma(emitter *e, const weiri_action *a) {
     line(e, "{");
     e->depth++;
     if (!a_reg) {
-        weiri_geom(va.res, &ga, why, sizeof why);
-        weiri_layout_operand(&ga, va.res->dtype, va.t, 64, &oa, why, sizeof why);
+        weiri_geom(p, va.res, &ga);
+        weiri_layout_operand(&ga, dtype, va.t, 64, &oa, why, sizeof why);
         const char *addr = region_addr(e, ea->region, ea->cur, ea->stage, ea->back);
         if (e->pt->warpgroups > 1 && pr->split != 'n') addr = fmt(e, "%s + wg * %" PRId64, addr, oa.m64_bytes * pr->frags);
         line(e, "const u64 a = %s;", desc(e, addr, &oa));
@@ -576,11 +579,11 @@ static void emit_mma(emitter *e, const weiri_action *a) {
         if (a_reg) {
             const weiri_value *x = weiri_val(e->k, a->op->arg[0]);
             const weiri_preg *xr = &p->regs.v[weiri_preg_of(p, e->task, x->res)];
-            line(e, "w_wgmma_rs<%d, %s, %d>(%s, %s + %d + kk * 4, b + %s, %s);", pr->cols, mma_type(vb.res->dtype), ob.mn_major, d, ident(e, x->res->name, ""),
+            line(e, "w_wgmma_rs<%d, %s, %d>(%s, %s + %d + kk * 4, b + %s, %s);", pr->cols, mma_type(dtype), ob.mn_major, d, ident(e, x->res->name, ""),
                  f * xr->cols / 4, kb, on);
         } else {
             const char *fa = f ? fmt(e, " + %" PRId64, oa.m64_bytes * f / 16) : "";
-            line(e, "w_wgmma_ss<%d, %s, %d, %d>(%s, a + %s%s, b + %s, %s);", pr->cols, mma_type(vb.res->dtype), oa.mn_major, ob.mn_major, d, ka, fa, kb, on);
+            line(e, "w_wgmma_ss<%d, %s, %d, %d>(%s, a + %s%s, b + %s, %s);", pr->cols, mma_type(dtype), oa.mn_major, ob.mn_major, d, ka, fa, kb, on);
         }
     }
     e->depth--;
@@ -743,12 +746,19 @@ static bool pack_name(weir_dtype t, const char **name) {
     return *name != NULL;
 }
 
+/* One fragment element of what is stored: a value, or (value 0) the register tile itself. */
+static const char *stored_element(emitter *e, uint32_t value, const weiri_preg *pr) {
+    if (value) return expr(e, value);
+    const char *name = ident(e, pr->res->name, "");
+    return pr->frags > 1 ? fmt(e, "%s[f * %d + %s]", name, pr->cols / 2, e->el) : fmt(e, "%s[%s]", name, e->el);
+}
+
 /* Fragments to a stage in shared memory. */
 static void store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const weir_res *s) {
-    const weiri_preg *pr = frag_tile(e, value, 0);
+    const weiri_preg *pr = value ? frag_tile(e, value, 0) : &e->p->regs.v[weiri_preg_of(e->p, e->task, s)];
+    const weir_dtype dtype = weiri_stage_dtype(e->p, s);
     weiri_tile_geom g;
-    char why[256];
-    weiri_geom(s, &g, why, sizeof why);
+    weiri_geom(e->p, s, &g);
     const weiri_effect *ef = &a->eff[a->neff - 1];
     const char *base = region_addr(e, ef->region, ef->cur, ef->stage, ef->back), *pack;
     e->share = pr->rows;
@@ -761,7 +771,7 @@ static void store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, c
     e->fr = "f";
     e->el = "(j * 4 + i)"; /* i runs over two (stmatrix: four) neighbouring 8-column groups */
     const char *wg = e->pt->warpgroups > 1 ? fmt(e, "wg * %d + ", pr->rows) : "";
-    if (pack_name(s->dtype, &pack) && g.cols % 16 == 0 && g.swizzle) {
+    if (pack_name(dtype, &pack) && g.cols % 16 == 0 && g.swizzle) {
         int shift = g.swizzle == 128 ? 0 : g.swizzle == 64 ? 1 : 2, mask = g.swizzle / 16 - 1;
         line(e, "const u32 row = %sf * 64 + warp %% 4 * 16 + lane %% 16;", wg);
         line(e, "const u32 at = %s + row * %" PRId64 ", twist = (%s & %d) << 4;", base, g.row_bytes, shift ? fmt(e, "row >> %d", shift) : "row", mask);
@@ -770,7 +780,7 @@ static void store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, c
         e->depth++;
         line(e, "float x[8];");
         line(e, "#pragma unroll");
-        line(e, "for (int i = 0; i < 8; i++) x[i] = %s;", expr(e, value));
+        line(e, "for (int i = 0; i < 8; i++) x[i] = %s;", stored_element(e, value, pr));
         const char *panel = g.panels > 1 ? fmt(e, "j / %d * %" PRId64 " + ", g.panel_cols / 8, g.panel_bytes) : "";
         const char *in = g.panels > 1 ? fmt(e, "(j %% %d * 16u + lane / 16 * 16u)", g.panel_cols / 8) : "(j * 16u + lane / 16 * 16u)";
         line(e, "w_stmatrix4(at + %s(%s ^ twist), %s(x[0], x[1]), %s(x[2], x[3]), %s(x[4], x[5]), %s(x[6], x[7]));", panel, in, pack, pack, pack, pack);
@@ -784,7 +794,8 @@ static void store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, c
         line(e, "for (int i = 0; i < 4; i++) {");
         e->depth++;
         line(e, "const u32 row = %sf * 64 + warp %% 4 * 16 + lane / 4 + (i >> 1) * 8, col = j * 8 + lane %% 4 * 2 + (i & 1);", wg);
-        line(e, "*(%s *)w_ptr(%s + %s) = %s;", weiri_ctype(s->dtype), base, element_offset(e, &g, "row", "col"), to_dtype(e, s->dtype, expr(e, value)));
+        line(e, "*(%s *)w_ptr(%s + %s) = %s;", weiri_ctype(dtype), base, element_offset(e, &g, "row", "col"),
+             to_dtype(e, dtype, stored_element(e, value, pr)));
         e->depth--;
         line(e, "}");
         e->depth--;
@@ -870,11 +881,11 @@ static void store_linear(emitter *e, const weiri_action *a, uint32_t value, uint
     if (rows == 1) line(e, "(void)row;");
     const char *x = expr(e, value);
     if (dst->kind == WEIR_RES_GMEM) {
+        e->dest = dst;
         line(e, "%s = %s;", view_element(e, place, "row", "col", false), to_dtype(e, dst->tensor->dtype, x));
     } else {
         weiri_tile_geom g;
-        char why[256];
-        weiri_geom(dst, &g, why, sizeof why);
+        weiri_geom(e->p, dst, &g);
         const weiri_effect *ef = &a->eff[a->neff - 1];
         line(e, "*(%s *)w_ptr(%s + %s) = %s;", weiri_ctype(dst->dtype), region_addr(e, ef->region, ef->cur, ef->stage, ef->back),
              element_offset(e, &g, "row", "col"), to_dtype(e, dst->dtype, x));
@@ -939,7 +950,7 @@ static void copy_read(emitter *e, uint32_t value, const weir_res *r, const weiri
 
 /* r:read(): a pending zero() becomes real, so that every later use may take the registers as they are. */
 static void emit_read(emitter *e, const weiri_action *a) {
-    const weir_res *r = a->op->res;
+    const weir_res *r = e->k->res.v[a->reg];
     const weiri_preg *pr = &e->p->regs.v[weiri_preg_of(e->p, e->task, r)];
     const char *name = ident(e, r->name, "");
     uint32_t value = a->op->nret ? a->op->ret[0] : 0;
@@ -1150,6 +1161,10 @@ static void emit_action(emitter *e, const weiri_action *a) {
     case ACT_BODY:
         switch (a->op->atom) {
         case ATOM_STORE: emit_store(e, a); return;
+        case ATOM_NONE: /* a commit without tensor memory: the sums go to the stage */
+            emit_read(e, a);
+            store_frag_smem(e, a, 0, e->k->res.v[a->reg]);
+            return;
         case ATOM_SET: emit_set(e, a); return;
         case ATOM_READ: emit_read(e, a); return;
         case ATOM_CUSTOM: emit_call(e, a); return;

@@ -326,13 +326,16 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
                     who_here(l, (weiri_who)row->who), op, note);
             a->arrivals = arrivals_of(l, (weiri_who)row->who);
             a->targets = row->targets > 0 ? row->targets : 0;
-            a->cross = row->targets == 3 && pipe->cross;
+            a->cross = row->cross;
+            a->twl = row->twl_only && l->pt->task->num_warps > 1;
+            a->cta0 = row->cta0_only;
             break;
         case ROW_EXPECT:
             if (arm == 0) continue;
             a = act(p, at, ACT_EXPECT, who_here(l, WHO_ONE), op, note);
             a->arrivals = 1;
             a->bytes = arm;
+            a->twl = row->twl_only && l->pt->task->num_warps > 1;
             break;
         case ROW_FENCE_ASYNC: a = act(p, at, ACT_FENCE_ASYNC, who_here(l, WHO_THREADS), op, note); break;
         case ROW_WARP_SYNC:
@@ -345,11 +348,17 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             a->threads = 128;
             break;
         case ROW_BULK_WAIT:
-            a = act(p, at, ACT_BULK_WAIT, WHO_WG, op, note);
+            a = act(p, at, ACT_BULK_WAIT, who_here(l, row->who == ROW_ONE ? WHO_ONE : WHO_WG), op, note);
             a->n = 99; /* bulk_flow finds the number */
             a->read = true;
             break;
         case ROW_MMA_DRAIN: a = act(p, at, ACT_MMA_WAIT, WHO_THREADS, op, note); break;
+        case ROW_SPILL:
+            a = act(p, at, ACT_BODY, WHO_THREADS, op, note);
+            a->reg = bare->index;
+            reg_effect(l, a, false, bare);
+            effect(l, a, true, false, pipe->region, cur, stage, 0);
+            break;
         default: continue;
         }
         a->bar = bar;
@@ -493,9 +502,8 @@ static const char *tile_text(weiri_plan *p, const int *tile, int rank) {
 /* The boxes that move tile `g` (of a tensor) to or from a stage of `s`; -1 with a finding when they cannot. */
 static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const weir_res *s, bool store, int served) {
     weiri_plan *p = l->p;
-    char why[256];
     weiri_tile_geom geo;
-    if (!weiri_geom(s, &geo, why, sizeof why)) return -1; /* place_smem has said so */
+    if (!weiri_geom(p, s, &geo)) return -1; /* place_smem has said so */
     int64_t elems = 1;
     for (int i = 0; i < g->rank; i++) elems *= g->tile[i];
     int cols = g->tile[g->rank - 1];
@@ -505,7 +513,7 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
         f->hint = "give both the same tile; leading 1s may be left out in shared memory";
         return -1;
     }
-    if (g->tensor->dtype != s->dtype) {
+    if (g->tensor->dtype != weiri_stage_dtype(p, s)) {
         weir_finding *f = weiri_find(&p->findings, "PLAN-DTYPE", place_of(&op->at), "copies '%s' of %s %s '%s' of %s", g->name,
                                      weir_dtype_name(g->tensor->dtype), store ? "from" : "into", s->name, weir_dtype_name(s->dtype));
         f->hint = "a bulk copy converts nothing: give both one dtype";
@@ -608,7 +616,7 @@ static void reads(lowering *l, weiri_action *a, uint32_t id, int depth) {
     if (x->kind == WEIR_VALUE_VIEW) {
         if (!weiri_view_of(l->k, id, &v) || !v.res) return;
         if (v.res->kind == WEIR_RES_GMEM) touch(l, v.res->tensor);
-        else if (weiri_in_smem(v.res) && v.op == WEIR_OP_VIEW_READ) {
+        else if (weiri_region_of(l->p, v.res) >= 0 && v.op == WEIR_OP_VIEW_READ) {
             int cur = weiri_pipe_of(l->p, v.res) >= 0 ? cursor_for(l, v.res, false) : -1;
             effect(l, a, false, false, weiri_region_of(l->p, v.res), cur, cur >= 0 ? working_stage(l, v.res, false) : STAGE_NONE, v.back);
         }
@@ -685,7 +693,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         return;
     case ATOM_TMA_STORE:
     case ATOM_TMA_REDUCE_ADD:
-        if (!op->nargs || !weiri_view_of(k, op->arg[0], &v) || !v.res || !weiri_in_smem(v.res)) {
+        if (!op->nargs || !weiri_view_of(k, op->arg[0], &v) || !v.res || weiri_region_of(p, v.res) < 0) {
             complain(l, "PLAN-VIEW", op, "write g:tma_store(s:read(), g:at(i, j))", "stores something that is not a stage in shared memory");
             return;
         }
@@ -723,7 +731,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         a->reg = r->index;
         reg_effect(l, a, true, r);
         for (int i = 0; i < op->nargs; i++) {
-            if (weiri_view_of(k, op->arg[i], &v) && v.res && weiri_in_smem(v.res)) {
+            if (weiri_view_of(k, op->arg[i], &v) && v.res && weiri_region_of(p, v.res) >= 0) {
                 int cur = weiri_pipe_of(p, v.res) >= 0 ? cursor_for(l, v.res, false) : -1;
                 effect(l, a, false, true, weiri_region_of(p, v.res), cur, cur >= 0 ? working_stage(l, v.res, false) : STAGE_NONE, v.back);
             } else {
@@ -867,6 +875,9 @@ static void mma_flow(lowering *l, weiri_pnode *n, qset *s) {
                 }
                 for (int i = 0; i < s->n; i++) push_group(&s->v[i], a->reg, use);
                 tidy(s);
+            } else if (a->kind == ACT_MMA_WAIT && a->op && a->op->atom == ATOM_NONE) { /* a commit or release that drains all */
+                for (int i = 0; i < s->n; i++) s->v[i].n = 0, s->v[i].cut = false;
+                tidy(s);
             } else if (a->kind == ACT_MMA_WAIT && a->op && a->op->atom == ATOM_DRAIN) {
                 int best = a->n;
                 for (int i = 0; i < s->n; i++) {
@@ -906,6 +917,14 @@ static void mma_flow(lowering *l, weiri_pnode *n, qset *s) {
     }
 }
 
+/* Opens since the use that a release gives back, at least. */
+static int oldest_held(const lowering *l, const weiri_op *op) {
+    int least = op->keep > 0 ? op->keep : 0;
+    for (int h = 1; h < 63; h++)
+        if (l->held_in[op->id] >> h & 1) return h - 1 > least ? h - 1 : least;
+    return least;
+}
+
 static void bulk_flow(lowering *l, weiri_pnode *n, qset *s) {
     for (; n; n = n->next) {
         if (n->kind == PN_ACTION) {
@@ -913,7 +932,9 @@ static void bulk_flow(lowering *l, weiri_pnode *n, qset *s) {
             if (a->kind == ACT_BULK_COMMIT) {
                 for (int i = 0; i < s->n; i++) push_group(&s->v[i], a->pipe, -1);
                 tidy(s);
-            } else if (a->kind == ACT_ADVANCE && a->stage == STAGE_NEXT && l->p->cursors.v[a->cur].producer) {
+            } else if (a->kind == ACT_ADVANCE && a->stage == STAGE_NEXT &&
+                       l->p->cursors.v[a->cur].producer == (l->p->pipes.v[l->p->cursors.v[a->cur].pipe].full < 0)) {
+                /* uses are counted by the side that asks: the acquire, or the storing task's wait where they have barriers */
                 int pipe = l->p->cursors.v[a->cur].pipe;
                 for (int i = 0; i < s->n; i++)
                     for (int j = 0; j < s->v[i].n; j++)
@@ -921,8 +942,9 @@ static void bulk_flow(lowering *l, weiri_pnode *n, qset *s) {
                 tidy(s);
             } else if (a->kind == ACT_BULK_WAIT) {
                 int best = a->n;
-                if (a->pipe >= 0 && a->read) { /* an acquire: the store of the use `stages` ago has read its stage */
-                    int old = l->p->pipes.v[a->pipe].stages - 1;
+                if (a->pipe >= 0 && a->read) {
+                    /* an acquire: the store of the use `stages` ago has read its stage; a release: that of the oldest held use */
+                    int old = a->stage == STAGE_CLOSE ? oldest_held(l, a->op) : l->p->pipes.v[a->pipe].stages - 1;
                     for (int i = 0; i < s->n; i++) {
                         const queue *q = &s->v[i];
                         int at = -1;
@@ -974,7 +996,8 @@ static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
         if (n->kind == PN_ACTION) {
             weiri_action *a = n->act;
             if (a->reg < 0 || !a->op) continue;
-            bool reads_it = a->op->atom == ATOM_READ;
+            bool spill = a->kind == ACT_BODY && a->op->atom == ATOM_NONE; /* a commit that leaves the sums in the stage */
+            bool reads_it = a->op->atom == ATOM_READ || spill;
             if (a->kind == ACT_ZERO) s[a->reg] = l->k->res.v[a->reg]->kind == WEIR_RES_WGMMA ? 2 : 4; /* others are zeroed on the spot */
             else if (a->op->atom == ATOM_SET) s[a->reg] = 4;
             else if (a->kind == ACT_MMA || reads_it) {
@@ -992,6 +1015,7 @@ static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
                     }
                 }
                 if (a->kind == ACT_MMA) s[a->reg] = 4;
+                if (spill) s[a->reg] = 1;
             }
             continue;
         }

@@ -15,7 +15,9 @@ bool weiri_loop_runs(const weir_kernel *k, const weiri_node *n);
 int weiri_pipe_of(const weiri_plan *p, const weir_res *r);      /* index, -1 none */
 int weiri_region_of(const weiri_plan *p, const weir_res *r);
 int weiri_preg_of(const weiri_plan *p, int task, const weir_res *r);
-bool weiri_geom(const weir_res *r, weiri_tile_geom *g, char *why, size_t size);
+/* Geometry of the tile a resource keeps in a stage of its region; false: it has none, or it is impossible (place_smem says why). */
+bool weiri_geom(const weiri_plan *p, const weir_res *r, weiri_tile_geom *g);
+weir_dtype weiri_stage_dtype(const weiri_plan *p, const weir_res *r);
 const char *weiri_ctype(weir_dtype t);
 const char *weiri_ident(weiri_plan *p, const char *name, const char *suffix);
 

@@ -89,13 +89,45 @@ int weiri_preg_of(const weiri_plan *p, int task, const weir_res *r) {
     return -1;
 }
 
-bool weiri_geom(const weir_res *r, weiri_tile_geom *g, char *why, size_t size) {
-    return weiri_layout_tile(r->dtype, r->tile, r->rank, r->swizzle, r->kind == WEIR_RES_SMEM, g, why, size);
+bool weiri_geom(const weiri_plan *p, const weir_res *r, weiri_tile_geom *g) {
+    int i = weiri_region_of(p, r);
+    char why[8];
+    return i >= 0 && weiri_layout_tile(p->smem.v[i].dtype, r->tile, r->rank, p->smem.v[i].swizzle, r->kind == WEIR_RES_SMEM, g, why, sizeof why);
+}
+
+weir_dtype weiri_stage_dtype(const weiri_plan *p, const weir_res *r) {
+    int i = weiri_region_of(p, r);
+    return i >= 0 ? p->smem.v[i].dtype : r->dtype;
+}
+
+/* Does a stage of r lie in shared memory? Without tensor memory a tmem_tile's does. */
+static bool in_smem(const weir_kernel *k, const weir_res *r) {
+    return weiri_in_smem(r) || (r->kind == WEIR_RES_TMEM && k->arch < WEIR_ARCH_SM_100A && weiri_piped(r));
+}
+
+/* What a tmem_tile's stage holds: sums as f32; for the next mma the dtype of its other operand. */
+static weir_dtype spilled_dtype(const weir_kernel *k, const weir_res *r) {
+    if (r->pipe.given.type != WEIR_UMMA_UMMA) return WEIR_F32;
+    for (int ti = 0; ti < k->tasks.n; ti++)
+        for (const weiri_node *n = weiri_node_next(k->tasks.v[ti]->root, NULL); n; n = weiri_node_next(k->tasks.v[ti]->root, n)) {
+            if (n->kind != NODE_OP || n->op->atom != ATOM_MMA || n->op->nargs < 2) continue;
+            weiri_view v[2];
+            for (int i = 0; i < 2; i++)
+                if (!weiri_view_of(k, n->op->arg[i], &v[i])) v[i].res = NULL;
+            for (int i = 0; i < 2; i++)
+                if (v[i].res == r && v[1 - i].res && v[1 - i].res != r) return v[1 - i].res->dtype;
+        }
+    return WEIR_BF16;
 }
 
 /* ---- what the tasks do --------------------------------------------------------------------------------------------------- */
 
 static bool is_reg(const weir_res *r) { return r && (r->kind == WEIR_RES_REG || r->kind == WEIR_RES_WGMMA); }
+
+/* The sums of a tmem_tile while a warpgroup adds to them: registers, where there is no tensor memory. */
+static bool is_sums(const weir_kernel *k, const weiri_op *op) {
+    return op->res->kind == WEIR_RES_TMEM && k->arch < WEIR_ARCH_SM_100A && (op->atom == ATOM_ZERO || op->atom == ATOM_MMA || op->atom == ATOM_DRAIN);
+}
 
 /* Does a value read register tiles or hold fragments? */
 static bool uses_reg(const weir_kernel *k, uint32_t id) { return id && weiri_value_uses(k, id, WEIR_OP_READ_REG); }
@@ -160,7 +192,7 @@ static void scan_task(weiri_plan *p, int ti) {
         if (!op_is_solo(k, op)) solo = false;
         if (op->stage == STAGE_CONS_WAIT && op->res->kind != WEIR_RES_QUEUE) consumes = true;
         if (op->atom == ATOM_MMA) wg = true;
-        if (is_reg(op->res)) {
+        if (is_reg(op->res) || is_sums(k, op)) {
             add_reg(p, ti, op->res);
             wg = true;
         }
@@ -207,6 +239,22 @@ static bool only_mma_reads(const weir_kernel *k, const weir_res *r) {
         }
     }
     return mma;
+}
+
+/* Does the async proxy read a stage of r: an mma, a bulk store, a body that says so? */
+static bool async_reads(const weir_kernel *k, const weir_res *r) {
+    for (int ti = 0; ti < k->tasks.n; ti++)
+        for (const weiri_node *n = weiri_node_next(k->tasks.v[ti]->root, NULL); n; n = weiri_node_next(k->tasks.v[ti]->root, n)) {
+            if (n->kind != NODE_OP) continue;
+            const weiri_op *op = n->op;
+            if (op->atom == ATOM_CUSTOM && op->res == r && op->work->async_read) return true;
+            if (op->atom != ATOM_MMA && op->atom != ATOM_TMA_STORE && op->atom != ATOM_TMA_REDUCE_ADD && op->atom != ATOM_PUSH) continue;
+            for (int i = 0; i < op->nargs; i++) {
+                weiri_view v;
+                if (op->arg[i] && weiri_view_of(k, op->arg[i], &v) && v.res == r) return true;
+            }
+        }
+    return false;
 }
 
 /* Axes (bits 1 m, 2 n) along which loads of r are multicast; cross: as separate loads. */
@@ -274,11 +322,17 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
     const weir_kernel *k = p->k;
     weiri_proto_in in = { .given = r->pipe.given, .arch = k->arch, .cluster = k->cluster };
     weir_pipe_type type = r->pipe.given.type;
-    if (type != WEIR_ASYNC_ASYNC && type != WEIR_TMA_ASYNC && type != WEIR_ASYNC_TMA) {
+    if (k->arch < WEIR_ARCH_SM_90A && type != WEIR_ASYNC_ASYNC) {
+        weir_finding *f = weiri_find(&p->findings, "PLAN-ARCH", place_of(&r->at), "pipeline '%s': %s needs the copy engine or tensor cores of sm_90a or sm_100a",
+                                     r->name, weiri_pipe_type_name(type));
+        f->hint = "sm_80 has async_async";
+        return;
+    }
+    if (k->arch >= WEIR_ARCH_SM_100A || type == WEIR_CLC_FETCH_ASYNC) {
         weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
                                      "pipeline '%s' of type %s cannot be built for this target yet", r->name,
                                      weiri_pipe_type_name(type));
-        f->hint = "async_async, tma_async and async_tma are built on sm_90a";
+        f->hint = "on sm_90a every type but clc_fetch_async is built";
         return;
     }
     const weir_cluster *l = &in.given.cta_layout;
@@ -292,6 +346,7 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
     in.producer = side_of(p, r, STAGE_PROD_COMMIT);
     in.consumer = side_of(p, r, STAGE_CONS_RELEASE);
     in.consumer.only_mma_reads = only_mma_reads(k, r);
+    in.consumer.async_reads = in.consumer.only_mma_reads || async_reads(k, r);
     in.serve = serve_axes(k, r, &in.serve_cross);
     int own_serve = in.serve;
     if (r->group && r->group->mode != WEIR_GROUP_FORK) { /* the shared empty barrier answers for every member */
@@ -313,12 +368,6 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
                     ti = i;
                 }
         in.same_warpgroup = same && ti >= 0 && p->tasks[ti].wg_actor;
-        if (!in.same_warpgroup) {
-            weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
-                                         "async_tma pipeline '%s' is filled and stored by different tasks, or not by warpgroups", r->name);
-            f->hint = "let one task of whole warpgroups acquire, store, commit, wait, tma_store and release it";
-            return;
-        }
     }
     weiri_proto *pr = &protos[r->index];
     weiri_protocol(&in, pr);
@@ -469,16 +518,18 @@ static void place_smem(weiri_plan *p) {
     int n = 0;
     for (int i = 0; i < k->res.n; i++) {
         const weir_res *r = k->res.v[i];
-        if (!weiri_in_smem(r)) continue;
+        if (!in_smem(k, r)) continue;
         char why[256];
         weiri_tile_geom g;
-        if (!weiri_geom(r, &g, why, sizeof why)) {
+        weir_dtype dtype = r->kind == WEIR_RES_TMEM ? spilled_dtype(k, r) : r->dtype;
+        int swizzle = r->kind != WEIR_RES_TMEM ? r->swizzle : r->tile[1] * weir_dtype_size(dtype) % 128 == 0 ? 128 : 0;
+        if (!weiri_layout_tile(dtype, r->tile, r->rank, swizzle, r->kind == WEIR_RES_SMEM, &g, why, sizeof why)) {
             weir_finding *f = weiri_find(&p->findings, "PLAN-SWIZZLE", place_of(&r->at), "tile '%s': %s", r->name, why);
             f->objects[0] = r->name;
             continue;
         }
         weiri_region reg = { .res = r, .name = r->name, .align = g.align, .stages = r->pipe.given.stages > 0 ? r->pipe.given.stages : 1,
-                             .stage_bytes = round_up(g.bytes, g.align), .same_as = -1, .phase = -1 };
+                             .stage_bytes = round_up(g.bytes, g.align), .dtype = dtype, .swizzle = swizzle, .same_as = -1, .phase = -1 };
         reg.size = reg.stage_bytes * reg.stages;
         if (r->storage) {
             reg.same_as = -2; /* filled in below */

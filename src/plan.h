@@ -37,7 +37,7 @@ typedef enum weiri_act {
     ACT_REGS,           /* setmaxnreg: `n` registers */
     ACT_TMEM_ALLOC, ACT_TMEM_FREE,
     ACT_INIT,           /* all mbarriers, then the init fence */
-    ACT_BODY,           /* work of threads: custom bodies, stores, register arithmetic */
+    ACT_BODY,           /* work of threads: custom bodies, stores, register arithmetic; for a commit: register tile `reg` goes to the stage */
     ACT_ZERO,           /* register tile: the next MMA overwrites */
     ACT_COUNT
 } weiri_act;
@@ -87,6 +87,8 @@ typedef struct weiri_action {
     int reg;             /* ZERO, MMA, MMA_WAIT: register tile (weir_res index), or -1 */
     int fresh;           /* MMA, BODY that reads `reg`: bit 0: a zero() may be pending, so the tile counts as 0; bit 1: it may hold sums */
     weiri_effect *eff; int neff;
+    bool twl;            /* only in the first warp of the task (task-warp-leader signaling) */
+    bool cta0;           /* only in CTA 0 of the cluster */
     const weiri_op *op;  /* the captured op, or NULL for the plan's own (prologue, drains, exits) */
     const char *note;    /* why it is there, shown as comment: "acquire ab.a", "tail of ab" */
 } weiri_action;
@@ -113,6 +115,7 @@ typedef struct weiri_region {    /* shared memory of one resource: `stages` slic
     const char *name;
     int64_t offset, size, align; /* bytes, from the CTA's shared base */
     int stages; int64_t stage_bytes;   /* distance between stages, padding included */
+    weir_dtype dtype; int swizzle;     /* of the tile: a tmem_tile's is chosen here, on targets without tensor memory */
     int phase;                   /* of its alias group, -1 none */
     int same_as;                 /* region whose bytes these are (storage = other), or -1 */
 } weiri_region;

@@ -159,7 +159,7 @@ static void print_smem(const weiri_plan *p, weiri_buf *b) {
     weiri_arena a;
     weiri_arena_init(&a, k->ctx);
     int *order = by_offset(p, &a);
-    weiri_put(b, "\n[smem-layout] SMEM Usage Report\n");
+    weiri_put(b, "[smem-layout] SMEM Usage Report\n");
     weiri_put(b, "%-28s %8s %5s %8s %8s  %s\n", "name", "size", "align", "offset", "end", "stages x bytes");
     put_line(b, 78);
     for (int i = 0; i < p->smem.n; i++) {
@@ -223,7 +223,7 @@ static void print_barriers(const weiri_plan *p, weiri_buf *b) {
     weiri_arena a;
     weiri_arena_init(&a, p->k->ctx);
     int *order = by_index(p, &a);
-    weiri_put(b, "\n[barrier-layout] Barrier Usage Report\n");
+    weiri_put(b, "[barrier-layout] Barrier Usage Report\n");
     weiri_put(b, "%-28s %6s %9s %8s %8s %8s  %s\n", "name", "stages", "index", "offset", "tx bytes", "arrivals", "are");
     put_line(b, 90);
     for (int i = 0; i < p->bars.n; i++) {

@@ -115,6 +115,8 @@ static void put_node(const graph *g, const char *indent, const char *owner, cons
         for (int i = 0; i < r->rank; i++) weiri_put(g->b, "%s %d", i ? "," : "", r->tile[i]);
         weiri_put(g->b, " } %s", weir_dtype_name(r->dtype));
     }
+    for (int i = 0; i < r->nbind; i++)
+        weiri_put(g->b, "%s %s", i ? "," : "\\nbinds", r->bind[i].tensor ? r->bind[i].tensor->name : r->bind[i].name);
     weiri_put(g->b, "\"%s];\n", r->kind == WEIR_RES_GMEM || r->kind == WEIR_RES_QUEUE ? ", style=rounded" : "");
 }
 
@@ -160,6 +162,10 @@ static void put_task_edges(graph *g, const weiri_task *t) {
             put_edges(g, up.v[j], t, to, "");
             add(g, &used, up.v[j]);
         }
+        const weir_res *storage = t->dst[i]->storage;
+        if (storage && produces(t, storage))
+            weiri_put(g->b, "  \"%s.%s\" -> \"%s\" [label=\"same bytes\", style=dotted, dir=none];\n", t->name, storage->name,
+                      to);
     }
     /* what the task waits for without making anything of it: an edge to the task as a whole */
     const char *to = weiri_arena_fmt(&g->a, "%s.%s", t->name, t->ndst ? t->dst[0]->name : "");

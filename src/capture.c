@@ -669,6 +669,21 @@ static uint32_t take_arg(weir_kernel *k, const char *what, const char *name, arg
     return 0;
 }
 
+/* A work tile as the place of a tensor's tile: its coordinates are the tile's indices, when the queue is cut as the tensor is.
+ * Otherwise it is left for validate to refuse. */
+static uint32_t place_in(weir_kernel *k, weir_res *g, uint32_t place) {
+    const weiri_value *v = weiri_val(k, place);
+    const weir_res *queue = v->res;
+    if (v->op != WEIR_OP_VIEW_TILE || g->kind != WEIR_RES_GMEM || queue->qrank != g->rank) return place;
+    const weiri_node *tiles = enclosing(k, NODE_TILES);
+    weir_value index[WEIR_MAX_RANK];
+    for (int i = 0; i < g->rank; i++) {
+        if (queue->qtile[i] != g->tile[i]) return place;
+        index[i] = (weir_value){ tiles->coord[i] };
+    }
+    return weir_view_at(k, g, index, g->rank).id;
+}
+
 static bool want_no_names(weir_kernel *k, const char *what, const weir_work_desc *d) {
     for (int i = 0; d->names && i < d->nargs; i++)
         if (d->names[i]) {
@@ -695,6 +710,7 @@ static void built_in(weir_kernel *k, const method *m, weir_res *res, weir_res *g
     bool good = true;
     for (int i = 0; i < d->nargs; i++) {
         arg[i] = take_arg(k, what, m->arg[i].name, m->arg[i].kind, d->args[i]);
+        if (arg[i] && m->arg[i].kind == ARG_PLACE) arg[i] = place_in(k, res, arg[i]);
         good = good && arg[i];
     }
     weiri_op op = {

@@ -1,0 +1,80 @@
+-- weir against cuBLAS, in one process, alternating; results in bench/results/gemm.json.
+--   lua5.4 bench/gemm.lua [--reps 30] [--only 8192x8192x8192] [--cublas PATH]
+-- Each sample is one launch between two events, right behind an untimed launch of the same kind: the GPU is busy while the host
+-- enqueues, and both sides meet the caches as they leave them. The two sides take turns, and turns at going first. What is reported is
+-- the median of each side and the median of the ratios of neighbours. Inputs are random; both results are compared, in the same run
+-- and on every element, with a reference in double precision.
+local common = require "bench.common"
+local weir = require "weir"
+local gemm_kernel = require "bench.gemm_kernel"
+local reference = require "examples.reference"
+
+local opt = { reps = 30 }
+for i = 1, #arg, 2 do
+  local name = arg[i]:match "^%-%-(%w+)$"
+  if not ({ reps = 1, only = 1, cublas = 1 })[name] or not arg[i + 1] then error("unknown option " .. arg[i], 0) end
+  opt[name] = name == "reps" and assert(math.tointeger(tonumber(arg[i + 1]))) or arg[i + 1]
+end
+
+local shapes = { -- bf16, m n k
+  { 8192, 8192, 8192 }, { 4096, 4096, 4096 }, { 2048, 2048, 2048 }, { 8192, 8192, 1024 }, { 4096, 4096, 16384 }, { 5000, 5016, 5016 },
+  { 512, 8192, 8192 }, { 64, 8192, 8192 },
+}
+
+local dev = weir.device(0)
+local peer = common.peer().open(opt.cublas)
+local result = { kind = "gemm", setting = common.setting(dev, peer), cases = {} }
+local programs = {}
+
+local function program_for(c)
+  local key = ("%d %d %d %d %d"):format(c.bm, c.bn, c.stages, c.cluster, c.group)
+  if not programs[key] then programs[key] = gemm_kernel.kernel(c, "bf16"):build { device = dev } end
+  return programs[key]
+end
+
+local function measure(m, n, k)
+  local c = gemm_kernel.choose(m, n, k)
+  local a, b = dev:tensor { dtype = "bf16", shape = { m, k } }:randn(1), dev:tensor { dtype = "bf16", shape = { n, k } }:randn(2)
+  local d, e = dev:tensor { dtype = "bf16", shape = { m, n } }:fill(0 / 0), dev:tensor { dtype = "bf16", shape = { m, n } }:fill(0 / 0)
+  local bound = program_for(c):bind { A = a, B = b, D = d }
+  local function ours() assert(bound:launch()) end
+  local function theirs() peer:gemm("bf16", m, n, k, a.address, a.stride[1], b.address, b.stride[1], e.address, e.stride[1]) end
+  local from, to = peer:event(), peer:event()
+  local function sample(f)
+    f()
+    peer:record(from)
+    f()
+    peer:record(to)
+    return peer:elapsed(from, to)
+  end
+  for _ = 1, 3 do ours() theirs() end
+  local x, y, ratio = {}, {}, {}
+  for i = 1, opt.reps do
+    if i % 2 == 1 then x[i] = sample(ours) y[i] = sample(theirs) else y[i] = sample(theirs) x[i] = sample(ours) end
+    ratio[i] = y[i] / x[i]
+  end
+  assert(dev:sync())
+  local function err(t)
+    return reference.gemm { weir = weir, device = dev, dtype = "bf16", epilogue = "none", A = a, B = b, D = t, m = m, n = n, k = k }
+  end
+  local mine, other = err(d), err(e)
+  local flop = 2.0 * m * n * k
+  local case = {
+    m = m, n = n, k = k, dtype = "bf16", pitch = a.stride[1], config = c,
+    weir_ms = x, cublas_ms = y,
+    weir_tflops = flop / common.median(x) / 1e9, cublas_tflops = flop / common.median(y) / 1e9, ratio = common.median(ratio),
+    weir_error = mine.relative, weir_off = mine.bad, cublas_error = other.relative, cublas_off = other.bad,
+  }
+  print(("%5d x %5d x %5d  weir %7.1f  cuBLAS %7.1f TFLOP/s  ratio %.3f  error %.2e / %.2e%s"):format(m, n, k, case.weir_tflops, case.cublas_tflops,
+    case.ratio, mine.relative, other.relative, mine.bad > 0 and "  WRONG: " .. mine.bad .. " elements off" or ""))
+  for _, t in ipairs { a, b, d, e } do t:close() end
+  return case
+end
+
+for _, s in ipairs(shapes) do
+  if not opt.only or opt.only == table.concat(s, "x") then result.cases[#result.cases + 1] = measure(table.unpack(s)) end
+end
+if not opt.only then common.write("bench/results/gemm.json", result) print "wrote bench/results/gemm.json" end
+for _, c in ipairs(result.cases) do
+  if c.weir_off > 0 then error("wrong results", 0) end
+end

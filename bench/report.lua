@@ -1,0 +1,95 @@
+-- Writes bench/RESULTS.md from bench/results/*.json; with --check only says whether it is up to date.
+local common = require "bench.common"
+
+local function files()
+  local out = {}
+  for path in common.run("ls bench/results/*.json 2>/dev/null; true"):gmatch "[^\n]+" do out[#out + 1] = path end
+  return out
+end
+
+local function range(list)
+  local x = table.move(list, 1, #list, 1, {})
+  table.sort(x)
+  return x[1], common.median(x), x[#x]
+end
+
+local function times_of(list, field)
+  local out = {}
+  for i, t in ipairs(list) do out[i] = type(t) == "table" and t[field] or t end
+  local low, mid, high = range(out)
+  return ("%.1f (%.1f to %.1f)"):format(mid, low, high)
+end
+
+local section = {}
+
+function section.gemm(r, put)
+  put "## bf16 GEMM against cuBLAS\n"
+  put "D[M, N] = A[M, K] * transpose(B[N, K]), f32 accumulation, random inputs. Ratio: cuBLAS's time over weir's, median over neighbouring"
+  put "samples. Error: Frobenius norm of the difference from an f64 reference over that of the reference, every element.\n"
+  put "| M x N x K | tile, stages, cluster | weir TFLOP/s | cuBLAS TFLOP/s | ratio (lowest to highest) | weir error | cuBLAS error | samples |"
+  put "|---|---|---|---|---|---|---|---|"
+  for _, c in ipairs(r.cases) do
+    local ratio = {}
+    for i, x in ipairs(c.weir_ms) do ratio[i] = c.cublas_ms[i] / x end
+    local low, mid, high = range(ratio)
+    put(("| %d x %d x %d | %d x %d x %d, %d, %d | %.1f | %.1f | **%.3f** (%.3f to %.3f) | %.2e%s | %.2e | %d |"):format(c.m, c.n, c.k, c.config.bm,
+      c.config.bn, c.config.bk, c.config.stages, c.config.cluster, c.weir_tflops, c.cublas_tflops, mid, low, high, c.weir_error or 0 / 0,
+      c.weir_off > 0 and (" WRONG: %d elements"):format(c.weir_off) or "", c.cublas_error or 0 / 0, #ratio))
+  end
+end
+
+function section.build(r, put)
+  put "## From script to loaded cubin\n"
+  put "The GEMM's script, milliseconds, median (lowest to highest) of processes of their own; the CUDA context exists before.\n"
+  put "| | cold | from the cache |"
+  put "|---|---|---|"
+  for _, row in ipairs { { "describe", "describe the kernel" }, { "validate", "validate" }, { "plan", "plan" }, { "prove", "prove" }, { "emit", "emit" },
+                         { "compile", "compile, or read the cache" }, { "load", "load the module" }, { "total", "**script to loaded cubin**" } } do
+    put(("| %s | %s | %s |"):format(row[2], times_of(r.cold, row[1]), times_of(r.cached, row[1])))
+  end
+  put(("\nNVRTC alone on the same text: opening the library %s, compiling %s."):format(times_of(r.nvrtc, "open"), times_of(r.nvrtc, "compile")))
+  local over = {}
+  for i, t in ipairs(r.cold) do over[i] = t.total - t.load - r.nvrtc[i].open - r.nvrtc[i].compile end
+  put(("weir's own part of the cold time, without loading the module: %s."):format(times_of(over)))
+end
+
+function section.launch(r, put)
+  put "## Host cost of a launch\n"
+  put "Microseconds per launch, median (lowest to highest) of bursts of 200 launches of a one-CTA kernel.\n"
+  put "| call | us |"
+  put "|---|---|"
+  for _, row in ipairs { { "bare", "cuLaunchKernelEx, context current" }, { "c_bound", "C: weir_bound_launch" }, { "c_launch", "C: weir_launch, arguments by name" },
+                         { "lua_bound", "Lua: bound:launch()" }, { "lua_launch", "Lua: program:launch(args)" },
+                         { "lua_fresh_table", "Lua: program:launch { x = ..., y = ... }" } } do
+    local low, mid, high = range(r[row[1]])
+    put(("| %s | %.2f (%.2f to %.2f) |"):format(row[2], mid, low, high))
+  end
+end
+
+local function render()
+  local out = {}
+  local function put(s) out[#out + 1] = s end
+  put "# Results\n"
+  put "Written by `lua5.4 bench/report.lua` from `bench/results/*.json`, which hold every sample. To measure: `./weir bench/gemm.lua`,"
+  put "`./weir bench/build_time.lua`, `./weir bench/launch_cost.lua` on a machine with an sm_90a GPU and cuBLAS.\n"
+  local paths = files()
+  if #paths == 0 then put "Nothing has been measured yet.\n" end
+  for _, path in ipairs(paths) do
+    local r = common.read(path)
+    assert(section[r.kind], path .. ": unknown kind of result")(r, put)
+    local s = r.setting
+    put(("\n%s, driver %s (CUDA %s), cuBLAS %s; weir %s%s, %s.\n"):format(s.device, s.driver, s.driver_api, s.cublas, s.revision:sub(1, 12),
+      s.changed and " with changes" or "", s.date))
+  end
+  return table.concat(out, "\n")
+end
+
+local text = render()
+if arg and arg[1] == "--check" then
+  local file = io.open "bench/RESULTS.md"
+  local same = file and file:read "a" == text
+  print(same and "bench/RESULTS.md is up to date" or "bench/RESULTS.md differs from bench/results: run lua5.4 bench/report.lua")
+  os.exit(same and 0 or 1)
+end
+local file <close> = assert(io.open("bench/RESULTS.md", "w"))
+file:write(text)

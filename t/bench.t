@@ -1,0 +1,37 @@
+#!/usr/bin/env lua5.4
+-- The benchmarks' own parts: JSON, the report, and that RESULTS.md is what the results give.
+local tap = require "tap"
+package.path = "./?.lua;" .. package.path
+local common = require "bench.common"
+
+local value = { a = { 1, 2.5, -3e-7 }, b = { c = "q\"\\\n", d = true }, e = {}, list = { { x = 1 }, { x = 2 } } }
+local text = common.encode(value)
+tap.is(text, common.encode(common.decode(text)), "JSON goes and comes back")
+tap.is(2, common.decode("[1, 2, null]")[2], "a list")
+tap.is("A", common.decode '"\\u0041"', "an escape")
+for _, bad in ipairs { "{", "[1,]", '{"a" 1}', "[1] x", '"open' } do tap.ok(not pcall(common.decode, bad), "refused: " .. bad) end
+tap.is(2, common.median { 3, 1, 2 }, "median of three")
+tap.is(2.5, common.median { 4, 1, 3, 2 }, "median of four")
+tap.ok(common.run "lua5.4 bench/report.lua --check >/dev/null", "bench/RESULTS.md is what bench/results give")
+
+-- a result made up here gives every section, with the numbers in it
+local folder = assert(common.run "mktemp -d")
+local setting = { device = "D", driver = "1", driver_api = "13.0", cublas = "13.0.0", revision = ("a"):rep(40), changed = false, date = "now" }
+os.execute(("mkdir -p %s/bench/results && cp bench/*.lua %s/bench"):format(folder, folder))
+common.write(folder .. "/bench/results/gemm.json", { kind = "gemm", setting = setting, cases = { {
+  m = 1, n = 2, k = 3, config = { bm = 128, bn = 256, bk = 64, stages = 4, cluster = 2 }, weir_ms = { 1, 2, 4 }, cublas_ms = { 2, 2, 2 },
+  weir_tflops = 10.5, cublas_tflops = 9.5, ratio = 1, weir_error = 1e-3, cublas_error = 2e-3, weir_off = 7, cublas_off = 0 } } })
+local t = { describe = 1, validate = 1, plan = 1, prove = 1, emit = 1, compile = 100, load = 2, total = 110 }
+common.write(folder .. "/bench/results/build.json", { kind = "build", setting = setting, cold = { t }, cached = { t }, nvrtc = { { open = 4, compile = 90 } } })
+local us = { 1.5, 2.5, 3.5 }
+common.write(folder .. "/bench/results/launch.json", { kind = "launch", setting = setting, bare = us, c_bound = us, c_launch = us, lua_bound = us,
+  lua_launch = us, lua_fresh_table = us })
+assert(common.run(("cd %s && lua5.4 bench/report.lua"):format(folder)))
+local file <close> = assert(io.open(folder .. "/bench/RESULTS.md"))
+local report = file:read "a"
+tap.ok(report:find("| 1 x 2 x 3 | 128 x 256 x 64, 4, 2 | 10.5 | 9.5 | **1.000** (0.500 to 2.000) | 1.00e-03 WRONG: 7 elements | 2.00e-03 | 3 |", 1, true),
+  "a GEMM's row: the median of ratios, and wrong elements shout")
+tap.ok(report:find("weir's own part of the cold time, without loading the module: 14.0", 1, true), "what weir adds to NVRTC")
+tap.ok(report:find("| C: weir_bound_launch | 2.50 (1.50 to 3.50) |", 1, true), "launch cost")
+os.execute("rm -rf " .. folder)
+tap.done()

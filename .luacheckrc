@@ -1,2 +1,2 @@
 std = "lua54"
-max_line_length = 160
+max_line_length = false

@@ -433,7 +433,8 @@ local function balanced(core, tries)
     return seed // 65536 % n
   end
   local function one_of(...) return (select(1 + random(select("#", ...)), ...)) end
-  local types = { "async_async", "tma_async", "tma_umma", "umma_async", "async_umma", "umma_umma", "clc_fetch_async", "async_tma" }
+  local types = { "async_async", "tma_async", "tma_umma", "umma_async", "async_umma", "umma_umma", "clc_fetch_async",
+                  "async_tma" }
   local legal = 0
   for _ = 1, tries do
     local c = { v = one_of(1, 1, 2), m = one_of(1, 2, 3), n = one_of(1, 2), k = one_of(1, 1, 2) }

@@ -352,8 +352,10 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
     if (r->group && r->group->mode != WEIR_GROUP_FORK) { /* the shared empty barrier answers for every member */
         for (int i = 0; i < r->group->nmembers; i++) {
             bool cross;
-            in.serve |= serve_axes(k, r->group->members[i], &cross);
-            in.serve_cross = in.serve_cross || cross;
+            int axes = serve_axes(k, r->group->members[i], &cross);
+            /* one member along m beside another along n: the union of row and column, not their product */
+            in.serve_cross = in.serve_cross || cross || (axes && in.serve && (axes | in.serve) == 3 && axes != 3 && in.serve != 3);
+            in.serve |= axes;
             in.consumer.only_mma_reads = in.consumer.only_mma_reads && only_mma_reads(k, r->group->members[i]);
         }
     }

@@ -21,7 +21,7 @@ typedef struct search {
     WEIRI_LIST(node) nodes;
     WEIRI_LIST(int) queue;
     unsigned char **state;       /* of each node, canonical */
-    int cap;
+    int cap, room;
     int *table; int mask;
     WEIRI_LIST(found) found;
     weiri_arena a;               /* nodes, states */
@@ -40,10 +40,26 @@ static uint64_t hash(const unsigned char *s, size_t n) {
     return h;
 }
 
+static void grow(search *s) {
+    int room = s->room ? 4 * s->room : 64, slots = 4 * room;
+    unsigned char **state = WEIRI_NEW_N(&s->a, unsigned char *, room);
+    if (s->nodes.n) memcpy(state, s->state, sizeof *state * (size_t)s->nodes.n);
+    s->state = state;
+    s->room = room;
+    s->table = WEIRI_NEW_N(&s->a, int, slots);
+    s->mask = slots - 1;
+    for (int i = 0; i < slots; i++) s->table[i] = -1;
+    for (int i = 0; i < s->nodes.n; i++) {
+        int at = (int)(hash(s->state[i], s->key) & (uint64_t)s->mask);
+        while (s->table[at] >= 0) at = (at + 1) & s->mask;
+        s->table[at] = i;
+    }
+}
+
 /* Adds the state, or merges it into the one with the same key; queues the node if there is news. */
 static void add_node(search *s, unsigned char *state, int parent, int letter, bool leaf) {
-    uint64_t h = hash(state, s->key);
-    int at = (int)(h & (uint64_t)s->mask);
+    if (s->nodes.n == s->room) grow(s);
+    int at = (int)(hash(state, s->key) & (uint64_t)s->mask);
     for (; s->table[at] >= 0; at = (at + 1) & s->mask) {
         int i = s->table[at];
         if (memcmp(s->state[i], state, s->key)) continue;
@@ -84,12 +100,6 @@ static void search_all(search *s, int cap, bool merge) {
     s->merge = merge;
     s->key = merge ? sizeof(int) * (size_t)g->ncontrol : s->size;
     s->cap = cap;
-    int slots = 1;
-    while (slots < 3 * cap) slots *= 2;
-    s->mask = slots - 1;
-    s->table = WEIRI_NEW_N(&s->a, int, slots);
-    for (int i = 0; i < slots; i++) s->table[i] = -1;
-    s->state = WEIRI_NEW_N(&s->a, unsigned char *, cap);
     unsigned char *now = weiri_arena_alloc(&s->a, s->size), *scratch = weiri_arena_alloc(&s->a, s->size);
     weiri_run r = { .force = s->force };
     weiri_run_init(&r, g, &s->a, now);
@@ -259,49 +269,51 @@ static const char *short_file(const char *f) {
 
 static void put_event(const weiri_prog *g, const weiri_event *e, char *out, size_t n) {
     const weiri_action *a = e->act;
-    char where[48] = "", what[80];
+    char where[32] = "";
     const weir_place *at = weiri_act_at(a);
-    if (at) snprintf(where, sizeof where, " :%d", at->line);
-    if (a->bar >= 0) snprintf(what, sizeof what, "%s %s[%d].%d", weiri_act_name(a->kind), g->p->bars.v[a->bar].name, e->stage, e->phase);
-    else if (a->kind == ACT_MMA_WAIT || a->kind == ACT_BULK_WAIT) snprintf(what, sizeof what, "%s %d", weiri_act_name(a->kind), a->n);
-    else snprintf(what, sizeof what, "%s%s%s", weiri_act_name(a->kind), a->note ? " " : "", a->note ? a->note : "");
-    snprintf(out, n, "%s%s", what, where);
+    if (at) snprintf(where, sizeof where, ":%d ", at->line);
+    if (a->bar >= 0) snprintf(out, n, "%s%s %s[%d] phase %d", where, weiri_act_name(a->kind), g->p->bars.v[a->bar].name, e->stage, e->phase);
+    else if (a->kind == ACT_MMA_WAIT || a->kind == ACT_BULK_WAIT) snprintf(out, n, "%s%s %d", where, weiri_act_name(a->kind), a->n);
+    else if (e->stage >= 0) snprintf(out, n, "%s%s stage %d", where, weiri_act_name(a->kind), e->stage);
+    else snprintf(out, n, "%s%s", where, weiri_act_name(a->kind));
 }
 
-/* One column per actor that matters, oldest first. */
-static const char *trace_text(search *s, replay *p, const found *x, weiri_arena *a) {
+/* One column a task (of its actor that the fault is about), the last steps, then where everybody stands. */
+static const char *trace_text(search *s, replay *p, const weiri_fault *x, weiri_arena *a) {
     const weiri_prog *g = s->g;
     weiri_buf b;
     weiri_buf_init(&b, s->ctx);
-    enum { WIDE = 44, ROWS = 48, COLS = 6 };
+    enum { WIDE = 36, ROWS = 24, COLS = 4 };
     int col[COLS], ncol = 0;
-    for (int i = 0; i < g->actors.n && ncol < COLS; i++) {
-        const weiri_actor *me = &g->actors.v[i];
-        if (me->code >= g->p->ntasks) continue;
-        if (g->actors.n > COLS && me->index > 0 && me->task != x->f.actor) continue;
-        col[ncol++] = i;
-    }
-    for (int c = 0; c < ncol; c++) weiri_put(&b, "%-*s", c + 1 < ncol ? WIDE : 0, g->actors.v[col[c]].name);
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < g->actors.n; i++) {
+            const weiri_actor *me = &g->actors.v[i];
+            bool about = i == x->who || i == x->other, there = false;
+            for (int c = 0; c < ncol; c++) there = there || g->actors.v[col[c]].task == me->task;
+            if (me->code < g->p->ntasks && ncol < COLS && (pass ? !there : about)) col[ncol++] = i;
+        }
+    for (int c = 0; c < ncol; c++) weiri_put(&b, "%s%-*s", c ? "" : "  ", c + 1 < ncol ? WIDE : 0, g->actors.v[col[c]].name);
     weiri_put(&b, "\n");
     int shown = 0;
     for (int i = 0; i < p->r.log.n; i++)
         for (int c = 0; c < ncol; c++) shown += p->r.log.v[i].actor == col[c];
     int skip = shown > ROWS ? shown - ROWS : 0;
-    if (skip) weiri_put(&b, "... %d earlier steps\n", skip);
+    if (skip) weiri_put(&b, "  (%d earlier steps)\n", skip);
     for (int i = 0; i < p->r.log.n; i++)
         for (int c = 0; c < ncol; c++) {
             if (p->r.log.v[i].actor != col[c] || skip-- > 0) continue;
             char cell[160];
             put_event(g, &p->r.log.v[i], cell, sizeof cell);
-            weiri_put(&b, "%*s%s\n", c * WIDE, "", cell);
+            weiri_put(&b, "  %*s%s\n", c * WIDE, "", cell);
         }
-    for (int i = 0; i < g->actors.n; i++) {
+    for (int i = 0; p->r.stuck && i < g->actors.n; i++) {
         const weiri_action *act;
         const char *t = weiri_run_stop_text(&p->r, i, &act);
         const weir_place *at = weiri_act_at(act);
-        if (t && p->r.stuck) weiri_put(&b, "%s %s%s%s", g->actors.v[i].name, t, at ? " at " : "", at ? short_file(at->file) : "");
-        if (t && p->r.stuck && at) weiri_put(&b, ":%d", at->line);
-        if (t && p->r.stuck) weiri_put(&b, "\n");
+        if (!t) continue;
+        weiri_put(&b, "  %s %s", g->actors.v[i].name, t);
+        if (at) weiri_put(&b, " (%s:%d)", short_file(at->file), at->line);
+        weiri_put(&b, "\n");
     }
     const char *text = weiri_arena_str(a, b.s ? b.s : "");
     weiri_buf_free(&b);
@@ -347,7 +359,7 @@ static int show(search *s, weiri_arena *a, weir_proof *out, weiri_findings *f, b
             else {
                 add_finding(f, y, with.s);
                 x->shown = true;
-                if (!shown++) out->trace = trace_text(s, &p, x, a);
+                if (!shown++) out->trace = trace_text(s, &p, y, a);
             }
             weiri_buf_free(&with);
         }
@@ -361,7 +373,7 @@ static double now_ms(void) {
 
 static void incomplete(weir_proof *out, weiri_arena *a, weiri_findings *f, const weir_place *at, const char *why) {
     out->verdict = WEIR_INCOMPLETE;
-    out->text = weiri_arena_fmt(a, "INCOMPLETE: %s", why);
+    out->text = weiri_arena_str(a, why);
     weiri_find(f, "PROVE-INCOMPLETE", at, "the proof is incomplete: %s", why);
 }
 
@@ -396,7 +408,7 @@ void weiri_prove(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_fin
     } else if (g->depth_fault) {
         weiri_find(f, "PROVE-COUNT", g->depth_at, "%s", g->depth_fault)->hint = "give both sides the same number of stages";
         out->verdict = WEIR_UNSAFE;
-        out->text = weiri_arena_fmt(a, "UNSAFE: %s", g->depth_fault);
+        out->text = weiri_arena_str(a, g->depth_fault);
     } else {
         search s;
         search_start(&s, g, p->k->ctx, NULL);
@@ -416,7 +428,7 @@ void weiri_prove(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_fin
         if (shown) {
             const weir_finding *x = &f->list.v[f->list.n - shown];
             out->verdict = WEIR_UNSAFE;
-            out->text = weiri_arena_fmt(a, "UNSAFE: %s [%s]", x->message, x->rule);
+            out->text = weiri_arena_fmt(a, "%s [%s]", x->message, x->rule);
         } else if (s.capped || s.letters_out || s.a.oom || mine.oom) {
             incomplete(out, a, f, NULL, s.capped ? weiri_arena_fmt(a, "more than %d states", s.nodes.n) : "tasks can run too far apart");
         } else if (s.found.n) {
@@ -431,7 +443,7 @@ void weiri_prove(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_fin
     }
     out->ms = now_ms() - from;
     if (out->verdict == WEIR_SAFE)
-        out->text = weiri_arena_fmt(a, "SAFE for every loop length and tile count (%" PRIu64 " state%s, %.1f ms)%s%s%s", out->states, out->states == 1 ? "" : "s",
+        out->text = weiri_arena_fmt(a, "for every loop length and tile count (%" PRIu64 " state%s, %.1f ms)%s%s%s", out->states, out->states == 1 ? "" : "s",
                                     out->ms, p->trusted ? ", trusting " : "", p->trusted ? p->trusted : "", p->trusted ? "'s declared effects" : "");
     weiri_arena_free(&mine);
 }

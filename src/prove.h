@@ -183,6 +183,7 @@ typedef struct weiri_fault {
     const char *rule;
     int act, actor, with;        /* action, task, and what it meets: together the fault's identity */
     int order;                   /* in a report, smallest first */
+    int who, other;              /* actors it is about, -1 none */
     /* filled in while replaying */
     const char *text, *hint, *expected, *got, *object, *other_what;
     const weir_place *at, *other_at;

@@ -100,6 +100,8 @@ static weiri_fault *fault(weiri_run *r, const char *rule, const weiri_action *ac
     f->actor = task;
     f->with = with;
     f->order = order_of(rule, false);
+    f->who = ai;
+    f->other = -1;
     f->at = weiri_act_at(act);
     return r->replay ? f : NULL;
 }
@@ -165,12 +167,13 @@ static bool bytes_meet(const weiri_prog *g, const weiri_loc *x, int i, const wei
     return byte_of(g->p, x, i, x->lo) < byte_of(g->p, y, j, y->hi) && byte_of(g->p, y, j, y->lo) < byte_of(g->p, x, i, x->hi);
 }
 
-/* Accesses that one design orders by other means than events: in-order MMAs, threads that fill a stage together, slices. */
+/* Is y, done before x, ordered by other means than events? In-order MMAs, threads that fill a stage together, slices of a load. */
 static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri_rec *y, int geny) {
     const weiri_actor *a = &r->g->actors.v[x->actor], *b = &r->g->actors.v[y->actor];
     if (x->actor == y->actor) {
         if (generic(x->kind) && generic(y->kind)) return true;
         if (mma(x->kind) && mma(y->kind)) return true;
+        if (generic(y->kind) && r->g->locs.v[y->loc].region < 0) return true; /* a thread's own registers, behind wgmma.fence */
     }
     if (x->kind == REC_LOAD && y->kind == REC_LOAD) return a->cta != b->cta && a->task == b->task && genx == geny;
     if (x->kind == REC_WRITE && y->kind == REC_WRITE) return a->task == b->task && genx == geny;
@@ -185,6 +188,7 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
     int with = ((him->task * 8 + (int)other->kind) * 4 + other->by) * 1024 + (l->region >= 0 ? l->region : 512 + l->reg);
     weiri_fault *f = fault(r, rule, act, ai, with);
     if (!f) return;
+    f->other = other->actor;
     const weiri_action *old = r->rec_act[other->aux + R_VARS * ostage];
     const char *what = storage_name(r, l, stage), *mine = actor_name(r, ai), *his = him->name;
     const char *other_what = g->locs.v[other->loc].region == l->region ? what : storage_name(r, &g->locs.v[other->loc], ostage);
@@ -1190,7 +1194,7 @@ static void stuck(weiri_run *r) {
     for (int i = 0; i < g->actors.n && named < 6; i++) {
         const char *t = i == first ? NULL : weiri_run_stop_text(r, i, &a);
         if (!t || (g->actors.v[i].task == g->actors.v[first].task && g->actors.v[i].cta != g->actors.v[first].cta)) continue;
-        if (!named) f->other_at = weiri_act_at(a), f->other_what = "the other waits here";
+        if (!named) f->other = i, f->other_at = weiri_act_at(a), f->other_what = "the other waits here";
         weiri_put(&b, "; '%s' %s", actor_name(r, i), t);
         named++;
     }

@@ -479,6 +479,8 @@ WEIR_API weir_status weir_time(weir_program *p, const weir_launch_desc *desc, in
 /* Binds once, launches many times at least cost: the arguments' addresses may be changed between launches. */
 typedef struct weir_bound weir_bound;
 WEIR_API weir_bound *weir_bind_args(weir_program *p, const weir_launch_desc *desc);
+/* Another address for a tensor of the same shape and strides. */
+WEIR_API weir_status weir_bound_set_address(weir_bound *b, const char *tensor, uint64_t address);
 WEIR_API weir_status weir_bound_launch(weir_bound *b, void *stream);
 WEIR_API void weir_bound_free(weir_bound *b);
 

@@ -74,6 +74,10 @@ static weir_status refuse(const weir_bound *b, const char *fmt, ...) {
     return weiri_fail(b->ctx, WEIR_E_LAUNCH, "kernel '%s': %s", b->p->name, text);
 }
 
+static weir_status fail_gone(const weir_bound *b) {
+    return weiri_fail(b->ctx, WEIR_E_ARGUMENT, "the %s these arguments were bound to is gone", b->d ? "kernel" : "device");
+}
+
 static given resolve(const weir_arg *a) {
     given g;
     memset(&g, 0, sizeof g); /* padding too: it is compared bytewise */
@@ -684,6 +688,43 @@ weiri_shape weiri_bound_shape(const weir_bound *b) {
     return (weiri_shape){ (int)b->config.grid_x, plan->cluster > 1 ? plan->cluster : 1, plan->threads, plan->smem_total };
 }
 
+/* The tensor maps of tensor t, again, in place. Nothing changes when one is refused. */
+static weir_status move_maps(weir_bound *b, int t, uint64_t address) {
+    const weiri_plan *plan = b->p->plan;
+    const char *name = b->p->k->tensors.v[t]->name;
+    char why[400];
+    weir_status st = WEIR_OK;
+    for (int i = 0; i < plan->tmaps.n && st == WEIR_OK; i++) {
+        weiri_tmap m = b->tmaps[i];
+        if (plan->tmaps.v[i].tensor != t) continue;
+        m.base = address;
+        if (weiri_tmap_check(&m, name, why, sizeof why)) return refuse(b, "%s", why);
+        if (b->d->index >= 0) st = weiri_tmap_encode(b->d, &m, name, &b->maps[i]);
+        if (st == WEIR_OK) b->tmaps[i] = m;
+    }
+    return st;
+}
+
+weir_status weir_bound_set_address(weir_bound *b, const char *tensor, uint64_t address) {
+    bool pushed = false;
+    if (!b->d || !b->p) return fail_gone(b);
+    const weir_kernel *k = b->p->k;
+    int t = tensor_named(k, tensor);
+    if (t < 0) return refuse(b, "it has no tensor '%s'; it takes %s", tensor, what_it_takes(k, &b->a));
+    if (!address) return refuse(b, "tensor '%s': its address is null", tensor);
+    weir_status st = b->d->index < 0 ? WEIR_OK : weiri_device_enter(b->d, &pushed);
+    if (st != WEIR_OK) return st;
+    st = move_maps(b, t, address);
+    weiri_device_leave(b->d, pushed);
+    if (st != WEIR_OK) return st;
+    b->tensor[t]->address = address;
+    b->tensor[t]->foreign = 1;
+    for (int i = 0; i < b->nparams; i++)
+        if (b->p->plan->params.v[i].kind == KP_PTR && b->p->plan->params.v[i].index == t)
+            memcpy(b->params[i], &address, sizeof address);
+    return WEIR_OK;
+}
+
 /* ---- running ------------------------------------------------------------------------------------------------------------ */
 
 /* Bytes from the first to the last element. */
@@ -729,8 +770,7 @@ static weir_status run_sim(weir_bound *b) {
 
 weir_status weir_bound_launch(weir_bound *b, void *stream) {
     weir_device *d = b->d;
-    if (!d || !b->p)
-        return weiri_fail(b->ctx, WEIR_E_ARGUMENT, "the %s these arguments were bound to is gone", d ? "kernel" : "device");
+    if (!d || !b->p) return fail_gone(b);
     if (b->config.grid_x == 0) return WEIR_OK; /* no tile: nothing to write */
     if (d->index < 0) return run_sim(b);
     bool pushed;

@@ -228,11 +228,11 @@ double weiri_random_normal(weiri_random *r) {
         r->has_spare = false;
         return r->spare;
     }
-    uint64_t bits = weiri_random_bits(r);
-    double u = ((double)(bits >> 32) + 1) * 0x1p-32; /* (0, 1]: its logarithm is finite */
-    double angle = (double)(bits & 0xffffffffu) * (0x1p-32 * 6.283185307179586);
-    double radius = sqrt(-2 * log(u));
-    r->spare = radius * sin(angle);
+    uint64_t bits = weiri_random_bits(r);           /* float arithmetic: tensors of 10^8 elements are filled with these */
+    float u = ((float)(bits >> 40) + 1) * 0x1p-24f; /* (0, 1]: its logarithm is finite */
+    float angle = (float)(bits & 0xffffff) * (0x1p-24f * 6.2831853f);
+    float radius = sqrtf(-2 * logf(u));
+    r->spare = radius * sinf(angle);
     r->has_spare = true;
-    return radius * cos(angle);
+    return radius * cosf(angle);
 }

@@ -16,7 +16,7 @@ void weiri_number_get_n(weir_dtype t, const void *in, size_t n, double *x);
 /* Deterministic normal deviates: xoshiro256** seeded by splitmix64, Box-Muller. */
 typedef struct weiri_random {
     uint64_t s[4];
-    double spare;
+    float spare;
     bool has_spare;
 } weiri_random;
 void weiri_random_seed(weiri_random *r, uint64_t seed);

@@ -225,6 +225,16 @@ static void test_launch(void) {
     weir_bound *b = weir_bind_args(p, &again);
     ok(b && weir_bound_launch(b, NULL) == WEIR_OK, "a binding of the host's own");
     is_int(120, weiri_bound_shape(b).grid, "its grid");
+    forget();
+    uint64_t moved_to = weir_buffer_address(D) + 4096;
+    is_int(WEIR_OK, weir_bound_set_address(b, "D", moved_to), "another address for D");
+    is_str("push encode pop ", m->log, "encodes one map");
+    weir_bound_launch(b, NULL);
+    ok(m->maps[(m->encoded - 1) % 8].base == moved_to && *(uint64_t *)m->params[7] == moved_to, "and moves its pointer");
+    is_int(WEIR_E_LAUNCH, weir_bound_set_address(b, "D", moved_to + 2), "a bad address is refused");
+    has_str("2 bytes past a multiple of 16", weir_error(ctx), "as at a launch");
+    ok(*(uint64_t *)m->params[7] == moved_to, "and changes nothing");
+    is_int(WEIR_E_LAUNCH, weir_bound_set_address(b, "M", moved_to), "M is no tensor");
     weir_launch_desc one = again;
     one.grid = 3;
     is_int(WEIR_E_LAUNCH, weir_launch(p, &one), "a grid of 3 CTAs with clusters of 2");

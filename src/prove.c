@@ -272,7 +272,8 @@ static void put_event(const weiri_prog *g, const weiri_event *e, char *out, size
     char where[32] = "";
     const weir_place *at = weiri_act_at(a);
     if (at) snprintf(where, sizeof where, ":%d ", at->line);
-    if (a->bar >= 0) snprintf(out, n, "%s%s %s[%d] phase %d", where, weiri_act_name(a->kind), g->p->bars.v[a->bar].name, e->stage, e->phase);
+    if (a->bar >= 0 && e->phase < 0) snprintf(out, n, "%s%s %s[%d], free", where, weiri_act_name(a->kind), g->p->bars.v[a->bar].name, e->stage);
+    else if (a->bar >= 0) snprintf(out, n, "%s%s %s[%d] phase %d", where, weiri_act_name(a->kind), g->p->bars.v[a->bar].name, e->stage, e->phase);
     else if (a->kind == ACT_MMA_WAIT || a->kind == ACT_BULK_WAIT) snprintf(out, n, "%s%s %d", where, weiri_act_name(a->kind), a->n);
     else if (e->stage >= 0) snprintf(out, n, "%s%s stage %d", where, weiri_act_name(a->kind), e->stage);
     else snprintf(out, n, "%s%s", where, weiri_act_name(a->kind));

@@ -583,7 +583,8 @@ static void land(weiri_run *r, int ai, int pc, const weiri_action *act, int use,
 
 static void log_event(weiri_run *r, int ai, const weiri_action *act, int use, int stages) {
     if (!r->replay) return;
-    weiri_event e = { ai, act, stages ? mod(use, stages) : -1, stages ? lap(use, stages) - LAPS : 0 };
+    bool before = act->kind == ACT_WAIT && r->g->p->cursors.v[act->cur].producer; /* it waits for the phase before its use */
+    weiri_event e = { ai, act, stages ? mod(use, stages) : -1, stages ? lap(use, stages) - LAPS - before : 0 };
     WEIRI_PUSH(r->a, r->log, e);
 }
 

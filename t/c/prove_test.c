@@ -364,6 +364,400 @@ static void mutate_copy(int stages, bool filled) {
 #undef NAME
 }
 
+/* ---- an oracle ----------------------------------------------------------------------------------------------------------- */
+
+/* Plain explicit-state search over all interleavings of one-thread tasks, for one loop length: no reduction, no clocks. Loads land
+ * as steps of their own. Two accesses race when one state has both next, in flight, or not yet waited for. */
+enum { MAX_STEPS = 120, MAX_ACTORS = 3, MAX_CELLS = 1 << 18 };
+typedef struct step { weiri_act kind; int bar, parity, n, bytes, loc; bool write; } step; /* bar: of one stage */
+typedef struct sequence { step s[MAX_STEPS]; int n; } sequence;
+typedef struct cell { uint8_t pos[MAX_ACTORS]; uint8_t phase[8]; int8_t pending[8]; int16_t tx[8]; uint64_t air; } cell;
+typedef struct oracle { sequence seq[MAX_ACTORS]; int nactors, nbars, count[8]; cell *c; int n; int *table; bool deadlock, race, count_fault, full; } oracle;
+
+typedef struct walker { const weiri_plan *p; sequence *q; int open[8], close[8]; int64_t dims[4]; bool bad; } walker;
+
+static int bar_index(const weiri_plan *p, int bar, int stage) {
+    int n = 0;
+    for (int i = 0; i < bar; i++) n += p->bars.v[i].stages;
+    return n + stage;
+}
+
+static void unroll(walker *w, const weiri_pnode *n) {
+    for (; n; n = n->next) {
+        if (n->kind == PN_LOOP) {
+            int64_t a = 0, b = 0;
+            weiri_value_eval(w->p->k, n->src->start, w->dims, NULL, 0, &a);
+            weiri_value_eval(w->p->k, n->src->stop, w->dims, NULL, 0, &b);
+            for (; a < b; a++) unroll(w, n->first);
+            continue;
+        }
+        const weiri_action *a = n->act;
+        int use = 0, stages = 1;
+        if (a->cur >= 0) {
+            use = a->stage == STAGE_CLOSE ? w->close[a->cur] : a->stage == STAGE_HELD ? w->open[a->cur] - 1 : w->open[a->cur];
+            stages = w->p->cursors.v[a->cur].stages;
+        }
+        if (a->kind == ACT_ADVANCE) {
+            if (a->stage == STAGE_CLOSE) w->close[a->cur]++;
+            else w->open[a->cur]++;
+            continue;
+        }
+        if (a->kind == ACT_NONE) continue;
+        if (w->q->n == MAX_STEPS || use < 0) {
+            w->bad = true;
+            return;
+        }
+        step *s = &w->q->s[w->q->n++];
+        *s = (step){ .kind = a->kind, .bar = -1, .n = a->kind == ACT_MMA_WAIT ? a->n : a->arrivals, .bytes = (int)a->bytes, .loc = -1 };
+        int lap = use / stages - (a->kind == ACT_WAIT && w->p->cursors.v[a->cur].producer);
+        if (a->bar >= 0) s->bar = bar_index(w->p, a->bar, use % stages), s->parity = lap & 1;
+        if (a->neff) {
+            const weiri_effect *e = a->eff;
+            int u = e->stage == STAGE_HELD ? w->open[e->cur] - 1 : w->open[e->cur];
+            if (u < 0) {
+                w->bad = true;
+                return;
+            }
+            s->loc = e->region * 8 + u % w->p->cursors.v[e->cur].stages;
+            s->write = e->write;
+        }
+    }
+}
+
+/* Is step i of an actor an MMA that is not drained when the actor stands at `pos`? */
+static bool undrained(const sequence *q, int i, int pos) {
+    if (q->s[i].kind != ACT_MMA || i >= pos) return false;
+    int groups = 0;
+    for (int j = i + 1; j < pos; j++) {
+        if (q->s[j].kind == ACT_MMA_COMMIT) groups++;
+        if (q->s[j].kind == ACT_MMA_WAIT && groups > q->s[j].n) return false;
+    }
+    return true;
+}
+
+static void settle(oracle *o, cell *c, int bar) {
+    if (c->pending[bar] < 0) o->count_fault = true;
+    if (c->pending[bar] <= 0 && c->tx[bar] == 0) {
+        c->phase[bar] ^= 1;
+        c->pending[bar] = (int8_t)(c->pending[bar] + o->count[bar]);
+    }
+}
+
+static void visit(oracle *o, const cell *c) {
+    uint64_t h = 1469598103934665603ull;
+    for (size_t i = 0; i < sizeof *c; i++) h = (h ^ ((const unsigned char *)c)[i]) * 1099511628211ull;
+    int at = (int)(h >> 20) & (2 * MAX_CELLS - 1);
+    for (; o->table[at]; at = (at + 1) & (2 * MAX_CELLS - 1))
+        if (!memcmp(&o->c[o->table[at] - 1], c, sizeof *c)) return;
+    if (o->n == MAX_CELLS) {
+        o->full = true;
+        return;
+    }
+    o->c[o->n] = *c;
+    o->table[at] = ++o->n;
+}
+
+/* Loads are numbered over all actors, in order. */
+static int load_index(const oracle *o, int actor, int step_i) {
+    int n = 0;
+    for (int a = 0; a <= actor; a++)
+        for (int i = 0; i < (a < actor ? o->seq[a].n : step_i); i++) n += o->seq[a].s[i].kind == ACT_LOAD_BULK;
+    return n;
+}
+
+static void races(oracle *o, const cell *c) {
+    struct { int loc, actor; bool write, next; } on[3 * MAX_STEPS];
+    int n = 0;
+    for (int a = 0; a < o->nactors; a++)
+        for (int i = 0; i < o->seq[a].n; i++) {
+            const step *s = &o->seq[a].s[i];
+            if (s->loc < 0) continue;
+            bool next = i == c->pos[a], live = next || undrained(&o->seq[a], i, c->pos[a]);
+            if (s->kind == ACT_LOAD_BULK && i < c->pos[a]) live = c->air >> load_index(o, a, i) & 1;
+            if (live) on[n].loc = s->loc, on[n].actor = a, on[n].write = s->write, on[n++].next = next;
+        }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            if (on[i].loc == on[j].loc && (on[i].write || on[j].write)) o->race = true;
+}
+
+static void explore(oracle *o) {
+    o->n = 0;
+    memset(o->table, 0, sizeof *o->table * 2 * MAX_CELLS);
+    cell start = { .air = 0 };
+    for (int i = 0; i < o->nbars; i++) start.pending[i] = (int8_t)o->count[i];
+    visit(o, &start);
+    for (int at = 0; at < o->n && !o->full; at++) {
+        cell now = o->c[at];
+        bool any = false, all = true;
+        races(o, &now);
+        for (int a = 0; a < o->nactors; a++) {
+            if (now.pos[a] == o->seq[a].n) continue;
+            all = false;
+            cell c = now;
+            const step *s = &o->seq[a].s[c.pos[a]++];
+            if (s->kind == ACT_WAIT && now.phase[s->bar] == s->parity) continue;
+            if (s->kind == ACT_ARRIVE || s->kind == ACT_EXPECT) {
+                c.pending[s->bar] = (int8_t)(c.pending[s->bar] - s->n);
+                c.tx[s->bar] = (int16_t)(c.tx[s->bar] + (s->kind == ACT_EXPECT ? s->bytes : 0));
+                settle(o, &c, s->bar);
+            }
+            if (s->kind == ACT_LOAD_BULK) c.air |= 1ull << load_index(o, a, now.pos[a]);
+            any = true;
+            visit(o, &c);
+        }
+        for (int a = 0, l = 0; a < o->nactors; a++)
+            for (int i = 0; i < o->seq[a].n; i++) {
+                const step *s = &o->seq[a].s[i];
+                if (s->kind != ACT_LOAD_BULK) continue;
+                if (now.air >> l & 1) {
+                    cell c = now;
+                    c.air &= ~(1ull << l);
+                    c.tx[s->bar] = (int16_t)(c.tx[s->bar] - s->bytes);
+                    settle(o, &c, s->bar);
+                    any = true;
+                    visit(o, &c);
+                }
+                l++;
+            }
+        if (!any && !all) o->deadlock = true;
+    }
+}
+
+/* ---- random plans --------------------------------------------------------------------------------------------------------- */
+
+static uint64_t seed = 20240229;
+static int pick(int n) {
+    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+    return (int)(seed % (uint64_t)n);
+}
+
+typedef struct maker { weiri_plan *p; weiri_pnode *at; weiri_task *task; } maker;
+
+static weiri_action *add_act(maker *m, weiri_act kind, int bar, int cur, weiri_stage_ref stage) {
+    weiri_pnode *n = weiri_arena_alloc(&m->p->a, sizeof *n);
+    n->kind = PN_ACTION;
+    n->parent = m->at;
+    n->act = weiri_arena_alloc(&m->p->a, sizeof *n->act);
+    *n->act = (weiri_action){ .kind = kind, .who = WHO_ONE, .bar = bar, .cur = cur, .stage = stage, .arrivals = 1, .copy = -1, .reg = -1,
+                              .id = ++m->p->nactions };
+    if (m->at->last) m->at->last->next = n;
+    else m->at->first = n;
+    m->at->last = n;
+    return n->act;
+}
+
+static void access_stage(maker *m, weiri_action *a, int region, int cur, bool write, bool async) {
+    a->eff = weiri_arena_alloc(&m->p->a, sizeof *a->eff);
+    *a->eff = (weiri_effect){ .write = write, .async = async, .region = region, .reg = -1, .cur = cur, .stage = STAGE_HELD };
+    a->neff = 1;
+}
+
+static void producer_block(maker *m, int pipe, int cur, bool tma) {
+    add_act(m, ACT_WAIT, 2 * pipe + 1, cur, STAGE_NEXT);
+    if (tma) add_act(m, ACT_EXPECT, 2 * pipe, cur, STAGE_NEXT)->bytes = 64;
+    add_act(m, ACT_ADVANCE, -1, cur, STAGE_NEXT);
+    weiri_action *a = add_act(m, tma ? ACT_LOAD_BULK : ACT_BODY, tma ? 2 * pipe : -1, tma ? cur : -1, tma ? STAGE_HELD : STAGE_NONE);
+    a->bytes = tma ? 64 : 0;
+    access_stage(m, a, pipe, cur, true, tma);
+    if (!tma) add_act(m, ACT_ARRIVE, 2 * pipe, cur, STAGE_CLOSE);
+    add_act(m, ACT_ADVANCE, -1, cur, STAGE_CLOSE);
+}
+
+static void consumer_block(maker *m, int pipe, int cur, bool mma) {
+    add_act(m, ACT_WAIT, 2 * pipe, cur, STAGE_NEXT);
+    add_act(m, ACT_ADVANCE, -1, cur, STAGE_NEXT);
+    access_stage(m, add_act(m, mma ? ACT_MMA : ACT_BODY, -1, -1, STAGE_NONE), pipe, cur, false, mma);
+    if (mma) {
+        add_act(m, ACT_MMA_COMMIT, -1, -1, STAGE_NONE);
+        add_act(m, ACT_MMA_WAIT, -1, -1, STAGE_NONE)->n = 0;
+    }
+    add_act(m, ACT_ARRIVE, 2 * pipe + 1, cur, STAGE_CLOSE);
+    add_act(m, ACT_ADVANCE, -1, cur, STAGE_CLOSE);
+}
+
+static int count_actions(const weiri_pnode *n) {
+    int c = 0;
+    for (; n; n = n->next) c += n->kind == PN_ACTION ? 1 : count_actions(n->first);
+    return c;
+}
+
+static weiri_pnode *nth_action(weiri_pnode *n, int *i) {
+    for (; n; n = n->next) {
+        weiri_pnode *x = n->kind == PN_ACTION ? ((*i)-- == 0 ? n : NULL) : nth_action(n->first, i);
+        if (x) return x;
+    }
+    return NULL;
+}
+
+/* Up to three tasks of one thread, up to two rings, one length N; half of them with a change. */
+static weiri_plan *random_plan(void) {
+    k = weir_kernel_new(ctx, &(weir_kernel_desc){ .name = "random", .arch = WEIR_ARCH_SM_90A });
+    weir_value N = weir_dim(k, &(weir_dim_desc){ .name = "N" });
+    weiri_plan *p = weiri_alloc(ctx, sizeof *p);
+    weiri_arena_init(&p->a, ctx);
+    p->k = k;
+    p->findings.a = &p->a;
+    p->ok = true;
+    p->cluster = 1;
+    p->ntasks = 2 + pick(2);
+    p->tasks = WEIRI_NEW_N(&p->a, weiri_ptask, p->ntasks);
+    int npipes = 1 + pick(2);
+    bool tma[2], mma[2];
+    int producer[2], consumers[2], prefetch = pick(4) == 0;
+    for (int i = 0; i < npipes; i++) {
+        int stages = 1 + pick(3);
+        producer[i] = pick(p->ntasks);
+        consumers[i] = 0; /* bits */
+        while (!consumers[i])
+            for (int t = 0; t < p->ntasks; t++)
+                if (t != producer[i] && pick(2)) consumers[i] |= 1 << t;
+        tma[i] = pick(2);
+        mma[i] = tma[i] && pick(2);
+        weiri_region reg = { .name = i ? "q" : "p", .offset = 4096 * i, .size = 64 * stages, .stages = stages, .stage_bytes = 64, .phase = -1, .same_as = -1 };
+        WEIRI_PUSH(&p->a, p->smem, reg);
+        weiri_bar full = { .name = i ? "q_full" : "p_full", .stages = stages, .count = 1, .full = true };
+        weiri_bar empty = { .name = i ? "q_empty" : "p_empty", .stages = stages, .count = (consumers[i] & 1) + (consumers[i] >> 1 & 1) + (consumers[i] >> 2 & 1) };
+        WEIRI_PUSH(&p->a, p->bars, full);
+        WEIRI_PUSH(&p->a, p->bars, empty);
+    }
+    for (int t = 0; t < p->ntasks; t++) {
+        weiri_pnode *root = WEIRI_NEW(&p->a, weiri_pnode);
+        static const char *const names[] = { "one", "two", "three" };
+        weiri_task *task = WEIRI_NEW(&p->a, weiri_task);
+        task->name = names[t];
+        task->num_warps = 1;
+        p->tasks[t] = (weiri_ptask){ .task = task, .solo = true, .actors = 1 };
+        int cur[2] = { -1, -1 }, order = pick(2);
+        for (int i = 0; i < npipes; i++) {
+            if (producer[i] != t && !(consumers[i] >> t & 1)) continue;
+            weiri_cursor c = { .name = "c", .task = t, .pipe = -1, .producer = producer[i] == t, .stages = p->bars.v[2 * i].stages };
+            WEIRI_PUSH(&p->a, p->cursors, c);
+            cur[i] = p->cursors.n - 1;
+        }
+        maker m = { p, root, task };
+        weiri_pnode *loop = WEIRI_NEW(&p->a, weiri_pnode);
+        for (int where = 0; where < 2; where++) {
+            if (where == 0 && !prefetch) continue;
+            if (where) {
+                weiri_node *src = WEIRI_NEW(&p->a, weiri_node);
+                int more = pick(8) == 0 ? 1 : pick(8) == 0 ? -1 : 0;
+                src->kind = NODE_LOOP;
+                src->start = cst(0).id;
+                src->stop = more ? op2(WEIR_OP_ADD, N, cst(more)).id : N.id;
+                src->step = cst(1).id;
+                src->index = cst(0).id;
+                loop->kind = PN_LOOP;
+                loop->src = src;
+                loop->parent = root;
+                if (root->last) root->last->next = loop;
+                else root->first = loop;
+                root->last = loop;
+                m.at = loop;
+            }
+            for (int j = 0; j < npipes; j++) {
+                int i = order ? npipes - 1 - j : j;
+                if (cur[i] < 0) continue;
+                if (producer[i] == t) producer_block(&m, i, cur[i], tma[i]);
+                else consumer_block(&m, i, cur[i], mma[i]);
+            }
+        }
+        p->tasks[t].root = root->first;
+    }
+    for (int changes = pick(3); changes > 0; changes--) {
+        int t = pick(p->ntasks), n = count_actions(p->tasks[t].root);
+        if (n < 2) continue;
+        int i = pick(n), j = i;
+        weiri_pnode *x = nth_action(p->tasks[t].root, &j);
+        switch (pick(5)) {
+        case 0: x->act->kind = ACT_NONE; break;
+        case 1: if (x->act->kind != ACT_LOAD_BULK) twice(p, x); break;
+        case 2:
+            if (x->next && x->next->kind == PN_ACTION) {
+                weiri_action *a = x->act;
+                x->act = x->next->act;
+                x->next->act = a;
+            }
+            break;
+        case 3: p->bars.v[pick(p->bars.n)].count += pick(2) ? 1 : -1; break;
+        case 4: x->act->bytes *= 2; break;
+        }
+    }
+    for (int i = 0; i < p->bars.n; i++)
+        if (p->bars.v[i].count < 1) p->bars.v[i].count = 1;
+    return p;
+}
+
+static void random_plans(int n) {
+    oracle *o = calloc(1, sizeof *o);
+    o->c = malloc(sizeof *o->c * MAX_CELLS);
+    o->table = malloc(sizeof *o->table * 2 * MAX_CELLS);
+    int safes = 0, unsafes = 0, undecided = 0, stricter = 0, wrong = 0;
+    for (int i = 0; i < n; i++) {
+        weiri_plan *p = random_plan();
+        proved r;
+        bool was = loud;
+        loud = false;
+        prove(&r, p);
+        loud = was;
+        bool dead = false, race = false, counts = false, cut_off = false;
+        for (int N = 0; N <= 5; N++) {
+            o->deadlock = o->race = o->count_fault = o->full = false;
+            o->nactors = p->ntasks;
+            o->nbars = bar_index(p, p->bars.n, 0);
+            bool bad_use = o->nbars > 8;
+            for (int b = 0, at = 0; b < p->bars.n && !bad_use; b++)
+                for (int s = 0; s < p->bars.v[b].stages; s++) o->count[at++] = p->bars.v[b].count;
+            for (int t = 0; t < p->ntasks && !bad_use; t++) {
+                walker w = { .p = p, .q = &o->seq[t], .dims = { N } };
+                o->seq[t].n = 0;
+                unroll(&w, p->tasks[t].root);
+                bad_use = bad_use || w.bad;
+            }
+            int loads = 0;
+            for (int t = 0; t < p->ntasks && !bad_use; t++) loads += load_index(o, t, o->seq[t].n) - load_index(o, t, 0);
+            if (bad_use || loads > 60) {
+                cut_off = true;
+                break;
+            }
+            explore(o);
+            if (o->full) {
+                cut_off = true;
+                break;
+            }
+            dead = dead || o->deadlock;
+            race = race || o->race;
+            counts = counts || o->count_fault;
+        }
+        bool only_dead = true, only_race = true;
+        for (int j = 0; j < r.f.list.n; j++) {
+            only_dead = only_dead && !strcmp(r.f.list.v[j].rule, "PROVE-DEADLOCK");
+            only_race = only_race && (!strcmp(r.f.list.v[j].rule, "PROVE-RACE") || !strcmp(r.f.list.v[j].rule, "PROVE-ASYNC-READ"));
+        }
+        const char *why = NULL;
+        if (r.proof.verdict == WEIR_SAFE) {
+            safes++;
+            if (dead || race || counts) why = dead ? "proved, but the oracle finds a deadlock" : race ? "proved, but the oracle finds a race" : "proved, but a barrier gets too many arrivals";
+        } else if (r.proof.verdict == WEIR_UNSAFE) {
+            unsafes++;
+            if (!cut_off && only_dead && !dead) why = "deadlock, but the oracle finds none";
+            if (!cut_off && only_race && !race) why = "race, but the oracle finds none";
+            stricter += !dead && !race && !cut_off;
+        } else undecided++;
+        if (why) {
+            wrong++;
+            printf("# plan %d: %s\n", i, why);
+            for (int j = 0; j < r.f.list.n; j++) printf("#   %s %s\n", r.f.list.v[j].rule, r.f.list.v[j].message);
+        }
+        forget(&r);
+    }
+    free(o->c);
+    free(o->table);
+    free(o);
+    ok(wrong == 0, "%d random plans agree with the oracle (%d proved, %d refuted, %d undecided, %d refuted by the counting rules alone)", n, safes, unsafes,
+       undecided, stricter);
+}
+
 int main(int argc, char **argv) {
     (void)argv;
     loud = argc > 1;
@@ -382,6 +776,7 @@ int main(int argc, char **argv) {
     mutate_gemm((shape){ .stages = 4, .cluster = 2, .lag = 1, .epilogue = 2 });
     for (int stages = 1; stages <= 3; stages++)
         for (int filled = 0; filled < 2; filled++) mutate_copy(stages, filled);
+    random_plans(300);
     weir_close(ctx);
     return done();
 }

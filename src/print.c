@@ -14,13 +14,18 @@ static bool is_stale(const weir_kernel *k, const weiri_plan *p) {
     return p->of.tasks != k->tasks.n || p->of.res != k->res.n || p->of.nodes != k->nnodes || p->of.aliases != k->aliases.n;
 }
 
-/* The plan of the last verify or build, else one made now. NULL: the description has faults, or memory is short. */
+static bool can_plan(const weir_kernel *k) { return !k->task && !weiri_findings_errors(&k->faults); }
+
+static void drop_plan(weir_kernel *k) {
+    weiri_plan_free(k->plan);
+    k->plan = NULL;
+}
+
+/* The plan of the last verify or build, else one made now. NULL: there can be none, or memory is short. */
 static const weiri_plan *plan_of(weir_kernel *k) {
-    if (k->plan && is_stale(k, k->plan)) {
-        weiri_plan_free(k->plan);
-        k->plan = NULL;
-    }
-    if (!k->plan && !k->task && !weiri_findings_errors(&k->faults)) k->plan = weiri_plan_new(k);
+    if (k->plan && is_stale(k, k->plan)) drop_plan(k);
+    if (!k->plan && can_plan(k)) k->plan = weiri_plan_new(k);
+    if (k->plan && k->plan->a.oom) drop_plan(k); /* made of scratch */
     return k->plan;
 }
 
@@ -347,7 +352,7 @@ static void put_plan_part(const weir_kernel *k, const weiri_plan *p, printer *pr
 const char *weir_kernel_print(weir_kernel *k, weir_print what) {
     weiri_buf *b = &k->text;
     const weiri_plan *p = what == WEIR_PRINT_SCHEDULE || what == WEIR_PRINT_CAPTURE ? k->plan : plan_of(k);
-    bool ok = true;
+    bool ok = p || !can_plan(k) || what == WEIR_PRINT_SCHEDULE || what == WEIR_PRINT_CAPTURE;
     b->n = 0;
     b->oom = false;
     weiri_put_n(b, "", 0);
@@ -356,17 +361,17 @@ const char *weir_kernel_print(weir_kernel *k, weir_print what) {
         weiri_put(b, "the plan has %d error%s, which verify lists; what follows is incomplete\n", n, plural(n));
     }
     switch (what) {
-    case WEIR_PRINT_SCHEDULE: ok = weiri_print_schedule(k, b); break;
+    case WEIR_PRINT_SCHEDULE: ok = weiri_print_schedule(k, b) && ok; break;
     case WEIR_PRINT_REGISTERS: put_plan_part(k, p, print_registers, b); break;
     case WEIR_PRINT_SMEM: put_plan_part(k, p, print_smem, b); break;
     case WEIR_PRINT_BARRIERS: put_plan_part(k, p, print_barriers, b); break;
     case WEIR_PRINT_LAUNCH: put_plan_part(k, p, print_launch, b); break;
     case WEIR_PRINT_PLAN: put_plan_part(k, p, weiri_plan_print, b); break;
     case WEIR_PRINT_CAPTURE: weiri_capture_print(k, b); break;
-    case WEIR_PRINT_DOT: ok = weiri_print_dot(k, p, b); break;
+    case WEIR_PRINT_DOT: ok = weiri_print_dot(k, p, b) && ok; break;
     case WEIR_PRINT_ALL: {
         printer *const parts[] = { print_registers, print_smem, print_barriers, print_launch };
-        ok = weiri_print_schedule(k, b);
+        ok = weiri_print_schedule(k, b) && ok;
         for (size_t i = 0; i < sizeof parts / sizeof *parts && (p || !i); i++) {
             weiri_put(b, "\n");
             put_plan_part(k, p, parts[i], b);

@@ -456,13 +456,13 @@ static void put_blocked(const sim *s, weiri_buf *b) {
 }
 
 /* From the first blocked task to whom it waits for, and on, until it closes or meets a task that cannot help. */
-static void put_chain(const sim *s, weiri_buf *b) {
+static void put_chain(sim *s, weiri_buf *b) {
     const weir_kernel *k = s->k;
-    bool *met = weiri_alloc(k->ctx, (size_t)k->tasks.n + 1);
+    bool *met = WEIRI_NEW_N(&s->a, bool, k->tasks.n);
     int t = 0;
     while (ended(&s->task[t])) t++;
     weiri_put(b, "wait chain: %s", k->tasks.v[t]->name);
-    while (met) {
+    for (;;) {
         lack w = { 0 };
         met[t] = true;
         const step *x = &s->task[t].steps.v[s->task[t].at];
@@ -483,7 +483,6 @@ static void put_chain(const sim *s, weiri_buf *b) {
             break;
         }
     }
-    weiri_free(k->ctx, met, (size_t)k->tasks.n + 1);
     weiri_put(b, "\n");
 }
 
@@ -542,10 +541,12 @@ static void put_notes(const sim *s, weiri_buf *b) {
         weiri_put(&line, ": shown with ");
         put_plural(&line, (int)trips_of(s, n), "iteration");
         weiri_put(&line, "\n");
-        if (!line.s || !all.s || strstr(all.s, line.s)) continue; /* loops of one text have one length */
+        if (line.oom || all.oom) break;
+        if (strstr(all.s, line.s)) continue; /* loops of one text have one length */
         weiri_put(&all, "%s", line.s + 1);
     }
     if (all.n > 1) weiri_put(b, "%s", all.s + 1);
+    b->oom = b->oom || line.oom || all.oom;
     weiri_buf_free(&line);
     weiri_buf_free(&all);
     for (int i = 0; i < s->assumed.n; i++) {
@@ -599,23 +600,23 @@ bool weiri_print_schedule(const weir_kernel *k, weiri_buf *b) {
     s.iter = WEIRI_NEW_N(&s.a, int, k->nnodes + 1);
     s.trips = WEIRI_NEW_N(&s.a, int, k->nnodes + 1);
     choose_lengths(&s);
-    for (int i = 0; i < k->tasks.n && !s.a.oom; i++) {
+    for (int i = 0; i < k->tasks.n; i++) {
         s.ti = i;
         s.count = WEIRI_NEW_N(&s.a, int, (size_t)k->res.n * USES + 1);
         mark_task(&s, k->tasks.v[i]);
         flatten(&s, k->tasks.v[i]->root->first);
     }
-    bool ok = !s.a.oom;
     weiri_put(b, "schedule of kernel %s\n", k->name);
-    if (ok && s.too_long) {
+    if (s.too_long) {
         weiri_put(b, "no table: one work tile has more than %d ops, in loops of constant length\n", MAX_STEPS);
-    } else if (ok) {
+    } else {
         put_rule(b, width, "");
         put_head(k, b);
         put_rule(b, width, "full");
         put_rows(&s, b);
         put_notes(&s, b);
     }
+    bool ok = !s.a.oom && !b->oom;
     weiri_arena_free(&s.a);
-    return ok && !b->oom;
+    return ok;
 }

@@ -1009,6 +1009,7 @@ void weiri_value_print(const weir_kernel *k, uint32_t id, weiri_buf *b) {
     weiri_buf_init(&one, k->ctx);
     print(k, id, &one, 0, 0);
     if (one.s) weiri_put_n(b, one.s, one.n);
+    b->oom = b->oom || one.oom; /* a text without it is not whole */
     weiri_buf_free(&one);
 }
 

@@ -7,6 +7,8 @@
 #include "lower.h"
 #include "plan.h"
 
+enum { MADE = 1, MADE_INVERSE = 2 };
+
 typedef struct emitter {
     const weiri_plan *p;
     const weir_kernel *k;
@@ -27,7 +29,8 @@ typedef struct emitter {
     const weir_res *dest;    /* what a store writes, for a work tile as its place */
     int share;               /* rows of one warpgroup, while a store or set walks fragments */
     uint16_t *uses;          /* by value: how many values and ops take it */
-    uint8_t *made;           /* by value: it lies in an array of its own, v<id>, in this block */
+    uint8_t *made;           /* by value: MADE: it lies in an array of its own, v<id>, in this block; MADE_INVERSE: a quotient by a row or
+                                column value, of which r<id> holds the reciprocals */
     WEIRI_LIST(uint32_t) made_list;
 } emitter;
 
@@ -180,8 +183,8 @@ static const char *expr(emitter *e, uint32_t id) {
     const weiri_value *v = weiri_val(e->k, id);
     const char *a;
     int64_t c;
-    if (e->made[id] && v->kind == WEIR_VALUE_SCALAR) return fmt(e, "v%u", id);
-    if (e->made[id] && !e->row && v->op != WEIR_OP_READ_REG) return array_element(e, fmt(e, "v%u", id), v->rows, v->cols);
+    if (e->made[id] == MADE && v->kind == WEIR_VALUE_SCALAR) return fmt(e, "v%u", id);
+    if (e->made[id] == MADE && !e->row && v->op != WEIR_OP_READ_REG) return array_element(e, fmt(e, "v%u", id), v->rows, v->cols);
     switch (v->op) {
     case WEIR_OP_INT: return v->i < 0 ? fmt(e, "(%" PRId64 ")", v->i) : fmt(e, "%" PRId64, v->i);
     case WEIR_OP_FLOAT: return float_text(e, v->f);
@@ -208,7 +211,12 @@ static const char *expr(emitter *e, uint32_t id) {
     case WEIR_OP_ADD: return binary(e, v, "+");
     case WEIR_OP_SUB: return binary(e, v, "-");
     case WEIR_OP_MUL: return binary(e, v, "*");
-    case WEIR_OP_DIV: return fmt(e, "((float)%s / (float)%s)", expr(e, v->arg[0]), expr(e, v->arg[1]));
+    case WEIR_OP_DIV:
+        if (e->made[id] == MADE_INVERSE && !e->row) {
+            const weiri_value *y = weiri_val(e->k, v->arg[1]);
+            return fmt(e, "(%s * %s)", expr(e, v->arg[0]), array_element(e, fmt(e, "r%u", id), y->rows, y->cols));
+        }
+        return fmt(e, "((float)%s / (float)%s)", expr(e, v->arg[0]), expr(e, v->arg[1]));
     case WEIR_OP_IDIV:
         if (is_float(v->dtype)) return fmt(e, "floorf(%s / %s)", expr(e, v->arg[0]), expr(e, v->arg[1]));
         if (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1])) return binary(e, v, "/");
@@ -654,8 +662,8 @@ static bool outlives(emitter *e, const weiri_op *read, uint32_t value) {
     return false;
 }
 
-static void make(emitter *e, uint32_t id) {
-    e->made[id] = 1;
+static void make(emitter *e, uint32_t id, uint8_t how) {
+    e->made[id] = how;
     WEIRI_PUSH(e->a, e->made_list, id);
 }
 
@@ -700,21 +708,50 @@ static void make_reduction(emitter *e, uint32_t id, const weiri_value *v, const 
     line(e, "} }");
 }
 
-/* Computes what the value needs in arrays: row reductions, and tiles that several others take. Runs where the first op takes it. */
-static void ensure(emitter *e, uint32_t id) {
+/* x / y for a y that a whole row or column shares: one division for it, multiplications for the elements. */
+static void make_inverse(emitter *e, uint32_t id, uint32_t divisor) {
+    const weiri_value *y = weiri_val(e->k, divisor);
+    const weiri_preg *pr = frag_tile(e, id, 0);
+    if (!pr || e->made[id]) return;
+    bool by_col = y->rows == 1;
+    e->frags = pr->frags;
+    e->share = pr->rows;
+    e->fr = by_col ? "0" : "f";
+    e->el = "i";
+    line(e, "float r%u[%d];", id, by_col ? y->cols / 4 : 2 * pr->frags);
+    line(e, "#pragma unroll");
+    if (by_col) {
+        line(e, "for (int i = 0; i < %d; i += (i & 1) ? 3 : 1) r%u[(i >> 2) * 2 + (i & 1)] = 1.f / %s;", y->cols / 2, id, expr(e, divisor));
+    } else {
+        line(e, "for (int f = 0; f < %d; f++) {", pr->frags);
+        line(e, "#pragma unroll");
+        line(e, "for (int i = 0; i < 4; i += 2) r%u[f * 2 + (i >> 1)] = 1.f / %s; }", id, expr(e, divisor));
+    }
+    make(e, id, MADE_INVERSE);
+}
+
+static bool spreads(const weiri_value *v) { return v->rows == 1 || v->cols == 1 || v->cols == 4; }
+
+/* Computes what the value needs in arrays: row reductions, tiles that several others take, and what a row or column of a wider
+ * tile shares (once a row, not once an element). Runs where the first op takes it. */
+static void ensure_part(emitter *e, uint32_t id, bool wider) {
     const weiri_value *v = weiri_val(e->k, id);
     if (e->made[id] || v->op == WEIR_OP_READ_REG || !is_tile(v)) return;
     for (int i = 0; i < v->nargs; i++)
-        if (v->arg[i]) ensure(e, v->arg[i]);
+        if (v->arg[i]) ensure_part(e, v->arg[i], !spreads(v) && v->kind == WEIR_VALUE_TILE);
     bool leaf = v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL || v->op == WEIR_OP_TILE_COLS || v->op == WEIR_OP_LOAD;
-    if (!is_reduction(v->op) && (leaf || e->uses[id] < 2)) return;
+    bool shared = wider && spreads(v) && v->kind == WEIR_VALUE_TILE && is_float(v->dtype);
+    const weiri_value *y = v->op == WEIR_OP_DIV ? weiri_val(e->k, v->arg[1]) : NULL;
+    bool plain = !is_reduction(v->op) && (leaf || (e->uses[id] < 2 && !shared));
+    if (y && is_tile(y) && spreads(y) && !spreads(v)) make_inverse(e, id, v->arg[1]);
+    if (plain) return;
     const weiri_preg *pr = frag_tile(e, id, 0);
     if (!pr) return;
     e->share = pr->rows;
     e->frags = pr->frags;
     if (is_reduction(v->op)) {
         make_reduction(e, id, v, pr);
-        make(e, id);
+        make(e, id, MADE);
         return;
     }
     bool by_row = v->cols == 1 || v->cols == 4, by_col = v->rows == 1;
@@ -731,8 +768,10 @@ static void ensure(emitter *e, uint32_t id) {
     else line(e, "for (int i = 0; i < %d; i++) v%u[f * %d + i] = %s;", v->cols / 2, id, v->cols / 2, expr(e, id));
     e->depth--;
     line(e, "}");
-    make(e, id);
+    make(e, id, MADE);
 }
+
+static void ensure(emitter *e, uint32_t id) { ensure_part(e, id, false); }
 
 /* ---- stores ------------------------------------------------------------------------------------------------------------------- */
 
@@ -945,7 +984,7 @@ static void copy_read(emitter *e, uint32_t value, const weir_res *r, const weiri
     line(e, "%s v%u[%d];", weir_dtype_size(r->dtype) == 2 ? "u32" : weiri_ctype(r->dtype), value, pr->per_thread);
     line(e, "#pragma unroll");
     line(e, "for (int i = 0; i < %d; i++) v%u[i] = %s[i];", pr->per_thread, value, ident(e, r->name, ""));
-    make(e, value);
+    make(e, value, MADE);
 }
 
 /* r:read(): a pending zero() becomes real, so that every later use may take the registers as they are. */
@@ -1193,7 +1232,7 @@ static void let_scalars(emitter *e, uint32_t id) {
     for (int i = 0; i < v->nargs; i++) let_scalars(e, v->arg[i]);
     if (e->uses[id] < 2 || v->kind != WEIR_VALUE_SCALAR || v->op == WEIR_OP_LOAD || v->op == WEIR_OP_RETURN) return;
     line(e, "const %s v%u = %s;", is_float(v->dtype) ? "float" : weiri_ctype(v->dtype), id, expr(e, id));
-    make(e, id);
+    make(e, id, MADE);
 }
 
 /* What a block computed is gone at its end. */

@@ -85,6 +85,13 @@ tap.is(want(x:get(), 0.5), y:get(), "are right")
 y:fill(0)
 tap.is(true, bound:launch(), "and launched again")
 tap.is(want(x:get(), 0.5), y:get(), "right again")
+local z = dev:tensor { dtype = "f32", shape = { 16, 64 } }:fill(0)
+tap.is(true, bound:set_address("Y", z), "another tensor for a bound one")
+y:fill(0)
+tap.is(true, bound:launch(), "launched")
+tap.is(want(x:get(), 0.5), z:get(), "the new one is written")
+tap.is(0.0, y:get()[1], "the old one is not")
+tap.raises("it has no tensor 'Q'", function() bound:set_address("Q", z) end, "an unknown tensor")
 tap.is("", dev:findings(), "the simulator found nothing")
 
 -- What is refused, at the caller's line.

@@ -707,6 +707,11 @@ local bound = {}
 ---@param stream? integer|lightuserdata
 ---@return true?, string?, string?
 function bound:launch(stream) end
+---Another address for a tensor: of the same shape and strides, on the same device.
+---@param tensor string
+---@param address weir.buffer|integer|lightuserdata
+---@return true?, string?, string?
+function bound:set_address(tensor, address) end
 function bound:close() end
 
 -- ---- devices ------------------------------------------------------------------------------------------------------------------

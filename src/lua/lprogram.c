@@ -229,6 +229,29 @@ static int b_launch(lua_State *L) {
     return st == WEIR_OK ? lua_pushboolean(L, 1), 1 : outcome(L, b->program, "launch", st);
 }
 
+static int b_set_address(lua_State *L) { /* bound:set_address(tensor's name, device tensor or address) */
+    bound *b = luaL_checkudata(L, 1, WEIRL_BOUND);
+    const char *name = luaL_checkstring(L, 2);
+    if (!b->b || !b->program->p) return weirl_raise(L, "the bound launch or its program is closed");
+    weirl_buffer *t = luaL_testudata(L, 3, WEIRL_BUFFER);
+    if (t && (!t->b || !t->dev->d)) return weirl_raise(L, "set_address: the tensor or its device is closed");
+    lua_settop(L, 3);
+    weir_status st = weir_bound_set_address(b->b, name, t ? weir_buffer_address(t->b) : to_address(L, 3, "set_address"));
+    if (st != WEIR_OK) return outcome(L, b->program, "set_address", st);
+    lua_newtable(L); /* the memory that must live now: the arguments, one exchanged */
+    lua_getiuservalue(L, 1, 2);
+    for (lua_pushnil(L); lua_next(L, 5); lua_pop(L, 1)) {
+        lua_pushvalue(L, -2);
+        lua_pushvalue(L, -2);
+        lua_settable(L, 4);
+    }
+    lua_pushvalue(L, 3);
+    lua_setfield(L, 4, name);
+    lua_settop(L, 4);
+    lua_setiuservalue(L, 1, 2);
+    return lua_pushboolean(L, 1), 1;
+}
+
 static int bound_tostring(lua_State *L) {
     bound *b = luaL_checkudata(L, 1, WEIRL_BOUND);
     return lua_pushfstring(L, "bound launch of '%s'", b->program->p ? weir_program_name(b->program->p) : "(closed)"), 1;
@@ -307,7 +330,9 @@ void weirl_open_program(lua_State *L) {
     static const luaL_Reg meta[] = {
         { "__gc", program_gc }, { "__close", program_gc }, { "__tostring", program_tostring }, { NULL, NULL }
     };
-    static const luaL_Reg bound_meth[] = { { "launch", b_launch }, { "close", bound_gc }, { NULL, NULL } };
+    static const luaL_Reg bound_meth[] = {
+        { "launch", b_launch }, { "set_address", b_set_address }, { "close", bound_gc }, { NULL, NULL }
+    };
     static const luaL_Reg bound_meta[] = {
         { "__gc", bound_gc }, { "__close", bound_gc }, { "__tostring", bound_tostring }, { NULL, NULL }
     };

@@ -1,5 +1,5 @@
 #!/usr/bin/env lua5.4
--- The Lua in the documents runs as it stands, and the reports they show are the ones that come.
+-- The Lua in the documents runs as it stands, and prints and raises what they show.
 local tap = require "tap"
 
 local function read(path)
@@ -7,22 +7,68 @@ local function read(path)
   return file:read "a"
 end
 
--- The fenced blocks of a language in a document, joined; each keeps its line numbers by padding.
-local function script(path, text, language)
-  local out, line, inside = {}, 0, false
-  for row in text:gmatch "([^\n]*)\n" do
+-- The fenced blocks of a document in order: { language, text, line of its first row }.
+local function blocks(path)
+  local list, block, line = {}, nil, 0
+  for row in read(path):gmatch "([^\n]*)\n" do
     line = line + 1
-    if row == "```" .. language and not inside then inside = true out[line] = ""
-    elseif row == "```" and inside then inside = false out[line] = ""
-    else out[line] = inside and row or "" end
+    local fence = row:match "^```(.*)$"
+    if fence and block then
+      block.text = table.concat(block, "\n") .. "\n"
+      list[#list + 1], block = block, nil
+    elseif fence then block = { language = fence, line = line + 1 }
+    elseif block then block[#block + 1] = row
+    end
   end
-  return assert(load(table.concat(out, "\n"), "@" .. path, "t"))
+  assert(not block, path .. ": a block is not closed")
+  return list
 end
 
-for _, path in ipairs { "README.md", "docs/guide.md" } do
-  local ok, err = xpcall(script(path, read(path), "lua"), function(e) return tostring(e) end)
-  tap.ok(ok, path .. ": its script runs")
-  if not ok then tap.diag(tostring(err)) end
+-- Runs a script: what it printed, and the text of its error or nil.
+local function run(text, name)
+  local out = {}
+  local env = setmetatable({ print = function(...)
+    local row = table.pack(...)
+    for i = 1, row.n do row[i] = tostring(row[i]) end
+    out[#out + 1] = table.concat(row, "\t") .. "\n"
+  end }, { __index = _G })
+  local ok, err = pcall(assert(load(text, name, "t", env)))
+  return table.concat(out), not ok and tostring(err) or nil
 end
+
+-- How long the proof took and how many states it saw is no promise; nor are blank lines at the end.
+local function settled(text) return (text:gsub("%(%d+ states, [%d.]+ ms%)", "(...)"):gsub("\n+$", "\n")) end
+
+-- The guide: its blocks are one script.
+local rows = {}
+for _, block in ipairs(blocks "docs/guide.md") do
+  if block.language == "lua" then
+    for i, row in ipairs(block) do rows[block.line + i - 1] = row end
+  end
+end
+local last = 0
+for line in pairs(rows) do last = math.max(last, line) end
+for line = 1, last do rows[line] = rows[line] or "" end
+tap.is(nil, select(2, run(table.concat(rows, "\n"), "@docs/guide.md")), "docs/guide.md: the script runs")
+
+-- The README: script, output, edits, report.
+local shown = {}
+for _, block in ipairs(blocks "README.md") do if block.language ~= "sh" then shown[#shown + 1] = block end end
+local script, output, edits, report = table.unpack(shown)
+local printed, err = run(script.text, "@gemm.lua")
+tap.is(nil, err, "README.md: the script runs")
+tap.is(settled(output.text), settled(printed), "README.md: the script prints what is shown")
+
+local broken = script.text
+local applied = 0
+for old, new in edits.text:gmatch "%-([^\n]*)\n%+([^\n]*)\n" do
+  local first, past = broken:find(old .. "\n", 1, true)
+  if first then
+    broken = broken:sub(1, first - 1) .. new .. "\n" .. broken:sub(past + 1)
+    applied = applied + 1
+  end
+end
+tap.is(3, applied, "README.md: the three edits fit the script")
+tap.is(settled(report.text), settled(select(2, run(broken, "@gemm.lua")) or ""), "README.md: the broken script's report is the one shown")
 
 tap.done()

@@ -421,19 +421,23 @@ static double now_ms(void) {
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* A CUBIN of an "a" target runs on exactly that compute capability; sm_80 on every 8.x. */
-static bool runs_on(weir_arch arch, int cc) { return arch == WEIR_ARCH_SM_80 ? cc / 10 == 8 : (int)arch == cc; }
+/* What to compile for this device, DEFAULT if it cannot run the kernel: the CUBIN of an "a" target runs on exactly that compute
+ * capability; what sm_80 asks for every later target has, and is compiled for it. */
+static weir_arch target_of(weir_arch arch, int cc) {
+    if (arch != WEIR_ARCH_SM_80) return (int)arch == cc ? arch : WEIR_ARCH_DEFAULT;
+    return cc / 10 == 8 ? WEIR_ARCH_SM_80 : cc == 90 ? WEIR_ARCH_SM_90A : cc == 100 ? WEIR_ARCH_SM_100A : WEIR_ARCH_DEFAULT;
+}
 
-static weir_status load_module(weir_bound *b, weiri_module *m) {
+static weir_status load_module(weir_bound *b, weiri_module *m, const void *cubin, size_t cubin_size) {
     weir_program *p = b->p;
     weir_device *d = b->d;
     double start = now_ms();
-    weiri_cures r = d->cu->module_load(&m->module, p->cubin);
+    weiri_cures r = d->cu->module_load(&m->module, cubin);
     if (r == CU_NO_BINARY || r == CU_INVALID_IMAGE)
         return weiri_device_fail(d, r, "kernel '%s' was built for %s; GPU %d (%s) has compute capability %d.%d", p->name,
                                  weiri_arch_name(p->arch), d->index, d->name, d->cc / 10, d->cc % 10);
     if (r != CU_OK)
-        return weiri_device_fail(d, r, "kernel '%s': loading its %zu bytes of CUBIN on GPU %d", p->name, p->cubin_size,
+        return weiri_device_fail(d, r, "kernel '%s': loading its %zu bytes of CUBIN on GPU %d", p->name, cubin_size,
                                  d->index);
     r = d->cu->module_function(&m->function, m->module, p->name);
     if (r != CU_OK) return weiri_device_fail(d, r, "kernel '%s' is not in its own CUBIN", p->name);
@@ -474,20 +478,31 @@ static weir_status get_module(weir_bound *b) {
     weir_program *p = b->p;
     for (b->module = p->modules; b->module && b->module->d != b->d; b->module = b->module->next_of_program) {}
     if (b->module) return WEIR_OK;
-    if (!runs_on(p->arch, b->d->cc))
+    weir_arch target = target_of(p->arch, b->d->cc);
+    if (target == WEIR_ARCH_DEFAULT)
         return refuse(b, "it was built for %s; GPU %d (%s) has compute capability %d.%d", weiri_arch_name(p->arch), b->d->index,
                       b->d->name, b->d->cc / 10, b->d->cc % 10);
-    weir_status st = weiri_program_compile(p);
-    if (st != WEIR_OK) return st;
-    weiri_module *m = weiri_alloc(p->ctx, sizeof *m);
-    if (!m) return WEIR_E_MEMORY;
+    weiri_binary own = { 0 }; /* for another target than the program's own */
+    weir_status st;
+    if (target == p->arch) {
+        st = weiri_program_compile(p);
+    } else {
+        const char *text = weiri_program_full(p);
+        st = text ? weiri_compile(p->ctx, p->name, text, target, false, &own) : WEIR_E_MEMORY;
+    }
+    weiri_module *m = st == WEIR_OK ? weiri_alloc(p->ctx, sizeof *m) : NULL;
+    if (!m) {
+        weiri_binary_free(p->ctx, &own);
+        return st != WEIR_OK ? st : WEIR_E_MEMORY;
+    }
     m->p = p;
     m->d = b->d;
     m->next_of_program = p->modules;
     p->modules = m;
     m->next_of_device = b->d->modules;
     b->d->modules = m;
-    st = load_module(b, m);
+    st = load_module(b, m, own.cubin ? own.cubin : p->cubin, own.cubin ? own.cubin_size : p->cubin_size);
+    weiri_binary_free(p->ctx, &own);
     if (st != WEIR_OK) unload(m);
     else b->module = m;
     return st;

@@ -101,12 +101,21 @@ W_FN u32 w_elect(void) { // "elect.sync": the warp must be converged; always the
 // scope puts a fence into the main loop (20 % of a GEMM on an H200).
 
 W_FN void w_mbar_init(u32 bar, u32 count) { W_ASM("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(bar), "r"(count)); }
+#if __CUDA_ARCH__ < 900 // no clusters to publish to; test_wait does not suspend (its parity form: the token form crashes ptxas 13.0)
+W_FN void w_fence_mbar_init(void) { __threadfence_block(); }
+W_FN void w_mbar_wait(u32 bar, u32 parity) {
+    W_ASM("{ .reg .pred p;\nW_AGAIN:\n"
+          "mbarrier.test_wait.parity.shared::cta.b64 p, [%0], %1;\n@p bra W_DONE;\nbra W_AGAIN;\nW_DONE:\n}"
+          :: "r"(bar), "r"(parity));
+}
+#else
 W_FN void w_fence_mbar_init(void) { W_ASM("fence.mbarrier_init.release.cluster;" ::); }
 W_FN void w_mbar_wait(u32 bar, u32 parity) { // on a fresh barrier parity 1 is complete at once: a producer's first wait
     W_ASM("{ .reg .pred p;\nW_AGAIN:\n"
           "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@p bra W_DONE;\nbra W_AGAIN;\nW_DONE:\n}"
           :: "r"(bar), "r"(parity));
 }
+#endif
 W_FN u32 w_mbar_try(u32 bar, u32 parity) {
     u32 r;
     W_ASM("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"

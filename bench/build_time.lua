@@ -5,7 +5,7 @@
 local common = require "bench.common"
 
 if arg[1] == "child" then
-  local what, cublas = arg[2], nil
+  local what = arg[2]
   local peer = common.peer()
   if what == "nvrtc" then
     local file <close> = assert(io.open(arg[3]))
@@ -13,13 +13,13 @@ if arg[1] == "child" then
     io.write(common.encode { open = open, compile = compile })
     return
   end
-  peer.open(cublas):sync()                                  -- the context
+  peer.open():sync()                                  -- the context
   local t0 = peer.now()
   local weir = require "weir"
   local dev = weir.device(0)
   local t1 = peer.now()
   local gemm_kernel = require "bench.gemm_kernel"
-  local k = gemm_kernel.kernel(gemm_kernel.choose(8192, 8192, 8192), "bf16")
+  local k = gemm_kernel.kernel(gemm_kernel.choose(8192), "bf16")
   local t2 = peer.now()
   local program = k:build { device = dev }
   local t3 = peer.now()

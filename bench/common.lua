@@ -16,10 +16,10 @@ function M.run(command)
 end
 
 local function compile(source, out, flags)
-  local cc = os.getenv "CC" or "cc"
-  local include = os.getenv "LUA_INCLUDE_DIR" or "/usr/include/lua5.4"
-  local command = ("mkdir -p '%s/bench' && %s -std=gnu11 -O2 -Wall %s -Iinclude -I'%s' '%s' -o '%s' %s"):format(M.build, cc, flags[1], include,
-    source, out, flags[2])
+  local cc, include = os.getenv "CC" or "cc", os.getenv "LUA_INCLUDE_DIR" or "/usr/include/lua5.4"
+  if os.execute(("test '%s' -nt '%s'"):format(out, source)) then return end
+  local command = ("mkdir -p '%s/bench' && %s -std=gnu11 -O2 -Wall %s -Iinclude -I'%s' '%s' -o '%s' %s"):format(M.build, cc, flags[1],
+    include, source, out, flags[2])
   assert(os.execute(command), source .. " does not compile")
 end
 
@@ -141,11 +141,11 @@ function M.setting(dev, peer)
   return {
     device = dev.name,
     driver_api = ("%d.%d"):format(driver // 1000, driver % 1000 // 10),
-    driver = M.run "cat /proc/driver/nvidia/version 2>/dev/null | sed -n 's/.*Module *[^0-9]*\\([0-9][0-9.]*\\).*/\\1/p;q'" or "",
+    driver = (M.run "cat /proc/driver/nvidia/version 2>/dev/null" or ""):match "%d%d%d+%.[%d.]+" or "unknown",
     cublas = ("%d.%d.%d"):format(cublas // 10000, cublas % 10000 // 100, cublas % 100),
     cublas_path = path,
     revision = os.getenv "WEIR_REVISION" or M.run "git rev-parse HEAD 2>/dev/null" or "unknown",
-    changed = M.run "git status --porcelain --untracked-files=no 2>/dev/null" ~= "",
+    changed = (M.run "git status --porcelain --untracked-files=no 2>/dev/null" or "") ~= "",
     date = os.date "!%Y-%m-%dT%H:%MZ",
     host = M.run "uname -srm",
   }

@@ -1,5 +1,6 @@
 -- weir against cuBLAS, in one process, alternating; results in bench/results/gemm.json.
---   lua5.4 bench/gemm.lua [--reps 30] [--only 8192x8192x8192] [--cublas PATH]
+--   lua5.4 bench/gemm.lua [--reps 30] [--only 8192x8192x8192] [--set stages=12,cluster=1] [--cublas PATH]
+-- With --only or --set, for trying things out, nothing is written.
 -- Each sample is one launch between two events, right behind an untimed launch of the same kind: the GPU is busy while the host
 -- enqueues, and both sides meet the caches as they leave them. The two sides take turns, and turns at going first. What is reported is
 -- the median of each side and the median of the ratios of neighbours. Inputs are random; both results are compared, in the same run
@@ -12,7 +13,7 @@ local reference = require "examples.reference"
 local opt = { reps = 30 }
 for i = 1, #arg, 2 do
   local name = arg[i]:match "^%-%-(%w+)$"
-  if not ({ reps = 1, only = 1, cublas = 1 })[name] or not arg[i + 1] then error("unknown option " .. arg[i], 0) end
+  if not ({ reps = 1, only = 1, set = 1, cublas = 1 })[name] or not arg[i + 1] then error("unknown option " .. arg[i], 0) end
   opt[name] = name == "reps" and assert(math.tointeger(tonumber(arg[i + 1]))) or arg[i + 1]
 end
 
@@ -27,13 +28,17 @@ local result = { kind = "gemm", setting = common.setting(dev, peer), cases = {} 
 local programs = {}
 
 local function program_for(c)
-  local key = ("%d %d %d %d %d"):format(c.bm, c.bn, c.stages, c.cluster, c.group)
+  local key = ("%d %d %d %d %d %d"):format(c.bm, c.bn, c.bk, c.stages, c.cluster, c.group)
   if not programs[key] then programs[key] = gemm_kernel.kernel(c, "bf16"):build { device = dev } end
   return programs[key]
 end
 
 local function measure(m, n, k)
-  local c = gemm_kernel.choose(m, n, k)
+  local c = gemm_kernel.choose(m)
+  for key, v in (opt.set or ""):gmatch "(%w+)=(%d+)" do
+    if not c[key] then error("--set: no " .. key, 0) end
+    c[key] = math.tointeger(tonumber(v))
+  end
   local a, b = dev:tensor { dtype = "bf16", shape = { m, k } }:randn(1), dev:tensor { dtype = "bf16", shape = { n, k } }:randn(2)
   local d, e = dev:tensor { dtype = "bf16", shape = { m, n } }:fill(0 / 0), dev:tensor { dtype = "bf16", shape = { m, n } }:fill(0 / 0)
   local bound = program_for(c):bind { A = a, B = b, D = d }
@@ -74,7 +79,7 @@ end
 for _, s in ipairs(shapes) do
   if not opt.only or opt.only == table.concat(s, "x") then result.cases[#result.cases + 1] = measure(table.unpack(s)) end
 end
-if not opt.only then common.write("bench/results/gemm.json", result) print "wrote bench/results/gemm.json" end
+if not opt.only and not opt.set then common.write("bench/results/gemm.json", result) print "wrote bench/results/gemm.json" end
 for _, c in ipairs(result.cases) do
   if c.weir_off > 0 then error("wrong results", 0) end
 end

@@ -3,9 +3,9 @@ local weir = require "weir"
 local P, cd = weir.pipeline, weir.ceil_div
 local M = {}
 
---- Tile and cluster for a problem, from its sizes alone: few rows take a narrow tile with a deep pipeline (the weights' bandwidth is
+--- Tile and cluster for a problem, from its rows: few take a narrow tile with a deep pipeline (the weights' bandwidth is
 --- the limit); the rest the tile with the highest intensity, in clusters of two along m, which share the B tile by multicast.
-function M.choose(m, n, k)
+function M.choose(m)
   if m <= 64 then return { bm = 64, bn = 64, bk = 64, stages = 8, cluster = 1, group = 1 } end
   return { bm = 128, bn = 256, bk = 64, stages = 4, cluster = m > 128 and 2 or 1, group = 8 }
 end

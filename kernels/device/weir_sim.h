@@ -32,10 +32,12 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
     X(u8 *, w_ptr, (u32 addr), (addr))                                                                                          \
     X0(u32, w_elect)                                                                                                            \
     X(void, w_mbar_init, (u32 bar, u32 count), (bar, count))                                                                    \
+    X0(void, w_fence_mbar_init)                                                                                                 \
     X(void, w_mbar_wait, (u32 bar, u32 parity), (bar, parity))                                                                  \
     X(u32, w_mbar_try, (u32 bar, u32 parity), (bar, parity))                                                                    \
     X(void, w_sim_mbar_arrive, (u32 bar, u32 cta), (bar, cta))                                                                  \
     X(void, w_sim_mbar_expect, (u32 bar, u32 cta, u32 bytes), (bar, cta, bytes))                                                \
+    X(void, w_queue_fetch, (u32 slot, u32 bar, u32 *counter, u32 first), (slot, bar, counter, first))                           \
     X(void, w_mbar_cp_async_arrive, (u32 bar), (bar))                                                                           \
     X0(void, w_sync_warp)                                                                                                       \
     X0(void, w_sync_cta)                                                                                                        \
@@ -308,7 +310,6 @@ W_FN u32 w_blocks(void) { return gridDim.x; }
 
 // A CTA number no cluster has: the own one.
 enum : u32 { W_SIM_OWN = 0xffffffffu };
-W_FN void w_fence_mbar_init(void) {}
 W_FN void w_mbar_arrive(u32 bar) { w_sim_mbar_arrive(bar, W_SIM_OWN); }
 W_FN void w_mbar_arrive_remote(u32 bar, u32 cta) { w_sim_mbar_arrive(bar, cta); }
 W_FN void w_mbar_expect(u32 bar, u32 bytes) { w_sim_mbar_expect(bar, W_SIM_OWN, bytes); }

@@ -179,14 +179,6 @@ static void finish_cp(machine *m, op *o) {
     m->progress++;
 }
 
-/* The source of a store is read; its destination is written in a step of its own. */
-static void read_now(machine *m, op *o) {
-    read_store(o);
-    o->read = true;
-    weiri_smem_aread_end(o->src_cta, o->src, o->bytes);
-    m->progress++;
-}
-
 static void unlink_op(op **list, op **last, op *o) {
     op *before = NULL;
     for (op *p = *list; p != o; p = p->next) before = p;
@@ -194,6 +186,14 @@ static void unlink_op(op **list, op **last, op *o) {
     else *list = o->next;
     if (*last == o) *last = before;
     o->next = NULL;
+}
+
+/* A store is over when it is written and its thread knows that the source is read. Until then its source counts as busy: only
+ * that thread can tell the others. */
+static void retire(machine *m, op *o) {
+    if (!o->written || !o->waited) return;
+    unlink_op(&o->by->bulk, &o->by->bulk_last, o);
+    free_op(m, o);
 }
 
 /* Takes one step with a pending op; it leaves the queue when it is done. */
@@ -208,20 +208,28 @@ static void step(machine *m, op *o) {
         free_op(m, o);
         break;
     case OP_STORE:
-        if (!o->read) {
-            read_now(m, o);
+        m->progress++;
+        if (!o->read) {              /* the destination is written in a step of its own */
+            read_store(o);
+            o->read = true;
             break;
         }
         dequeue(m, o);
         write_store(o);
-        unlink_op(&by->bulk, &by->bulk_last, o);
-        free_op(m, o);
-        m->progress++;
+        o->written = true;
+        retire(m, o);
         break;
     case OP_PUSH:
         dequeue(m, o);
         memcpy(weiri_smem_at(o->dst_cta, o->dst), weiri_smem_at(o->src_cta, o->src), o->bytes);
         weiri_smem_aread_end(o->src_cta, o->src, o->bytes);
+        weiri_smem_fill_end(o->dst_cta, o->dst, o->bytes, true);
+        weiri_sync_complete(o->dst_cta, o->bar, o->bytes, by, o->at);
+        free_op(m, o);
+        break;
+    case OP_FETCH:
+        dequeue(m, o);
+        for (u32 i = 0; i < 4; i++) memcpy(weiri_smem_at(o->dst_cta, o->dst + 4 * i), &o->c[0], 4);
         weiri_smem_fill_end(o->dst_cta, o->dst, o->bytes, true);
         weiri_sync_complete(o->dst_cta, o->bar, o->bytes, by, o->at);
         free_op(m, o);
@@ -342,11 +350,30 @@ static void bulk_wait(w_sim_api *api, u32 n, u32 read) {
         next = o->next;
         if (o->group + n >= t->bulk_group) continue;
         if (!o->read) step(t->m, o);
-        if (!read) step(t->m, o);
+        if (!o->waited) weiri_smem_aread_end(o->src_cta, o->src, o->bytes);
+        o->waited = true;
+        if (!o->written && !read) step(t->m, o);
+        else retire(t->m, o);
     }
 }
 
 static void prefetch(w_sim_api *api, const w_tmap *map) { (void)api, (void)map; }
+
+/* The next tile of a dynamic queue. Tickets are drawn in the order the threads run; the slot is filled late, like a copy's. */
+static void queue_fetch(w_sim_api *api, u32 slot, u32 bar, u32 *counter, u32 first) {
+    thread *t = weiri_sim_self(api);
+    need_aligned(t, slot, 16, "a queue's slot at");
+    if (!weiri_smem_inside(t->c, slot, 16, t, "a queue's slot")) return;
+    weiri_sync_need(t->c, bar, t);
+    weiri_smem_fill_begin(t->c, slot, 16, t, t->at, "a fetch into");
+    op *o = new_op(t->m, OP_FETCH, t);
+    o->dst_cta = t->c;
+    o->dst = slot;
+    o->bytes = 16;
+    o->bar = bar;
+    o->c[0] = (i32)(first + (*counter)++);
+    issue(t->m, o);
+}
 
 static void bulk_push(w_sim_api *api, u32 dst, u32 src, u32 bytes, u32 bar, u32 rank) {
     thread *t = weiri_sim_self(api);
@@ -423,11 +450,15 @@ static void cp_arrive(w_sim_api *api, u32 bar) {
 
 void weiri_copy_exit(thread *t) {
     machine *m = t->m;
-    for (const op *o = t->bulk; o; o = o->next)
-        if (!o->read) {
-            weiri_sim_fault(m, t, o->at, "sim-exit", "the thread exits while its TMA store still reads shared memory: a bulk wait is missing");
+    op *next;
+    for (op *o = t->bulk; o; o = next) {
+        next = o->next;
+        if (!o->waited) {
+            weiri_sim_fault(m, t, o->at, "sim-exit", "the thread exits while its TMA store may still read shared memory: a bulk wait is missing");
             return;
         }
+        step(m, o);                  /* the result of a store whose read alone was waited for */
+    }
     for (const op *o = t->cp; o; o = o->next)
         if (o->kind == OP_CP) {
             weiri_sim_fault(m, t, o->at, "sim-exit", "the thread exits while its cp.async is in flight: a wait is missing");
@@ -447,9 +478,12 @@ void weiri_copy_cta_exit(cta *c) {
 }
 
 const op *weiri_copy_reader(const cta *c, u32 addr) {
+    for (int i = 0; i < c->m->threads_per_cta; i++)
+        for (const op *o = c->threads[i].bulk; o; o = o->next)
+            if (!o->waited && addr + GRANULE > o->src && addr < o->src + o->bytes) return o;
     for (int i = 0; i < c->m->npending; i++) {
         const op *o = c->m->pending[i];
-        if (o->src_cta == c && !o->read && addr + GRANULE > o->src && addr < o->src + o->bytes) return o;
+        if (o->kind == OP_PUSH && o->src_cta == c && addr + GRANULE > o->src && addr < o->src + o->bytes) return o;
     }
     return NULL;
 }
@@ -469,6 +503,7 @@ void weiri_copy_calls(w_sim_api *api) {
     api->w_bulk_commit = bulk_commit;
     api->w_sim_bulk_wait = bulk_wait;
     api->w_bulk_push = bulk_push;
+    api->w_queue_fetch = queue_fetch;
     api->w_sim_cp_async = cp_async;
     api->w_cp_commit = cp_commit;
     api->w_sim_cp_wait = cp_wait;

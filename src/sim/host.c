@@ -236,6 +236,29 @@ static bool read_file(const char *path, weiri_buf *b) {
     return ok;
 }
 
+/* The cache's files end in the SHA-256 of what goes before; the loader does not mind, and a damaged file is not loaded. */
+static bool seal(const char *path, const weiri_buf *b) {
+    weiri_hash h;
+    uint8_t digest[32];
+    weiri_hash_init(&h);
+    weiri_hash_add(&h, b->s, b->n);
+    weiri_hash_end(&h, digest);
+    FILE *f = fopen(path, "ab");
+    if (!f) return false;
+    bool ok = fwrite(digest, 1, sizeof digest, f) == sizeof digest;
+    return fclose(f) == 0 && ok;
+}
+
+static bool sealed(const weiri_buf *b) {
+    weiri_hash h;
+    uint8_t digest[32];
+    if (b->n < sizeof digest) return false;
+    weiri_hash_init(&h);
+    weiri_hash_add(&h, b->s, b->n - sizeof digest);
+    weiri_hash_end(&h, digest);
+    return !memcmp(b->s + b->n - sizeof digest, digest, sizeof digest);
+}
+
 /* A private copy is loaded: the loader knows files by identity, and two contexts must not share a library's variables. */
 static weir_status load(weir_ctx *c, const char *path, const char *dir, lib *l) {
     char copy[PATH_SIZE];
@@ -244,7 +267,8 @@ static weir_status load(weir_ctx *c, const char *path, const char *dir, lib *l) 
     snprintf(copy, sizeof copy, "%.900s/weir-sim-XXXXXX", dir);
     int fd = mkstemp(copy);
     weir_status st = WEIR_OK;
-    if (fd < 0 || !read_file(path, &b) || b.oom || !write_file(copy, &b))
+    if (!read_file(path, &b) || b.oom || !sealed(&b)) st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "%s is damaged or cannot be read", path);
+    else if (fd < 0 || !write_file(copy, &b))
         st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot copy %s to %s: %s", path, copy, strerror(errno));
     if (fd >= 0) close(fd);
     weiri_buf_free(&b);
@@ -325,7 +349,10 @@ static weir_status build(weir_ctx *c, const weiri_sim_run *r, const char *cxx, c
     weiri_buf_free(&b);
     const char *const one[] = { "-o", obj, src, NULL }, *const two[] = { "-o", out, hooks, obj, "-lm", NULL };
     if (!ok || !spawn_step(c, cxx, compile_flags, sizeof compile_flags / sizeof *compile_flags, one, log_path, log, &st)) return st;
-    spawn_step(c, cxx, link_flags, sizeof link_flags / sizeof *link_flags, two, log_path, log, &st);
+    if (!spawn_step(c, cxx, link_flags, sizeof link_flags / sizeof *link_flags, two, log_path, log, &st)) return st;
+    weiri_buf_init(&b, c);
+    if (!read_file(out, &b) || b.oom || !seal(out, &b)) st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot write %s: %s", out, strerror(errno));
+    weiri_buf_free(&b);
     return st;
 }
 

@@ -38,6 +38,7 @@ typedef enum wait_kind {
 typedef struct bar {             /* an mbarrier */
     u32 addr;
     bool live;                   /* initialised */
+    u32 by; bool fenced;         /* by this thread, which has run fence.mbarrier_init since */
     i64 count, pending;          /* arrivals per phase, of this phase still missing */
     i64 tx;                      /* bytes armed and not landed; below 0 while more landed than was armed */
     i64 landed;                  /* bytes landed in this phase, for messages */
@@ -51,7 +52,7 @@ typedef struct named {           /* named barrier of a CTA; [0] is unused: w_syn
 } named;
 
 /* An asynchronous operation of the copy engines. */
-typedef enum op_kind { OP_LOAD = 1, OP_STORE, OP_PUSH, OP_CP, OP_CP_ARRIVE } op_kind;
+typedef enum op_kind { OP_LOAD = 1, OP_STORE, OP_PUSH, OP_FETCH, OP_CP, OP_CP_ARRIVE } op_kind;
 typedef struct op {
     op_kind kind;
     thread *by; u32 at;          /* who issued it, under which action */
@@ -63,7 +64,7 @@ typedef struct op {
     u32 bar;                     /* LOAD, PUSH, CP_ARRIVE: mbarrier in dst_cta */
     u64 due;                     /* earliest tick; UINT64_MAX: only when forced or when nothing else can happen */
     u64 group;                   /* of its thread: STORE a bulk group, CP, CP_ARRIVE a cp.async group */
-    bool read;                   /* STORE: the source is read, the destination not yet written */
+    bool read, written, waited;  /* STORE: the source is read; the result is in memory; the thread has waited for the read */
     u8 *data; size_t cap;        /* STORE: what was read */
     int slot;                    /* in machine.pending */
     struct op *next;             /* of its thread (STORE, CP, CP_ARRIVE), oldest first; or free list */
@@ -116,6 +117,7 @@ struct weiri_thread {
     actor *actor;
     u32 tid, lane;
     bool alive, blocked;
+    bool slow;                   /* by the seed: others go first */
     wait_kind wait; bar *bar; u32 parity; u32 id; u64 need;   /* what it waits for */
     u32 kind, members;           /* WAIT_WARP: the operation */
     u64 woken;                   /* POLL: machine.progress at the poll */
@@ -183,6 +185,7 @@ struct weiri_machine {
     i64 smem_bytes;
     cta *ctas; cluster *clusters; thread *threads;
     automaton **automata;        /* per task, then one for warps of no task */
+    int *task_of;                /* per action id: its task, -1 */
     weiri_fiber main;
     thread *cur;
     char *stacks;
@@ -237,6 +240,7 @@ void weiri_smem_calls(w_sim_api *api);
 void weiri_sync_calls(w_sim_api *api);
 bar *weiri_sync_bar(cta *c, u32 addr);               /* NULL: none there */
 bar *weiri_sync_need(cta *c, u32 addr, const thread *by);   /* or a fault */
+const weiri_bar *weiri_sync_planned(const machine *m, u32 addr, int *stage);      /* the plan's run of barriers at an address */
 void weiri_sync_bar_name(const cta *c, const bar *b, char *out, size_t size);     /* "'ab_full'[2]" */
 void weiri_sync_complete(cta *c, u32 addr, u32 bytes, const thread *by, u32 at);  /* bytes landed */
 void weiri_sync_arrive(cta *c, u32 addr, i64 arrivals, i64 expect, const thread *by, u32 at);

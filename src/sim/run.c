@@ -8,7 +8,7 @@
 
 enum {
     STACK = 128 << 10,           /* bytes a thread; pages are only taken when touched */
-    STUCK = 2000000              /* turns in a row in which nothing changed: threads spin on memory */
+    STUCK = 200000              /* turns in a row in which nothing changed: threads spin on memory */
 };
 
 /* ---- small things -------------------------------------------------------------------------------------------------------- */
@@ -200,6 +200,7 @@ static void start_cta(cta *c, u32 block, char *stacks) {
         t->w = &c->warps[i / 32];
         t->w->lane[i % 32] = t;
         t->alive = true;
+        t->slow = (weiri_sim_rand(m) & 7) == 0;
         t->regs = (u32)m->plan->entry_registers;
         char *stack = weiri_stack(stacks, c->slot * m->threads_per_cta + i, STACK);
         weiri_fiber_make(&t->f, stack, STACK, thread_main, t);
@@ -228,8 +229,7 @@ static void make_machine(machine *m) {
     int clusters = (want + per - 1) / per;
     if (clusters > total) clusters = total;
     m->threads_per_cta = p->threads;
-    m->smem_bytes = (p->smem_total + 1023) / 1024 * 1024;
-    if (!m->smem_bytes) m->smem_bytes = 1024;
+    m->smem_bytes = (p->smem_total + GRANULE - 1) / GRANULE * GRANULE;
     m->nclusters = clusters;
     m->nctas = clusters * per;
     m->clusters = weiri_sim_alloc(m, (size_t)clusters * sizeof *m->clusters);
@@ -342,6 +342,24 @@ static void describe_wait(const thread *t, char *out, size_t size) {
     }
 }
 
+/* Who should have arrived: the plan's arrives on a barrier. */
+static void name_arrivers(machine *m, u32 addr) {
+    const weiri_plan *p = m->plan;
+    int stage, shown = 0;
+    const weiri_bar *b = weiri_sync_planned(m, addr, &stage);
+    for (int id = 1; b && id <= p->nactions; id++) {
+        const weiri_action *a = p->action[id];
+        char place[256];
+        if (!a || a->bar < 0 || &p->bars.v[a->bar] != b) continue;
+        if (a->kind != ACT_ARRIVE && a->kind != ACT_EXPECT && a->kind != ACT_CP_ARRIVE && a->kind != ACT_UMMA_COMMIT) continue;
+        weiri_sim_place(m, (u32)id, place, sizeof place);
+        int t = m->task_of[id];
+        weiri_put(m->findings, "%s%s%s%s%s", shown++ ? ", " : "    who arrives there: ", place, t >= 0 ? " (task '" : "",
+                  t >= 0 ? p->tasks[t].task->name : "", t >= 0 ? "')" : "");
+    }
+    if (shown) weiri_put(m->findings, "\n");
+}
+
 static void deadlock(machine *m, bool spinning) {
     int waiting = 0, alive = 0;
     for (int i = 0; i < m->nctas * m->threads_per_cta; i++) {
@@ -382,6 +400,7 @@ static void deadlock(machine *m, bool spinning) {
         if (lanes == 1) weiri_put(m->findings, ", lane %u", t->lane);
         else if (lanes < 32) weiri_put(m->findings, ", %d lanes", lanes);
         weiri_put(m->findings, ": waits for %s\n", what);
+        if (t->wait == WAIT_MBAR || t->wait == WAIT_POLL) name_arrivers(m, t->bar->addr);
         i = j;
     }
 }
@@ -391,16 +410,19 @@ static void deadlock(machine *m, bool spinning) {
 static thread *next_thread(machine *m) {
     if (!m->ring_n) return NULL;
     /* mostly in turn; now and then somebody else first */
-    if ((weiri_sim_rand(m) & 7) == 0 && m->ring_n > 1) {
+    if ((weiri_sim_rand(m) & 7) == 0) {
         int i = (m->ring_first + (int)(weiri_sim_rand(m) % (u64)m->ring_n)) % m->ring_cap;
         thread *t = m->ring[i];
         m->ring[i] = m->ring[m->ring_first];
         m->ring[m->ring_first] = t;
     }
-    thread *t = m->ring[m->ring_first];
-    m->ring_first = (m->ring_first + 1) % m->ring_cap;
-    m->ring_n--;
-    return t;
+    for (int tries = 0;; tries++) {
+        thread *t = m->ring[m->ring_first];
+        m->ring_first = (m->ring_first + 1) % m->ring_cap;
+        m->ring_n--;
+        if (!t->slow || tries == 8 || !m->ring_n || (weiri_sim_rand(m) & 15) == 0) return t;
+        ready(m, t);
+    }
 }
 
 /* Threads whose w_mbar_try failed look again. */

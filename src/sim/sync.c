@@ -12,8 +12,7 @@ bar *weiri_sync_bar(cta *c, u32 addr) {
     return i ? &c->bars[i - 1] : NULL;
 }
 
-/* The plan's run of barriers that holds an address. */
-static const weiri_bar *planned(const machine *m, u32 addr, int *stage) {
+const weiri_bar *weiri_sync_planned(const machine *m, u32 addr, int *stage) {
     i64 off = (i64)addr - SMEM_BASE;
     for (int i = 0; i < m->plan->bars.n; i++) {
         const weiri_bar *b = &m->plan->bars.v[i];
@@ -27,7 +26,7 @@ static const weiri_bar *planned(const machine *m, u32 addr, int *stage) {
 
 static void name_at(const machine *m, u32 addr, char *out, size_t size) {
     int stage = 0;
-    const weiri_bar *b = planned(m, addr, &stage);
+    const weiri_bar *b = weiri_sync_planned(m, addr, &stage);
     if (b) snprintf(out, size, "'%s' stage %d", b->name, stage);
     else snprintf(out, size, "at shared byte %lld", (i64)addr - SMEM_BASE);
 }
@@ -44,7 +43,26 @@ static bar *need_bar(cta *c, u32 addr, const thread *by, u32 at, const char *wha
     return NULL;
 }
 
-bar *weiri_sync_need(cta *c, u32 addr, const thread *by) { return need_bar(c, addr, by, by->at, "a copy that completes on"); }
+/* Remote arrives and the async proxy see an initialised barrier only after its thread's fence. */
+static bool need_visible(cta *c, const bar *b, const thread *by, const char *what) {
+    if (b->fenced) return true;
+    char name[96];
+    weiri_sync_bar_name(c, b, name, sizeof name);
+    weiri_sim_fault(c->m, by, by->at, "sim-bar-init", "%s mbarrier %s of CTA %u: thread %u initialised it and has run no fence.mbarrier_init since", what,
+                    name, c->block, b->by);
+    return false;
+}
+
+bar *weiri_sync_need(cta *c, u32 addr, const thread *by) {
+    bar *b = need_bar(c, addr, by, by->at, "a copy that completes on");
+    return b && need_visible(c, b, by, "a copy that completes on") ? b : NULL;
+}
+
+static void fence_init(w_sim_api *api) {
+    thread *t = weiri_sim_self(api);
+    for (int i = 0; i < t->c->nbars; i++)
+        if (t->c->bars[i].by == t->tid) t->c->bars[i].fenced = true;
+}
 
 static void mbar_init(w_sim_api *api, u32 addr, u32 count) {
     thread *t = weiri_sim_self(api);
@@ -66,7 +84,7 @@ static void mbar_init(w_sim_api *api, u32 addr, u32 count) {
         weiri_sync_bar_name(c, b, name, sizeof name);
         weiri_sim_fault(m, t, t->at, "sim-bar-init", "mbarrier %s is initialised again while threads wait on it", name);
     }
-    *b = (bar){ .addr = addr, .live = true, .count = count, .pending = count };
+    *b = (bar){ .addr = addr, .live = true, .by = t->tid, .count = count, .pending = count };
     m->progress++;
 }
 
@@ -138,15 +156,16 @@ static cta *target(thread *t, u32 rank) {
     return t->c;
 }
 
-static void mbar_arrive(w_sim_api *api, u32 addr, u32 rank) {
-    thread *t = weiri_sim_self(api);
-    weiri_sync_arrive(target(t, rank), addr, 1, 0, t, t->at);
+static void arrive_at(thread *t, u32 rank, u32 addr, u32 bytes) {
+    cta *c = target(t, rank);
+    const bar *b = c != t->c && c->running ? weiri_sync_bar(c, addr) : NULL;
+    if (b && !need_visible(c, b, t, "a remote arrive on")) return;
+    weiri_sync_arrive(c, addr, 1, bytes, t, t->at);
 }
 
-static void mbar_expect(w_sim_api *api, u32 addr, u32 rank, u32 bytes) {
-    thread *t = weiri_sim_self(api);
-    weiri_sync_arrive(target(t, rank), addr, 1, bytes, t, t->at);
-}
+static void mbar_arrive(w_sim_api *api, u32 addr, u32 rank) { arrive_at(weiri_sim_self(api), rank, addr, 0); }
+
+static void mbar_expect(w_sim_api *api, u32 addr, u32 rank, u32 bytes) { arrive_at(weiri_sim_self(api), rank, addr, bytes); }
 
 /* A waiter that takes every phase in turn must not find the barrier two phases ahead: it would then read what has been
  * overwritten. Tasks that skip stages (lanes of a work-tile loop) skip phases rightly. */
@@ -425,6 +444,7 @@ static void trap(w_sim_api *api, const char *what) {
 
 void weiri_sync_calls(w_sim_api *api) {
     api->w_mbar_init = mbar_init;
+    api->w_fence_mbar_init = fence_init;
     api->w_mbar_wait = mbar_wait;
     api->w_mbar_try = mbar_try;
     api->w_sim_mbar_arrive = mbar_arrive;

@@ -1,6 +1,6 @@
-/* The tensor core of sm_90a. Threads of a warpgroup issue one by one; an op exists once all 128 have issued it with equal
- * descriptors, and its operands count as being read from then until the wait that covers it. The products are computed at some
- * time in between, chosen by the seed. The threads' accumulator registers hold NaNs meanwhile. */
+/* The tensor core of sm_90a. Threads of a warpgroup issue one by one; all 128 must issue an op with equal descriptors,
+ * and its operands count as being read from the first thread's issue until the first wait that covers it. The products are computed
+ * at some time in between, chosen by the seed. The threads' accumulator registers hold NaNs meanwhile. */
 #include <string.h>
 
 #include "../number.h"
@@ -301,8 +301,8 @@ static void wgmma(w_sim_api *api, u32 n, u32 type, u32 ta, u32 tb, float *d, con
     else t->use[u].last = i;
     api->stack_size = 0;         /* its own registers are watched now */
     t->mmas++;
+    if (first) mark(g, o, true, t);
     if (++o->issued < THREADS) return;
-    mark(g, o, true, t);
     if (weiri_sim_rand(m) & 1) execute_below(g, i + 1);
     for (int j = 0; j < THREADS; j++) {
         thread *x = &g->c->threads[t->tid / THREADS * THREADS + (u32)j];

@@ -1,5 +1,6 @@
 /* The simulator on small kernels written by hand, with plans written by hand: right ones compute, each broken one is found and
  * named. Needs a C++ compiler; skipped without one. */
+#define _GNU_SOURCE
 #include "../tap.h"
 
 #include <math.h>
@@ -534,7 +535,7 @@ static void gemm_free(gemm *g) {
 /* Over a few seeds, does the fault show? */
 static void gemm_finds(gemm *g, const char *source, const char *rule, const char *name) {
     bool seen = false;
-    for (g->l->seed = 1; g->l->seed <= 6 && !seen; g->l->seed++) seen = launch(g->l, source, gemm_grid(g)) == WEIR_E_SIM && strstr(found(g->l), rule);
+    for (g->l->seed = 1; g->l->seed <= 20 && !seen; g->l->seed++) seen = launch(g->l, source, gemm_grid(g)) == WEIR_E_SIM && strstr(found(g->l), rule);
     if (!ok(seen, "%s %s", name, rule)) tap_text("findings", found(g->l));
 }
 
@@ -566,6 +567,360 @@ static void test_gemm(void) {
     gemm_free(&g);
 }
 
+/* ---- every kind of wgmma operand ------------------------------------------------------------------------------------------ */
+
+/* One warpgroup: D (64 x N, f32) = A B^T over one slab of 128 bytes of K. Operands come by TMA as panels of SPAN bytes (16: no
+ * swizzle); TA, TB 1: the tensor lies [k][m], [k][n]. RS: A comes from registers. */
+static const char mm_source[] = SOURCE(
+    extern "C" __global__ void __launch_bounds__(128, 1) mm(const __grid_constant__ w_tmap A_map, const __grid_constant__ w_tmap B_map,
+            const ELEMENT *A, float *D) {
+        const u32 sA = w_smem_base(); const u32 sB = sA + 32768; const u32 full = sB + 65536; const u32 tid = w_tid();
+        const u32 KT = 128 / sizeof(ELEMENT); const u32 pa = 64 * 128 / (SPAN * (TA ? 64 * sizeof(ELEMENT) / SPAN : 128 / SPAN));
+        const u32 pb = N * 128 / (SPAN * (TB ? N * sizeof(ELEMENT) / SPAN : 128 / SPAN));
+        const u32 bytes_a = 64 * 128; const u32 bytes_b = N * 128;
+        if (tid == 0) { w_mbar_init(full, 1); w_fence_mbar_init(); }
+        w_sync_cta();
+        if (tid == 0) {
+            w_mbar_expect(full, (RS ? 0 : bytes_a) + bytes_b);
+            for (u32 p = 0; !RS && p * pa * SPAN < bytes_a; p++)
+                w_tma_load(sA + p * pa * SPAN, &A_map, full, (i32)(p * SPAN / sizeof(ELEMENT)), 0);
+            for (u32 p = 0; p * pb * SPAN < bytes_b; p++) w_tma_load(sB + p * pb * SPAN, &B_map, full, (i32)(p * SPAN / sizeof(ELEMENT)), 0);
+        }
+        w_mbar_wait(full, 0);
+        w_wgmma_fence();
+        float d[N / 2];
+        const u32 w = tid / 32; const u32 g = tid % 32 / 4; const u32 q = tid % 4;
+        const u32 layout = SPAN == 128 ? 1 : SPAN == 64 ? 2 : SPAN == 32 ? 3 : 0;
+        for (u32 j = 0; j < 4; j++) {
+            const u32 k_a = TA ? (SPAN == 16 ? 256 * j : 16 * SPAN * j) : SPAN == 16 ? 2 * j * pa * SPAN : 32 * j / SPAN * (pa * SPAN) + 32 * j % SPAN;
+            const u32 k_b = TB ? (SPAN == 16 ? 256 * j : 16 * SPAN * j) : SPAN == 16 ? 2 * j * pb * SPAN : 32 * j / SPAN * (pb * SPAN) + 32 * j % SPAN;
+            const u64 b = SPAN > 16 ? w_desc(sB + k_b, pb * SPAN, 8 * SPAN, layout)
+                          : TB ? w_desc(sB + k_b, 128, pb * SPAN, 0) : w_desc(sB + k_b, pb * SPAN, 128, 0);
+            const u64 a = SPAN > 16 ? w_desc(sA + k_a, pa * SPAN, 8 * SPAN, layout)
+                          : TA ? w_desc(sA + k_a, 128, pa * SPAN, 0) : w_desc(sA + k_a, pa * SPAN, 128, 0);
+            if constexpr (RS) {
+                u32 r[4];
+                const u32 per = 4 / sizeof(ELEMENT);
+                for (u32 i = 0; i < 4; i++)
+                    memcpy(&r[i], A + (16 * w + g + 8 * (i & 1)) * KT + KT / 4 * j + per * q + (i >> 1) * KT / 8, 4);
+                w_wgmma_rs<N, TYPE, TB>(d, r, b, j > 0);
+            } else
+                w_wgmma_ss<N, TYPE, TA, TB>(d, a, b, j > 0);
+        }
+        w_wgmma_commit();
+        w_wgmma_wait<0>();
+        for (u32 i = 0; i < N / 2; i++) D[(16 * w + g + 8 * (i >> 1 & 1)) * N + 8 * (i >> 2) + 2 * q + (i & 1)] = d[i];
+    }
+);
+
+static void mm(weir_dtype t, const char *element, int type, int n, int span, int ta, int tb, int rs) {
+    int es = weir_dtype_size(t), kt = 128 / es;
+    void *a = matrix(t, 64 * kt, 1, true), *b = matrix(t, n * kt, 1, true);
+    float *d = matrix(WEIR_F32, 64, n, false);
+    lab *l = new_lab("mm", 128, 32768 + 65536 + 8);
+    if (ta) map_param(l, "A_map", a, t, kt, 64, 64, span / es, kt, span == 16 ? 0 : span);
+    else map_param(l, "A_map", a, t, 64, kt, kt, span / es, 64, span == 16 ? 0 : span);
+    if (tb) map_param(l, "B_map", b, t, kt, n, n, span / es, kt, span == 16 ? 0 : span);
+    else map_param(l, "B_map", b, t, n, kt, kt, span / es, n, span == 16 ? 0 : span);
+    char *source = malloc(sizeof mm_source + 200), type_name[32];
+    snprintf(type_name, sizeof type_name, "const %s *", element);
+    ptr_param(l, "A", type_name, a);
+    ptr_param(l, "D", "float *", d);
+    sprintf(source, "typedef %s ELEMENT; enum { TYPE = %d, N = %d, SPAN = %d, TA = %d, TB = %d, RS = %d };", element, type, n, span, ta, tb, rs);
+    strcat(source, mm_source);
+    weir_status st = launch(l, source, 1);
+    double worst = 0;
+    for (int i = 0; i < 64; i++)
+        for (int j = 0; j < n; j++) {
+            double sum = 0, scale = 1;
+            for (int k = 0; k < kt; k++) {
+                double x = at(a, t, (size_t)(ta ? k * 64 + i : i * kt + k)) * at(b, t, (size_t)(tb ? k * n + j : j * kt + k));
+                sum += x;
+                scale += fabs(x);
+            }
+            double e = fabs(d[i * n + j] - sum) / (scale * 1e-6);
+            if (!(e <= worst)) worst = e;
+        }
+    if (!ok(st == WEIR_OK && worst <= 1, "wgmma %s%s n%d, %s A, %s B, span %d", rs ? "RS " : "", element, n, ta ? "M-major" : "K-major", tb ? "N-major" : "K-major",
+            span)) {
+        printf("# error / tolerance %g\n", worst);
+        tap_text("findings", found(l));
+    }
+    free(source);
+    free_lab(l);
+    weiri_sim_free(ctx, a);
+    weiri_sim_free(ctx, b);
+    weiri_sim_free(ctx, d);
+}
+
+static void test_wgmma(void) {
+    mm(WEIR_BF16, "bf16", 0, 64, 128, 0, 0, 0);
+    mm(WEIR_BF16, "bf16", 0, 24, 64, 0, 0, 0);
+    mm(WEIR_F16, "f16", 1, 40, 32, 0, 0, 0);
+    mm(WEIR_F16, "f16", 1, 64, 16, 0, 0, 0);
+    mm(WEIR_BF16, "bf16", 0, 256, 128, 1, 1, 0);
+    mm(WEIR_F16, "f16", 1, 96, 64, 1, 1, 0);
+    mm(WEIR_BF16, "bf16", 0, 32, 32, 1, 0, 0);
+    mm(WEIR_BF16, "bf16", 0, 64, 16, 1, 1, 0);
+    mm(WEIR_TF32, "tf32", 2, 8, 128, 0, 0, 0);
+    mm(WEIR_E4M3, "e4m3", 3, 128, 128, 0, 0, 0);
+    mm(WEIR_E5M2, "e5m2", 4, 16, 64, 0, 0, 0);
+    mm(WEIR_BF16, "bf16", 0, 128, 128, 0, 1, 1);
+    mm(WEIR_TF32, "tf32", 2, 16, 128, 0, 0, 1);
+    mm(WEIR_E4M3, "e4m3", 3, 16, 128, 0, 0, 1);
+}
+
+/* ---- clusters ------------------------------------------------------------------------------------------------------------ */
+
+/* 2 CTAs; each loads its half of a 32 x 64-byte tile for both, 6 rounds over 2 stages; every consumer warp frees the stage in
+ * both. Then CTA 0 pushes 512 bytes to CTA 1. */
+#define CLUSTER(BREAK)                                                                                                   \
+    "enum { BREAK = " #BREAK " };" SOURCE(                                                                               \
+    extern "C" __global__ void __launch_bounds__(64, 1) pair(const __grid_constant__ w_tmap x_map, u32 *y, i32 n) {      \
+        const u32 x = w_smem_base(); const u32 full = x + 4096; const u32 empty = full + 16; const u32 pushed = full + 32; \
+        const u32 rank = w_cluster_rank();                                                                               \
+        if (w_tid() == 0) {                                                                                              \
+            for (u32 s = 0; s < 2; s++) { w_mbar_init(full + 8 * s, 1); w_mbar_init(empty + 8 * s, BREAK == 2 ? 1 : 2); } \
+            w_mbar_init(pushed, 1);                                                                                      \
+            if (BREAK != 4) w_fence_mbar_init();                                                                         \
+        }                                                                                                                \
+        if (BREAK != 5) { w_cluster_arrive_relaxed(); w_cluster_wait(); }                                                \
+        else w_sync_cta();                                                                                               \
+        if (w_warp() == 0) {                                                                                             \
+            u32 s = 0; u32 ph = 1;                                                                                       \
+            for (i32 i = 0; i < n && w_lane() == 0; i++) {                                                               \
+                w_mbar_wait(empty + 8 * s, ph);                                                                          \
+                w_mbar_expect(full + 8 * s, 2048);                                                                       \
+                w_tma_load_multicast(x + 2048 * s + 1024 * rank, &x_map, full + 8 * s, BREAK == 1 ? 2 >> rank : 3, 0, 32 * i + 16 * (i32)rank); \
+                if (++s == 2) { s = 0; ph ^= 1; }                                                                        \
+            }                                                                                                            \
+            w_sync_warp();                                                                                               \
+        } else {                                                                                                         \
+            u32 s = 0; u32 ph = 0;                                                                                       \
+            for (i32 i = 0; i < n; i++) {                                                                                \
+                w_mbar_wait(full + 8 * s, ph);                                                                           \
+                for (u32 j = w_lane(); j < 512; j += 32) y[(rank * n + i) * 512 + j] = *(u32 *)w_ptr(x + 2048 * s + 4 * j); \
+                w_sync_warp();                                                                                           \
+                if (w_lane() < 2) w_mbar_arrive_remote(empty + 8 * s, w_lane());                                         \
+                if (++s == 2) { s = 0; ph ^= 1; }                                                                        \
+            }                                                                                                            \
+        }                                                                                                                \
+        if (BREAK == 3) return;                                                                                          \
+        w_cluster_arrive(); w_cluster_wait();                                                                            \
+        if (rank == 0 && w_tid() == 0) {                                                                                 \
+            w_mbar_expect_remote(pushed, 1, 512);                                                                        \
+            w_bulk_push(x, x + 512, 512, pushed, 1);                                                                     \
+        }                                                                                                                \
+        if (rank == 1) {                                                                                                 \
+            w_mbar_wait(pushed, 0);                                                                                      \
+            for (u32 j = w_tid(); j < 128; j += 64) y[2 * n * 512 + j] = *(u32 *)w_ptr(x + 4 * j);                       \
+        }                                                                                                                \
+        if (BREAK != 6) { w_cluster_arrive(); w_cluster_wait(); }                                                        \
+    })
+
+static void cluster_finds(lab *l, const char *source, const char *part, const char *other, const char *name) {
+    bool seen = false;
+    for (l->seed = 1; l->seed <= 20 && !seen; l->seed++) seen = launch(l, source, 2) == WEIR_E_SIM && (strstr(found(l), part) || strstr(found(l), other));
+    if (!ok(seen, "%s", name)) tap_text("findings", found(l));
+}
+
+static void test_cluster(void) {
+    enum { N = 6 };
+    uint32_t *x = matrix(WEIR_U32, 32 * N, 16, false), *y = matrix(WEIR_U32, 2 * 32 * N + 8, 16, false);
+    for (uint32_t i = 0; i < 512 * N; i++) x[i] = i * 2654435761u;
+    lab *l = new_lab("pair", 64, 4096 + 40);
+    l->k.cluster.m = 2;
+    l->p.cluster = 2;
+    map_param(l, "x_map", x, WEIR_U32, 32 * N, 16, 16, 16, 16, 0);
+    ptr_param(l, "y", "u32 *", y);
+    int_param(l, "n", N);
+    bars(l, "x_full", 4096, 2, 1);
+    bars(l, "x_empty", 4112, 2, 2);
+    bool same = true;
+    for (l->seed = 1; l->seed <= 8 && same; l->seed++)
+        same = launch(l, CLUSTER(0), 2) == WEIR_OK && !memcmp(x, y, 2048 * N) && !memcmp(x, y + 512 * N, 2048 * N) &&
+               !memcmp(x + 512 * (N - 2) + 128, y + 1024 * N, 512);
+    if (!ok(same, "multicast, remote arrives, a push: 8 seeds")) tap_text("findings", found(l));
+    cluster_finds(l, CLUSTER(1), "[sim-deadlock]", "[sim-tx]", "a multicast mask without the own CTA");
+    cluster_finds(l, CLUSTER(2), "[sim-async-write]", "[sim-arrivals]", "an empty count that leaves out the peer");
+    cluster_finds(l, CLUSTER(3), "[sim-exit", "[sim-exited]", "no cluster barrier before the exit");
+    cluster_finds(l, CLUSTER(4), "has run no fence.mbarrier_init", "-", "no fence after the init");
+    cluster_finds(l, CLUSTER(5), "[sim-bar-init]", "-", "the CTA's barrier where the cluster's is needed");
+    cluster_finds(l, CLUSTER(6), "[sim-exit", "-", "the source of a push exits before the push is done");
+    l->seed = 1;
+    is_int(WEIR_E_LAUNCH, launch(l, CLUSTER(0), 3), "a grid that is no multiple of the cluster");
+    free_lab(l);
+    weiri_sim_free(ctx, x);
+    weiri_sim_free(ctx, y);
+}
+
+/* ---- cp.async, reductions ------------------------------------------------------------------------------------------------ */
+
+/* 32 threads copy 2 KiB by cp.async (the last 3 floats do not exist), then TMA adds it to y. */
+#define CP(BREAK)                                                                                                        \
+    "enum { BREAK = " #BREAK " };" SOURCE(                                                                               \
+    extern "C" __global__ void __launch_bounds__(64, 1) cp(const __grid_constant__ w_tmap y_map, const float *x, i32 n) { \
+        const u32 s = w_smem_base(); const u32 bar = s + 2048; const u32 lane = w_lane();                                \
+        if (w_tid() == 0) { w_mbar_init(bar, 32); w_fence_mbar_init(); }                                                 \
+        w_sync_cta();                                                                                                    \
+        if (w_warp() == 0) {                                                                                             \
+            for (u32 i = lane; i < 128; i += 32) {                                                                       \
+                i32 left = n - 4 * (i32)i; left = left < 0 ? 0 : left > 4 ? 4 : left;                                    \
+                w_cp_async<16>(s + 16 * i, x + (left ? 4 * i : 0), 4 * left);                                            \
+                if (i / 32 == 1) w_cp_commit();                                                                          \
+            }                                                                                                            \
+            if (BREAK == 3) { w_cp_commit(); w_cp_wait<1>(); w_mbar_arrive(bar); w_mbar_wait(bar, 0); w_cp_wait<0>(); }                                   \
+            else if (BREAK == 4) { w_cp_commit(); w_cp_wait<0>(); w_mbar_arrive(bar); }                                  \
+            else w_mbar_cp_async_arrive(bar);                                                                            \
+            if (BREAK != 3 && BREAK != 4) w_mbar_wait(bar, 0);                                                           \
+        } else {                                                                                                         \
+            if (BREAK != 2) w_mbar_wait(bar, 0);                                                                         \
+            float v = 0;                                                                                                 \
+            for (u32 i = lane; i < 512; i += 32) v += *(float *)w_ptr(s + 4 * i);                                        \
+            if (BREAK != 1) w_fence_async();                                                                             \
+            w_sync_warp();                                                                                               \
+            if (lane == 0 && v < 1e30f) {                                                                                \
+                w_tma_reduce_add(&y_map, s, 0, (i32)w_block() / 2);                                                      \
+                w_bulk_commit();                                                                                         \
+                w_bulk_wait<0>();                                                                                        \
+            }                                                                                                            \
+        }                                                                                                                \
+    })
+
+static void test_cp(void) {
+    enum { N = 509 };
+    float *x = matrix(WEIR_F32, 1, N + 3, true), *y = matrix(WEIR_F32, 2, 512, false);
+    weiri_sim_name(ctx, x, "x");
+    lab *l = new_lab("cp", 64, 2048 + 8);
+    map_param(l, "y_map", y, WEIR_F32, 2, 250, 512, 256, 2, 0);
+    ptr_param(l, "x", "const float *", x);
+    int_param(l, "n", N);
+    runs(l, CP(0), 3, "cp.async on an mbarrier, TMA reduction clipped at the edge");
+    bool good = true;
+    for (int i = 0; i < 512; i++) {
+        good &= y[i] == (i < 250 ? 2 * x[i] : 0);
+        good &= y[512 + i] == (i < 250 ? 2 * x[256 + i] + x[i] : 0) || fabsf(y[512 + i] - (2 * x[256 + i] + x[i])) < 1e-5f;
+    }
+    ok(good, "and its sums");
+    gemm g = { .l = l, .m = 1, .n = 1 };
+    gemm_finds(&g, CP(1), "[sim-fence]", "cp.async, then TMA, without a fence");
+    gemm_finds(&g, CP(2), "[sim-", "cp.async read without a wait");
+    gemm_finds(&g, CP(3), "[sim-early-read]", "one cp.async group too few waited for");
+    l->seed = 1;
+    runs(l, CP(4), 1, "cp.async groups");
+    free_lab(l);
+    weiri_sim_free(ctx, x);
+    weiri_sim_free(ctx, y);
+}
+
+/* ---- what else goes wrong -------------------------------------------------------------------------------------------------- */
+
+static const char poll_source[] = SOURCE(
+    extern "C" __global__ void __launch_bounds__(64, 1) poll(u32 *z, i32 arrive) {
+        const u32 bar = w_smem_base();
+        if (w_tid() == 0) { w_mbar_init(bar, 1); w_fence_mbar_init(); }
+        w_sync_cta();
+        if (w_warp() == 0) { while (!w_mbar_try(bar, 0)) {} z[w_lane()] = 1; }
+        else if (arrive && w_lane() == 0) w_mbar_arrive(bar);
+    }
+);
+
+static const char spin_source[] = SOURCE(
+    extern "C" __global__ void __launch_bounds__(32, 1) spin(u32 *z, i32 n) {
+        if (w_block() == 0) { while (*(volatile u32 *)z != 7) {} z[1] = 1; }
+        else if (n) *(volatile u32 *)z = 7;
+    }
+);
+
+static const char map_source[] = SOURCE(
+    extern "C" __global__ void __launch_bounds__(32, 1) maps(const __grid_constant__ w_tmap x_map, i32 what) {
+        const u32 s = w_smem_base(); const u32 bar = s + 4096;
+        if (w_tid() == 0) {
+            w_mbar_init(bar, 1);
+            w_fence_mbar_init();
+            w_mbar_expect(bar, 2048);
+            if (what == 0) w_tma_load(s, &x_map, bar, 0);
+            if (what == 1) w_tma_load(s + 64, &x_map, bar, 0, 0);
+            if (what == 2) w_tma_load(s + 3072, &x_map, bar, 0, 0);
+            if (what == 3) w_tma_store(&x_map, s, -1, 0);
+            if (what == 4) *(u32 *)w_ptr(bar) = 0;
+            if (what == 5) w_mbar_arrive(bar);
+            if (what == 6) w_mbar_wait(bar + 8, 0);
+            if (what == 7) w_tma_store(&x_map, s, 0, 0);
+            if (what == 8) w_sim_trap("a trap");
+            if (what == 9) w_tma_load(s, &x_map, bar, -3, 20);
+            if (what == 9) { w_mbar_wait(bar, 0); for (u32 i = 0; i < 512; i++) if (*(u32 *)w_ptr(s + 4 * i) != (i % 16 < 3 || i >= 192 ? 0 : 7)) __trap(); }
+        }
+    }
+);
+
+static void test_faults(void) {
+    uint32_t *z = matrix(WEIR_U32, 1, 64, false), *x = matrix(WEIR_U32, 32, 16, false);
+    for (int i = 0; i < 512; i++) x[i] = 7;
+    lab *l = new_lab("poll", 64, 1024);
+    ptr_param(l, "z", "u32 *", z);
+    int_param(l, "arrive", 1);
+    runs(l, poll_source, 1, "a loop around try_wait");
+    l->value[1].i = 0;
+    finds(l, poll_source, 1, "[sim-deadlock]", "a loop around try_wait that never ends");
+    free_lab(l);
+
+    l = new_lab("spin", 32, 0);
+    ptr_param(l, "z", "u32 *", z);
+    int_param(l, "n", 1);
+    z[0] = 0;
+    runs(l, spin_source, 2, "a spin on global memory");
+    l->value[1].i = 0;
+    z[0] = 0;
+    finds(l, spin_source, 2, "[sim-livelock]", "a spin that never ends");
+    free_lab(l);
+
+    static const char *const want[] = { "1 coordinates for a tensor map of rank 2 [sim-tmap]", "no multiple of 128 [sim-align]", "a TMA load of shared bytes 3072 to 5119", "must not be negative",
+        "which is mbarrier at shared byte 4096 [sim-bar-write]", "an arrival too many", "which is not initialised [sim-bar-init]", "which nothing has written [sim-uninit]", "a trap [sim-trap]" };
+    l = new_lab("maps", 32, 4096 + 64);
+    map_param(l, "x_map", x, WEIR_U32, 32, 16, 16, 16, 32, 0);
+    int_param(l, "what", 0);
+    for (int i = 0; i < 9; i++) {
+        l->value[1].i = i;
+        finds(l, map_source, 1, want[i], want[i]);
+    }
+    l->value[1].i = 9;
+    runs(l, map_source, 1, "a TMA load over the tensor's edges, negative coordinates included");
+    l->value[0].map.dim[1] = 40;
+    finds(l, map_source, 1, "tensor map x_map covers 2560 bytes", "a tensor map larger than its buffer");
+    free_lab(l);
+    weiri_sim_free(ctx, z);
+    weiri_sim_free(ctx, x);
+}
+
+/* A cache entry that was cut short is built again; without a cache everything still works. */
+static void test_cache(void) {
+    char dir[] = "/tmp/weir-sim-test-XXXXXX", command[200];
+    if (!mkdtemp(dir)) return;
+    uint32_t *z = NULL;
+    for (int round = 0; round < 4; round++) {
+        weir_ctx *c = weir_open(&(weir_config){ .cache_dir = round == 3 ? "" : dir });
+        weir_ctx *keep = ctx;
+        ctx = c;
+        z = matrix(WEIR_U32, 1, 64, false);
+        lab *l = new_lab("pool", 256, 0);
+        l->p.entry_registers = 136;
+        z = weiri_sim_malloc(c, 4096);
+        ptr_param(l, "z", "u32 *", z);
+        static const char *const names[] = { "an empty cache", "a warm cache", "a damaged cache entry", "no cache" };
+        if (round == 2) {
+            snprintf(command, sizeof command, "for f in %s/sim-*.so; do truncate -s -100 $f; done", dir);
+            ok(system(command) == 0, "entries cut short");
+        }
+        runs(l, pool_source, 1, names[round]);
+        free_lab(l);
+        weir_close(c);
+        ctx = keep;
+    }
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    ok(system(command) == 0, "nothing but the cache was left there");
+}
+
 int main(void) {
     ctx = weir_open(NULL);
     weiri_random_seed(&rng, 7);
@@ -574,6 +929,11 @@ int main(void) {
     test_threads();
     test_ring();
     test_gemm();
+    test_wgmma();
+    test_cluster();
+    test_cp();
+    test_faults();
+    test_cache();
     weir_close(ctx);
     return done();
 }

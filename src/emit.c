@@ -465,6 +465,13 @@ static const char *add_offset(emitter *e, const char *base, int64_t n) {
     return n < 0 ? fmt(e, "%s - %" PRId64, base, -n) : fmt(e, "%s + %" PRId64, base, n);
 }
 
+/* The next tile of a dynamic queue, drawn from the counter, into the slot. */
+static void emit_fetch(emitter *e, const weiri_action *a) {
+    const weir_res *q = a->op->res;
+    line(e, "W_AT(%d); %sw_queue_fetch(%s, %s, %s_counter, w_blocks());", a->id, guard_of(e, a->who),
+         region_addr(e, weiri_region_of(e->p, q), a->cur, a->stage, a->back), bar_addr(e, a), q->name);
+}
+
 static void emit_bulk(emitter *e, const weiri_action *a) {
     const weiri_plan *p = e->p;
     bool load = a->kind == ACT_LOAD_BULK;
@@ -1170,6 +1177,11 @@ static void emit_action(emitter *e, const weiri_action *a) {
     case ACT_ADVANCE: emit_advance(e, a); return;
     case ACT_REGS: return; /* emit_regs: before the roles of a warpgroup part */
     case ACT_LOAD_BULK:
+        if (a->op->atom == ATOM_QUEUE_FETCH) {
+            emit_fetch(e, a);
+            return;
+        }
+        /* fall through */
     case ACT_STORE_BULK: emit_bulk(e, a); return;
     case ACT_BULK_COMMIT: line(e, "W_AT(%d); %sw_bulk_commit();", a->id, guard_of(e, a->who)); return;
     case ACT_BULK_WAIT: line(e, "W_AT(%d); %sw_bulk_wait%s<%d>();", a->id, guard_of(e, a->who), a->read ? "_read" : "", a->n); return;
@@ -1207,6 +1219,10 @@ static void emit_action(emitter *e, const weiri_action *a) {
         case ATOM_SET: emit_set(e, a); return;
         case ATOM_READ: emit_read(e, a); return;
         case ATOM_CUSTOM: emit_call(e, a); return;
+        case ATOM_QUEUE_ADVANCE:
+            line(e, "W_AT(%d); %s_next = *(const i32 *)w_ptr(%s);", a->id, a->op->res->name,
+                 region_addr(e, a->eff[0].region, a->eff[0].cur, a->eff[0].stage, a->eff[0].back));
+            return;
         case ATOM_LOAD:
             line(e, "W_AT(%d);", a->id);
             for (int i = 0; i < a->op->nret; i++) {
@@ -1277,6 +1293,9 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
     if (q->qkind == WEIR_QUEUE_GRID) {
         line(e, "const i32 %s_at = %s;", Q, first);
         open_brace(e, fmt(e, "if (%s_at < %s_tiles)", Q, Q));
+    } else if (weiri_dynamic(q)) {
+        line(e, "i32 %s_next = 0;", Q);
+        open_brace(e, fmt(e, "for (i32 %s_at = %s; %s_at < %s_tiles; %s_at = %s_next)", Q, first, Q, Q, Q, Q));
     } else {
         open_brace(e, fmt(e, "for (i32 %s_at = %s; %s_at < %s_tiles; %s_at += %s)", Q, first, Q, Q, Q, step));
     }

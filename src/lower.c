@@ -111,7 +111,7 @@ static int cursor_for(lowering *l, const weir_res *r, bool producer) {
 }
 
 static bool piped_op(const weiri_plan *p, const weiri_op *op) {
-    if (op->atom != ATOM_NONE || op->res->kind == WEIR_RES_QUEUE) return false;
+    if (op->atom != ATOM_NONE || (op->res->kind == WEIR_RES_QUEUE && !weiri_dynamic(op->res))) return false;
     const weir_res *b = op->res->kind == WEIR_RES_GROUP ? op->res->members[0] : op->res;
     return weiri_pipe_of(p, b) >= 0;
 }
@@ -776,8 +776,21 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     case ATOM_GRID_WAIT: act(p, at, ACT_GRID_WAIT, who_here(l, WHO_THREADS), op, NULL); return;
     case ATOM_GRID_LAUNCH: act(p, at, ACT_GRID_LAUNCH, who_here(l, WHO_THREADS), op, NULL); return;
     case ATOM_QUEUE_ADVANCE:
+        if (weiri_pipe_of(p, r) < 0) return; /* static and grid queues: the loop's own arithmetic */
+        a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
+        stage_access(l, a, r, false, false, false);
+        return;
     case ATOM_QUEUE_FETCH:
-    case ATOM_QUEUE_INIT: return; /* static and grid queues: the loop's own arithmetic */
+        if (weiri_pipe_of(p, r) < 0) return;
+        a = act(p, at, ACT_LOAD_BULK, who_here(l, WHO_ONE), op, NULL);
+        a->pipe = weiri_pipe_of(p, r);
+        a->bar = p->pipes.v[a->pipe].full;
+        a->cur = cursor_for(l, r, true);
+        a->stage = working_stage(l, r, true);
+        a->bytes = 16;
+        stage_access(l, a, r, true, true, true);
+        return;
+    case ATOM_QUEUE_INIT: return;
     case ATOM_CP_ASYNC:
     case ATOM_PUSH:
         complain(l, "PLAN-UNSUPPORTED", op, "use tma_load, or custom work", "cp_async and push cannot be built yet");

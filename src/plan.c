@@ -100,9 +100,11 @@ weir_dtype weiri_stage_dtype(const weiri_plan *p, const weir_res *r) {
     return i >= 0 ? p->smem.v[i].dtype : r->dtype;
 }
 
-/* Does a stage of r lie in shared memory? Without tensor memory a tmem_tile's does. */
+bool weiri_dynamic(const weir_res *r) { return r->kind == WEIR_RES_QUEUE && (r->qkind == WEIR_QUEUE_ATOMIC || r->qkind == WEIR_QUEUE_CLC); }
+
+/* Does a stage of r lie in shared memory? Without tensor memory a tmem_tile's does; a dynamic queue's is one response. */
 static bool in_smem(const weir_kernel *k, const weir_res *r) {
-    return weiri_in_smem(r) || (r->kind == WEIR_RES_TMEM && k->arch < WEIR_ARCH_SM_100A && weiri_piped(r));
+    return weiri_in_smem(r) || weiri_dynamic(r) || (r->kind == WEIR_RES_TMEM && k->arch < WEIR_ARCH_SM_100A && weiri_piped(r));
 }
 
 /* What a tmem_tile's stage holds: sums as f32; for the next mma the dtype of its other operand. */
@@ -172,10 +174,10 @@ static bool op_is_solo(const weir_kernel *k, const weiri_op *op) {
     if (op->atom == ATOM_NONE) {
         const weir_res *b = r->kind == WEIR_RES_GROUP ? r->members[0] : r;
         weir_pipe_type t = b->pipe.given.type;
-        if (b->kind == WEIR_RES_QUEUE) return b->qkind == WEIR_QUEUE_STATIC || b->qkind == WEIR_QUEUE_GRID;
+        if (b->kind == WEIR_RES_QUEUE) return true;
         return t == WEIR_TMA_ASYNC || t == WEIR_TMA_UMMA;
     }
-    return op->atom == ATOM_TMA_LOAD || op->atom == ATOM_QUEUE_ADVANCE || op->atom == ATOM_QUEUE_INIT ||
+    return op->atom == ATOM_TMA_LOAD || op->atom == ATOM_QUEUE_ADVANCE || op->atom == ATOM_QUEUE_FETCH || op->atom == ATOM_QUEUE_INIT ||
            op->atom == ATOM_GRID_WAIT || op->atom == ATOM_GRID_LAUNCH;
 }
 
@@ -310,6 +312,7 @@ static int64_t landed_bytes(weiri_plan *p, const weir_res *r) {
             if (op->res != r || (op->stage != STAGE_PROD_WORK)) continue;
             if (op->atom == ATOM_TMA_LOAD) open += weiri_tile_bytes(r);
             if (op->atom == ATOM_CUSTOM) open += op->work->tx_bytes;
+            if (op->atom == ATOM_QUEUE_FETCH) open += 16;
             if (open > most) most = open;
         }
     }
@@ -328,11 +331,16 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         f->hint = "sm_80 has async_async";
         return;
     }
-    if (k->arch >= WEIR_ARCH_SM_100A || type == WEIR_CLC_FETCH_ASYNC) {
+    if (k->arch >= WEIR_ARCH_SM_100A) {
         weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
-                                     "pipeline '%s' of type %s cannot be built for this target yet", r->name,
-                                     weiri_pipe_type_name(type));
-        f->hint = "on sm_90a every type but clc_fetch_async is built";
+                                     "pipeline '%s' of type %s cannot be built for sm_100a yet", r->name, weiri_pipe_type_name(type));
+        f->hint = "sm_90a builds every pipeline type";
+        return;
+    }
+    if (type == WEIR_CLC_FETCH_ASYNC && p->cluster > 1) {
+        weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
+                                     "work queue '%s': a dynamic queue in a cluster of %d CTAs cannot be built yet", r->name, p->cluster);
+        f->hint = "kind = \"static\", or no cluster";
         return;
     }
     const weir_cluster *l = &in.given.cta_layout;
@@ -524,6 +532,13 @@ static void place_smem(weiri_plan *p) {
         char why[256];
         weiri_tile_geom g;
         weir_dtype dtype = r->kind == WEIR_RES_TMEM ? spilled_dtype(k, r) : r->dtype;
+        if (weiri_dynamic(r)) {
+            weiri_region slot = { .res = r, .name = r->name, .align = 16, .stages = r->pipe.given.stages, .stage_bytes = 16,
+                                  .size = 16 * (int64_t)r->pipe.given.stages, .dtype = WEIR_I32, .same_as = -1, .phase = -1 };
+            item[n++] = (weiri_item){ .name = r->name, .size = slot.size, .align = slot.align, .group = -1, .phase = -1 };
+            WEIRI_PUSH(&p->a, p->smem, slot);
+            continue;
+        }
         int swizzle = r->kind != WEIR_RES_TMEM ? r->swizzle : r->tile[1] * weir_dtype_size(dtype) % 128 == 0 ? 128 : 0;
         if (!weiri_layout_tile(dtype, r->tile, r->rank, swizzle, r->kind == WEIR_RES_SMEM, &g, why, sizeof why)) {
             weir_finding *f = weiri_find(&p->findings, "PLAN-SWIZZLE", place_of(&r->at), "tile '%s': %s", r->name, why);
@@ -751,6 +766,7 @@ static void make_params(weiri_plan *p) {
         add_param(p, KP_PTR, i, 0, weiri_ident(p, t->name, ""), type, 8);
         for (int a = 0; a + 1 < t->rank; a++) add_param(p, KP_STRIDE, i, a, weiri_arena_fmt(&p->a, "%s_stride%d", t->name, a), "i64", 8);
     }
+    if (p->queue && weiri_dynamic(p->queue)) add_param(p, KP_COUNTER, 0, 0, weiri_arena_fmt(&p->a, "%s_counter", p->queue->name), "u32 *", 8);
     for (int i = 0; i < k->dims.n; i++) add_param(p, KP_DIM, i, 0, weiri_ident(p, weiri_val(k, k->dims.v[i])->name, ""), "i32", 4);
     for (int i = 0; i < k->scalars.n; i++) {
         const weiri_value *v = weiri_val(k, k->scalars.v[i]);
@@ -797,16 +813,13 @@ weiri_plan *weiri_plan_new(weir_kernel *k) {
         if (k->res.v[i]->kind == WEIR_RES_QUEUE) {
             p->queue = k->res.v[i];
             p->persistent = p->queue->qkind != WEIR_QUEUE_GRID;
-            if (p->queue->qkind == WEIR_QUEUE_ATOMIC || p->queue->qkind == WEIR_QUEUE_CLC)
-                weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&p->queue->at), "work queue '%s': dynamic queues cannot be built yet",
-                           p->queue->name)->hint = "kind = \"static\" and \"grid\" are built";
         }
     for (int i = 0; i < k->tasks.n; i++) scan_task(p, i);
     split_registers(p);
     weiri_proto *protos = WEIRI_NEW_N(&p->a, weiri_proto, k->res.n + 1);
     for (int i = 0; i < k->res.n; i++) {
         const weir_res *r = k->res.v[i];
-        if (r->kind != WEIR_RES_GROUP && r->kind != WEIR_RES_QUEUE && weiri_piped(r)) add_pipe(p, r, protos);
+        if (r->kind != WEIR_RES_GROUP && (r->kind != WEIR_RES_QUEUE || weiri_dynamic(r)) && weiri_piped(r)) add_pipe(p, r, protos);
     }
     make_bars(p, protos);
     place_smem(p);

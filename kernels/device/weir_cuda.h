@@ -134,6 +134,15 @@ W_FN void w_mbar_expect_remote(u32 bar, u32 cta, u32 bytes) {
     W_ASM("{ .reg .b32 r; mapa.shared::cluster.u32 r, %0, %1; mbarrier.arrive.expect_tx.shared::cluster.b64 _, [r], %2; }"
           :: "r"(bar), "r"(cta), "r"(bytes));
 }
+// One thread draws the next tile of a dynamic queue, leaves it in the slot and completes 16 bytes on the slot's barrier, as the
+// tile scheduler of later devices does by itself. Tiles below `first` are the CTAs' own to begin with.
+W_FN void w_queue_fetch(u32 slot, u32 bar, u32 *counter, u32 first) {
+#if __CUDA_ARCH__ >= 900
+    u32 next = first + atomicAdd(counter, 1u);
+    W_ASM("st.shared::cta.v4.u32 [%0], {%1, %1, %1, %1}; fence.acq_rel.cta; mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%2], 16;"
+          :: "r"(slot), "r"(next), "r"(bar));
+#endif
+}
 W_FN void w_mbar_cp_async_arrive(u32 bar) { W_ASM("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" :: "r"(bar)); }
 
 // ---- joining threads --------------------------------------------------------------------------------------------------------

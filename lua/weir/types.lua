@@ -518,7 +518,7 @@ function tmem_tile:drain(n) end
 local queue = {}
 ---try_wait, wait, get_and_advance_work_tile, release
 function queue:next() end
----acquire, fetch_work_tile, commit
+---try_acquire, acquire, fetch_work_tile, commit
 function queue:fetch() end
 function queue:get_and_advance_work_tile() end
 function queue:fetch_work_tile() end

@@ -241,9 +241,9 @@ static int r_next(lua_State *L) {
     return queue_step(L, "next", before, 2, "get_and_advance_work_tile", WEIR_RELEASE);
 }
 
-static int r_fetch(lua_State *L) {
-    static const weir_move before[] = { WEIR_ACQUIRE };
-    return queue_step(L, "fetch", before, 1, "fetch_work_tile", WEIR_COMMIT);
+static int r_fetch(lua_State *L) { /* the probe goes with next's: a task asks with both or with neither (V-WQ-08) */
+    static const weir_move before[] = { WEIR_TRY_ACQUIRE, WEIR_ACQUIRE };
+    return queue_step(L, "fetch", before, 2, "fetch_work_tile", WEIR_COMMIT);
 }
 
 static int r_member(lua_State *L) {

@@ -465,6 +465,41 @@ static const char *add_offset(emitter *e, const char *base, int64_t n) {
     return n < 0 ? fmt(e, "%s - %" PRId64, base, -n) : fmt(e, "%s + %" PRId64, base, n);
 }
 
+/* cp.async, 16 bytes a piece; what lies outside the tensor is filled with zeros. */
+static void emit_cp_async(emitter *e, const weiri_action *a) {
+    const weir_res *s = a->op->res;
+    weiri_view v;
+    weiri_view_of(e->k, a->op->arg[0], &v);
+    const weir_res *g = v.res;
+    const weir_tensor *t = g->tensor;
+    weiri_tile_geom geo;
+    weiri_geom(e->p, s, &geo);
+    int piece = 16 / geo.elem, per_row = geo.cols / piece, n = 32 * e->pt->task->num_warps;
+    const char *dst = region_addr(e, a->eff[0].region, a->eff[0].cur, a->eff[0].stage, a->eff[0].back);
+    line(e, "W_AT(%d);", a->id);
+    line(e, "for (u32 q = ttid; q < %d; q += %d) {", geo.rows * per_row, n);
+    e->depth++;
+    line(e, "const i32 row = (i32)(q / %d), col = (i32)(q %% %d) * %d;", per_row, per_row, piece);
+    weiri_buf at, in;
+    weiri_buf_init(&at, e->k->ctx);
+    weiri_buf_init(&in, e->k->ctx);
+    const char *c0 = origin(e, &v, g, g->rank - 1);
+    for (int d = 0, rows = geo.rows; d + 1 < g->rank; d++) { /* leading axes of the tile are folded into its rows */
+        rows /= g->tile[d];
+        const char *o = origin(e, &v, g, d);
+        const char *x = g->tile[d] == 1 ? o : fmt(e, "(%s + row / %d %% %d)", o, rows > 0 ? rows : 1, g->tile[d]);
+        weiri_put(&at, " + (i64)%s * %s_stride%d", x, t->name, d);
+        weiri_put(&in, "%s < %s && ", x, shape_expr(e, t, d));
+    }
+    line(e, "const i32 left = %strue ? (%s - (%s + col)) * %d : 0;", in.s ? in.s : "", shape_expr(e, t, g->rank - 1), c0, geo.elem);
+    line(e, "w_cp_async<16>(%s + %s, %s%s + %s + col, (u32)w_max(0, w_min(16, left)));", dst, element_offset(e, &geo, "row", "col"), ident(e, t->name, ""),
+         at.s ? at.s : "", c0);
+    weiri_buf_free(&at);
+    weiri_buf_free(&in);
+    e->depth--;
+    line(e, "}");
+}
+
 /* The next tile of a dynamic queue, drawn from the counter, into the slot. */
 static void emit_fetch(emitter *e, const weiri_action *a) {
     const weir_res *q = a->op->res;
@@ -1183,6 +1218,8 @@ static void emit_action(emitter *e, const weiri_action *a) {
         }
         /* fall through */
     case ACT_STORE_BULK: emit_bulk(e, a); return;
+    case ACT_CP_ASYNC: emit_cp_async(e, a); return;
+    case ACT_CP_WAIT: line(e, "W_AT(%d); w_cp_commit(); w_cp_wait<%d>();", a->id, a->n); return;
     case ACT_BULK_COMMIT: line(e, "W_AT(%d); %sw_bulk_commit();", a->id, guard_of(e, a->who)); return;
     case ACT_BULK_WAIT: line(e, "W_AT(%d); %sw_bulk_wait%s<%d>();", a->id, guard_of(e, a->who), a->read ? "_read" : "", a->n); return;
     case ACT_MMA_FENCE: line(e, "W_AT(%d); w_wgmma_fence();", a->id); return;

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "compile.h"
+#include "lower.h"
 #include "number.h"
 #include "sim/sim.h"
 
@@ -327,8 +328,28 @@ static void give_address(const weir_bound *b, weiri_tmap *m) {
     if (!m->base) m->base = 1 << 20;
 }
 
+/* Tensors whose rows cp.async reads 16 bytes at a time. */
+static weir_status check_wide(const weir_bound *b, int i, uint64_t address) {
+    const weir_tensor *t = b->p->k->tensors.v[i];
+    const given *g = b->tensor[i];
+    if (!b->p->plan->wide[i]) return WEIR_OK;
+    if (address % 16)
+        return refuse(b, "tensor '%s': its address 0x%" PRIx64 " is no multiple of 16 bytes, which its copies by cp.async need", t->name, address);
+    for (int a = 0; a + 1 < t->rank; a++) {
+        int64_t pitch = g->stride[a] * weir_dtype_size(t->dtype);
+        if (pitch % 16 && g->shape[a] > 1)
+            return refuse(b, "tensor '%s': axis %d has a pitch of %" PRId64 " bytes, no multiple of 16, which its copies by cp.async need; %" PRId64
+                             " would do", t->name, a, pitch, (pitch + 15) / 16 * 16);
+    }
+    return WEIR_OK;
+}
+
 static weir_status make_maps(weir_bound *b) {
     const weiri_plan *plan = b->p->plan;
+    for (int i = 0; i < b->p->k->tensors.n; i++) {
+        weir_status st = check_wide(b, i, b->tensor[i]->address);
+        if (st != WEIR_OK) return st;
+    }
     int n = plan->tmaps.n;
     char why[400];
     b->tmaps = WEIRI_NEW_N(&b->a, weiri_tmap, n + 1);
@@ -439,7 +460,7 @@ static weir_status load_module(weir_bound *b, weiri_module *m, const void *cubin
     if (r != CU_OK)
         return weiri_device_fail(d, r, "kernel '%s': loading its %zu bytes of CUBIN on GPU %d", p->name, cubin_size,
                                  d->index);
-    r = d->cu->module_function(&m->function, m->module, p->name);
+    r = d->cu->module_function(&m->function, m->module, weiri_ident(p->plan, p->name, ""));
     if (r != CU_OK) return weiri_device_fail(d, r, "kernel '%s' is not in its own CUBIN", p->name);
     if (p->plan->smem_total > d->smem_optin)
         return refuse(b, "it needs %" PRId64 " bytes of shared memory; a CTA of GPU %d (%s) may have %" PRId64,
@@ -708,7 +729,7 @@ static weir_status move_maps(weir_bound *b, int t, uint64_t address) {
     const weiri_plan *plan = b->p->plan;
     const char *name = b->p->k->tensors.v[t]->name;
     char why[400];
-    weir_status st = WEIR_OK;
+    weir_status st = check_wide(b, t, address);
     for (int i = 0; i < plan->tmaps.n && st == WEIR_OK; i++) {
         weiri_tmap m = b->tmaps[i];
         if (plan->tmaps.v[i].tensor != t) continue;

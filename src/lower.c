@@ -19,7 +19,7 @@ typedef struct lowering {
     WEIRI_LIST(cursor_key) cursors;
     WEIRI_LIST(round_info) rounds;
     uint64_t *held_in;       /* by op id: the set of numbers of held stages before the op */
-    bool stores;             /* the task issues bulk stores */
+    bool stores, copies;     /* the task issues bulk stores, cp.asyncs */
 } lowering;
 
 static const weir_place *place_of(const weiri_chain *c) { return c->n > 0 ? c->at : NULL; }
@@ -791,9 +791,31 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         stage_access(l, a, r, true, true, true);
         return;
     case ATOM_QUEUE_INIT: return;
-    case ATOM_CP_ASYNC:
+    case ATOM_CP_ASYNC: {
+        weiri_tile_geom g;
+        if (!op->nargs || !weiri_view_of(k, op->arg[0], &v) || !v.res || v.res->kind != WEIR_RES_GMEM) {
+            complain(l, "PLAN-VIEW", op, "write s:cp_async(g:at(i, j))", "copies something that is not a tile of a tensor");
+            return;
+        }
+        if (!weiri_geom(p, r, &g)) return;
+        const weir_res *t = v.res;
+        if (t->tile[t->rank - 1] != g.cols || (int64_t)g.cols * g.elem % 16 || v.op != WEIR_OP_VIEW_AT) {
+            complain(l, "PLAN-BOX", op, "copy g:at(...) tiles whose rows are a multiple of 16 bytes, into a tile of the same shape",
+                     "copies rows that are no whole 16-byte pieces");
+            return;
+        }
+        touch(l, t->tensor);
+        p->wide[t->tensor->index] = true;
+        l->copies = true;
+        a = act(p, at, ACT_CP_ASYNC, who_here(l, WHO_THREADS), op, NULL);
+        a->pipe = weiri_pipe_of(p, r);
+        if (a->pipe >= 0) a->bar = p->pipes.v[a->pipe].full;
+        stage_access(l, a, r, true, false, false);
+        if (a->neff) a->cur = a->eff[0].cur, a->stage = a->eff[0].stage;
+        return;
+    }
     case ATOM_PUSH:
-        complain(l, "PLAN-UNSUPPORTED", op, "use tma_load, or custom work", "cp_async and push cannot be built yet");
+        complain(l, "PLAN-UNSUPPORTED", op, "use custom work", "push cannot be built yet");
         return;
     default: return;
     }
@@ -1074,6 +1096,7 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
     const weir_kernel *k = p->k;
     weiri_action *wg_regs[8] = { NULL };
     p->touches = WEIRI_NEW_N(&p->a, bool, k->tensors.n + 1);
+    p->wide = WEIRI_NEW_N(&p->a, bool, k->tensors.n + 1);
     for (int i = 0; i < k->tasks.n; i++) {
         lowering l = { .p = p, .k = k, .protos = protos, .task = i, .pt = &p->tasks[i] };
         l.held_in = WEIRI_NEW_N(&p->a, uint64_t, k->nops + 2);
@@ -1093,6 +1116,7 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
             weiri_action *a = act(p, root, ACT_BULK_WAIT, who_here(&l, l.pt->wg_actor ? WHO_WG : WHO_ONE), NULL, "the stores are done");
             a->n = 0;
         }
+        if (l.copies) act(p, root, ACT_CP_WAIT, WHO_THREADS, NULL, "the copies are done");
         qset s = { .n = 1 };
         mma_flow(&l, root->first, &s);
         s = (qset){ .n = 1 };

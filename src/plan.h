@@ -227,6 +227,7 @@ typedef struct weiri_plan {
     const weir_res *queue;       /* work queue, or NULL */
     bool persistent;
     bool *touches;               /* by tensor: accessed by plain loads or stores */
+    bool *wide;                  /* by tensor: rows are read 16 bytes at a time, so base and pitches must be multiples of 16 */
     const char *trusted;         /* bodies taken on trust, NULL none */
 } weiri_plan;
 

@@ -1,5 +1,6 @@
 /* The proof: a breadth-first search over what the program may do, for every loop length and tile count. One run is enough for
- * all orders of the actors (docs/proof.md), so the only choices are "one more step or the last?" and the truth of conditions. */
+ * all orders of the actors (docs/proof.md), so the only choices are "one more step or
+ * the last?" and the truth of conditions. */
 #include "prove.h"
 
 #include <inttypes.h>
@@ -202,7 +203,7 @@ static const weiri_fault *run_again(search *s, const found *x, replay *p, weiri_
     return NULL;
 }
 
-/* ---- are the lengths possible together? ---------------------------------------------------------------------------------- */
+/* ---- are the lengths possible together? --------------------------------------------------------------------------------- */
 
 static void mark_dims(const weir_kernel *k, uint32_t id, bool *used, int depth) {
     const weiri_value *v = weiri_val(k, id);
@@ -228,18 +229,22 @@ static bool sizes_exist(search *s, const replay *p, weiri_buf *text) {
         asked = true;
     }
     if (!asked || !k->dims.n) return true;
-    int64_t unit[16] = { 1 };
-    int nunit = 1;
+    int64_t unit[16] = { 1 }, count[8] = { 0 };
+    int nunit = 1, ncount = 1;
+    for (int i = 0; i < forms && ncount < 8; i++)
+        if (p->seen[i] > 0 || p->open[i] > 0) count[ncount++] = p->seen[i] > 0 ? p->seen[i] : p->open[i];
     for (int i = 1; i < k->values.n && nunit < 16; i++)
-        if (k->values.v[i].op == WEIR_OP_INT && k->values.v[i].i > 1 && k->values.v[i].i < 100000) unit[nunit++] = k->values.v[i].i;
+        if (k->values.v[i].op == WEIR_OP_INT && k->values.v[i].i > 1 && k->values.v[i].i < 100000)
+            unit[nunit++] = k->values.v[i].i;
     int64_t *dims = WEIRI_NEW_N(&s->a, int64_t, k->dims.n + 1);
     uint64_t seed = 88172645463325252ull;
     for (int attempt = 0; attempt < 4000; attempt++) {
         for (int i = 0; i < k->dims.n; i++) { /* small ones first */
             const weiri_value *d = weiri_val(k, k->dims.v[i]);
             seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
-            int64_t top = 2 + attempt / 200, m = d->multiple > 0 ? d->multiple : 1;
-            int64_t x = unit[(seed >> 8) % (uint64_t)nunit] * (int64_t)((seed >> 20) % (uint64_t)top) + (attempt & 1 ? (int64_t)(seed >> 40 & 1) : 0);
+            int64_t top = 2 + attempt / 200, m = d->multiple > 0 ? d->multiple : 1, u = unit[(seed >> 8) % (uint64_t)nunit];
+            int64_t n = seed >> 41 & 1 ? count[(seed >> 20) % (uint64_t)ncount] : (int64_t)((seed >> 20) % (uint64_t)top);
+            int64_t x = u * n + (attempt & 1 ? (int64_t)(seed >> 40 & 1) : 0);
             if (x < d->min) x = d->min;
             if (d->max > 0 && x > d->max) x = d->max;
             dims[i] = x < 0 ? 0 : (x + m - 1) / m * m;
@@ -272,9 +277,12 @@ static void put_event(const weiri_prog *g, const weiri_event *e, char *out, size
     char where[32] = "";
     const weir_place *at = weiri_act_at(a);
     if (at) snprintf(where, sizeof where, ":%d ", at->line);
-    if (a->bar >= 0 && e->phase < 0) snprintf(out, n, "%s%s %s[%d], free", where, weiri_act_name(a->kind), g->p->bars.v[a->bar].name, e->stage);
-    else if (a->bar >= 0) snprintf(out, n, "%s%s %s[%d] phase %d", where, weiri_act_name(a->kind), g->p->bars.v[a->bar].name, e->stage, e->phase);
-    else if (a->kind == ACT_MMA_WAIT || a->kind == ACT_BULK_WAIT) snprintf(out, n, "%s%s %d", where, weiri_act_name(a->kind), a->n);
+    if (a->bar >= 0 && e->phase < 0)
+        snprintf(out, n, "%s%s %s[%d], free", where, weiri_act_name(a->kind), g->p->bars.v[a->bar].name, e->stage);
+    else if (a->bar >= 0)
+        snprintf(out, n, "%s%s %s[%d] phase %d", where, weiri_act_name(a->kind), g->p->bars.v[a->bar].name, e->stage, e->phase);
+    else if (a->kind == ACT_MMA_WAIT || a->kind == ACT_BULK_WAIT)
+        snprintf(out, n, "%s%s %d", where, weiri_act_name(a->kind), a->n);
     else if (e->stage >= 0) snprintf(out, n, "%s%s stage %d", where, weiri_act_name(a->kind), e->stage);
     else snprintf(out, n, "%s%s", where, weiri_act_name(a->kind));
 }
@@ -322,7 +330,8 @@ static const char *trace_text(search *s, replay *p, const weiri_fault *x, weiri_
 }
 
 static void add_finding(weiri_findings *f, const weiri_fault *x, const char *with) {
-    weir_finding *o = weiri_find(f, x->rule, x->at, "%s%s%s%s", x->text ? x->text : "", with && *with ? " (" : "", with ? with : "", with && *with ? ")" : "");
+    weir_finding *o = weiri_find(f, x->rule, x->at, "%s%s%s%s", x->text ? x->text : "", with && *with ? " (" : "",
+                                 with ? with : "", with && *with ? ")" : "");
     o->hint = x->hint;
     o->expected = x->expected;
     o->got = x->got;
@@ -378,6 +387,30 @@ static void incomplete(weir_proof *out, weiri_arena *a, weiri_findings *f, const
     weiri_find(f, "PROVE-INCOMPLETE", at, "the proof is incomplete: %s", why);
 }
 
+/* Some lengths are unsafe, but none that sizes were found for: the author must say which loops are equally long. */
+static void out_of_step(const weiri_prog *g, weir_proof *out, weiri_arena *a, weiri_findings *f) {
+    weiri_buf b;
+    weiri_buf_init(&b, g->p->k->ctx);
+    const weir_place *at = NULL;
+    int n = 0;
+    for (int i = 0; i < g->tapes.n; i++) {
+        const weiri_node *x = g->tapes.v[i].node;
+        if (g->tapes.v[i].kind != TAPE_TRIPS || (i && g->tapes.v[i - 1].node == x)) continue;
+        weiri_put(&b, "%s", n++ ? " and " : "");
+        weiri_value_print(g->p->k, x->start, &b);
+        weiri_put(&b, " .. ");
+        weiri_value_print(g->p->k, x->stop, &b);
+        if (x->at.n > 0) weiri_put(&b, " (%s:%d)", short_file(x->at.at[0].file), x->at.at[0].line);
+        if (!at && x->at.n > 0) at = &x->at.at[0];
+    }
+    incomplete(out, a, f, at,
+               weiri_arena_fmt(a,
+                               "if the loops %s were not equally long where it matters, the program would fail; no sizes were "
+                               "found for which it does",
+                               b.s ? b.s : "of this kernel"));
+    weiri_buf_free(&b);
+}
+
 /* Lengths that differ from instance to instance may only be a fault of the model: look at equal ones, exactly. */
 static int fixed_lengths(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, weir_proof *out, weiri_findings *f) {
     int forms = weiri_forms_class_count(g->forms), most = forms == 1 ? 8 : forms == 2 ? 4 : 2, shown = 0;
@@ -431,12 +464,10 @@ void weiri_prove(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_fin
             out->verdict = WEIR_UNSAFE;
             out->text = weiri_arena_fmt(a, "%s [%s]", x->message, x->rule);
         } else if (s.capped || s.letters_out || s.a.oom || mine.oom) {
-            incomplete(out, a, f, NULL, s.capped ? weiri_arena_fmt(a, "more than %d states", s.nodes.n) : "tasks can run too far apart");
+            incomplete(out, a, f, NULL,
+                       s.capped ? weiri_arena_fmt(a, "more than %d states", s.nodes.n) : "tasks can run too far apart");
         } else if (s.found.n) {
-            const weiri_node *n = NULL;
-            for (int i = 0; i < g->tapes.n && !n; i++) n = g->tapes.v[i].kind == TAPE_TRIPS ? g->tapes.v[i].node : NULL;
-            incomplete(out, a, f, n && n->at.n > 0 ? &n->at.at[0] : NULL,
-                       "loops whose lengths are written differently go out of step for some lengths, and no sizes were found that give those lengths");
+            out_of_step(g, out, a, f);
         } else {
             out->verdict = WEIR_SAFE;
         }
@@ -444,7 +475,8 @@ void weiri_prove(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_fin
     }
     out->ms = now_ms() - from;
     if (out->verdict == WEIR_SAFE)
-        out->text = weiri_arena_fmt(a, "for every loop length and tile count (%" PRIu64 " state%s, %.1f ms)%s%s%s", out->states, out->states == 1 ? "" : "s",
-                                    out->ms, p->trusted ? ", trusting " : "", p->trusted ? p->trusted : "", p->trusted ? "'s declared effects" : "");
+        out->text = weiri_arena_fmt(a, "for every loop length and tile count (%" PRIu64 " state%s, %.1f ms)%s%s%s", out->states,
+                                    out->states == 1 ? "" : "s", out->ms, p->trusted ? ", trusting " : "",
+                                    p->trusted ? p->trusted : "", p->trusted ? "'s declared effects" : "");
     weiri_arena_free(&mine);
 }

@@ -12,7 +12,11 @@
 typedef struct weiri_part { int tape, rep, skip; } weiri_part;
 #define WEIRI_MAX_PARTS 4
 
-typedef enum weiri_tape_kind { TAPE_TRIPS, TAPE_KEY /* a letter per firing */, TAPE_CONST /* one letter for good */ } weiri_tape_kind;
+typedef enum weiri_tape_kind {
+    TAPE_TRIPS,
+    TAPE_KEY,                /* a letter per firing */
+    TAPE_CONST               /* one letter for good */
+} weiri_tape_kind;
 typedef struct weiri_tape {
     weiri_tape_kind kind;
     bool tile;               /* one a tile, else one a launch */
@@ -30,31 +34,32 @@ typedef struct weiri_forms weiri_forms;
 weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a);
 int weiri_forms_loop(weiri_forms *f, const weiri_node *loop);                          /* a handle */
 void weiri_forms_settle(weiri_forms *f);
-/* The loop's shape: part[].tape is the class here, which the caller maps to its tapes. Lower and upper bound of a class's units. */
+/* The loop's shape: part[].tape is the class here, which the caller maps to its tapes. */
 weiri_trips weiri_forms_trips(const weiri_forms *f, int loop);
 int weiri_forms_class_count(const weiri_forms *f);
-void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, bool *steady, bool *per_cta, const weiri_node **node);
+/* Lower and upper bound of a class's units; its first loop. */
+void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, bool *steady, bool *per_cta,
+                       const weiri_node **node);
 /* Units of a class with these sizes; false: not computable. */
 bool weiri_forms_eval(const weiri_forms *f, int cls, const int64_t *dims, int64_t *out);
 /* How a value changes: its leaves vary with the launch only / with the tile / with the CTA of a cluster. */
 bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta);
 
-/* ---- code ---------------------------------------------------------------------------------------------------------------- */
+/* ---- code --------------------------------------------------------------------------------------------------------------- */
 
 typedef enum weiri_ins_op {
-    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_WHEN, IN_SKIP, IN_HELD, IN_JUMP, IN_END
+    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_WHEN, IN_HELD, IN_JUMP, IN_END
 } weiri_ins_op;
 typedef struct weiri_ins {
     weiri_ins_op op;
     int jump;                /* where to go when the test fails, or at a JUMP or BACK */
-    int a, b;                /* LOOP.. LAST: loop; EVERY: loop; WHEN: key, wanted truth; SKIP: key; HELD: cursor (task-local), keep */
+    int a, b;                /* LOOP to EVERY: loop; WHEN: key, wanted truth; HELD: cursor (task-local), keep */
     int period, phase;       /* EVERY */
     const weiri_action *act; /* ACT */
 } weiri_ins;
 
 typedef struct weiri_loop {
     weiri_trips trips;       /* part[].tape: index in tapes of CTA 0; per CTA: see tape_of */
-    int last[WEIRI_MAX_PARTS];
     int count_to;            /* iteration number is kept up to here, then modulo `period` */
     int period;
     const weiri_node *node;
@@ -67,7 +72,7 @@ typedef struct weiri_code {  /* of one task */
     WEIRI_LIST(weiri_loop) loops;
     WEIRI_LIST(weiri_key) keys;
     int ncursors; int *cursor;       /* plan cursor of each */
-    bool tiles; int body_end;
+    bool tiles;              /* it has a work-tile loop */
     int *tape_end;                   /* by tape of the program: pc after which this task asks it no more within a tile */
 } weiri_code;
 
@@ -92,7 +97,8 @@ typedef struct weiri_actor {
 enum { V_PC, V_STOP, V_TILE, V_CLUSTER, V_FIXED };           /* STOP: nonzero: inside a rendezvous */
 enum { L_PART, L_SUB, L_IDX, L_VARS };
 enum { C_OPEN, C_CLOSE, C_VARS };
-enum { T_LEN, T_COUNT, T_LO, T_HI, T_TOTAL, T_VARS };         /* a tape: letters, units of the last instance (saturated; exact in a replay) */
+/* a tape: how many letters, units of the last instance (COUNT saturated, TOTAL exact and kept in a replay only), the letters */
+enum { T_LEN, T_COUNT, T_LO, T_HI, T_TOTAL, T_VARS };
 enum { B_PHASE, B_PENDING, B_TX, B_VARS };
 enum { R_AGE, R_GEN, R_VARS };
 
@@ -115,12 +121,15 @@ typedef struct weiri_loc {
     WEIRI_LIST(int) over;    /* locations that share bytes, itself included */
 } weiri_loc;
 
-typedef enum weiri_rec_kind { REC_READ, REC_WRITE, REC_MMA_READ, REC_MMA_WRITE, REC_BULK_READ, REC_LOAD, REC_CP_WRITE } weiri_rec_kind;
+typedef enum weiri_rec_kind {
+    REC_READ, REC_WRITE, REC_MMA_READ, REC_MMA_WRITE, REC_BULK_READ, REC_LOAD, REC_CP_WRITE
+} weiri_rec_kind;
 typedef struct weiri_rec {
     int loc, actor, by;
     weiri_rec_kind kind;
     int ring, bit, fence_bit;    /* bits inside a stage of the ring; fence_bit: known to the async proxy */
     int aux;                     /* first int of R_VARS, stages of them */
+    bool joins;                  /* made by a body that joins the threads of its task itself */
 } weiri_rec;
 
 typedef struct weiri_bari {      /* a barrier run in one CTA */
@@ -167,17 +176,20 @@ typedef struct weiri_prog {
 #define WEIRI_LETTERS 60         /* loop steps that tasks may be apart */
 
 weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a);
-int weiri_prog_effect(const weiri_prog *g, const weiri_actor *me, const weiri_action *act, const weiri_effect *e, int *ctas);   /* CTAs it touches; 0: none here */
+/* CTAs whose bytes an effect touches; returns how many, 0 for what the proof leaves out. */
+int weiri_prog_effect(const weiri_prog *g, const weiri_actor *me, const weiri_action *act, const weiri_effect *e, int *ctas);
 bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_action *act);  /* does this actor execute it? */
 int weiri_prog_by(const weiri_action *act);                                                 /* BY_* of who executes it */
 int weiri_prog_targets(const weiri_prog *g, int cta, const weiri_action *act, int *out);    /* CTAs, own first */
 weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e);
 int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_action *act);  /* barrier id; 16: the CTA's */
-int weiri_prog_tape(const weiri_prog *g, int tape, int cta);                                /* the CTA's own, or the shared one */
+int weiri_prog_tape(const weiri_prog *g, int tape, int cta);                               /* the CTA's own, or the shared one */
 
-static inline const weir_place *weiri_act_at(const weiri_action *a) { return a && a->op && a->op->at.n > 0 ? &a->op->at.at[0] : NULL; }
+static inline const weir_place *weiri_act_at(const weiri_action *a) {
+    return a && a->op && a->op->at.n > 0 ? &a->op->at.at[0] : NULL;
+}
 
-/* ---- a run (prove_run.c) ------------------------------------------------------------------------------------------------- */
+/* ---- a run (prove_run.c) ------------------------------------------------------------------------------------------------ */
 
 typedef struct weiri_fault {
     const char *rule;
@@ -218,13 +230,13 @@ void weiri_run_init(weiri_run *r, const weiri_prog *g, weiri_arena *a, void *sta
 void weiri_run_start(weiri_run *r);                                                     /* the initial state */
 void weiri_run_go(weiri_run *r);                                                        /* until nothing moves */
 bool weiri_run_may(const weiri_run *r, int letter);                                     /* can `want` be answered so? */
-bool weiri_run_far(const weiri_run *r);                                                 /* are tasks as far apart as the state can say? */
+bool weiri_run_far(const weiri_run *r);                                                 /* are tasks too far apart to ask? */
 void weiri_run_choose(weiri_run *r, int letter);
 /* The state with its stages renamed and counted from the ring's own origin; scratch: another state's memory. */
 void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch);
 /* Makes `into` stand for both states, whose control is equal: knows what both know. True when it changed. */
 bool weiri_run_merge(const weiri_prog *g, void *into, const void *other);
-const char *weiri_run_stop_text(weiri_run *r, int actor, const weiri_action **act);     /* why it does not go on, NULL: it has ended */
+const char *weiri_run_stop_text(weiri_run *r, int actor, const weiri_action **act);     /* why it does not go on; NULL: ended */
 int *weiri_run_tape(const weiri_run *r, int tape, int tile);
 
 #endif

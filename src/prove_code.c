@@ -42,13 +42,13 @@ int weiri_prog_by(const weiri_action *act) {
 bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_action *act) {
     const weiri_ptask *t = &g->p->tasks[me->task];
     if (act->kind == ACT_INIT) return me->task == 0 && me->index == 0;
+    if (act->kind == ACT_LOAD_BULK && act->op && act->op->issue_first) { /* the first CTA along the axes loads for all */
+        coords c = coords_of(&g->p->k->cluster, me->cta);
+        if (((act->targets & 1) && c.m) || ((act->targets & 2) && c.n)) return false;
+    }
     if (t->solo || act->who == WHO_THREADS || act->kind == ACT_ADVANCE) return true;
     if (act->who == WHO_ONE) return me->index == 0;
     if ((act->who == WHO_WG || act->who == WHO_WG_CTAS) && !t->wg_actor) return me->index % 4 == 0;
-    if (act->kind == ACT_LOAD_BULK && act->op && act->op->issue_first) {
-        coords c = coords_of(&g->p->k->cluster, me->cta);
-        return !((act->targets & 1) && c.m) && !((act->targets & 2) && c.n);
-    }
     return true;
 }
 
@@ -146,7 +146,12 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
         if (name ? !strcmp(b->key_name.v[i], name) : b->key_value.v[i] == value) tape = i;
     }
     if (tape < 0) {
-        weiri_tape t = { .kind = known ? TAPE_CONST : TAPE_KEY, .tile = in_tile, .cta = known && cta ? 0 : -1, .most = -1, .form = -1, .node = n };
+        weiri_tape t = { .kind = known ? TAPE_CONST : TAPE_KEY,
+                         .tile = in_tile,
+                         .cta = known && cta ? 0 : -1,
+                         .most = -1,
+                         .form = -1,
+                         .node = n };
         tape = new_tape(g, t);
         while (b->key_value.n < g->tapes.n) {
             WEIRI_PUSH(g->a, b->key_value, value);
@@ -228,7 +233,10 @@ static void compile_block(builder *b, const weiri_pnode *n) {
                 return;
             }
             weiri_loop *loop = &b->c->loops.v[l];
-            i = (weiri_ins){ .op = s->guard == WEIR_GUARD_FIRST ? IN_FIRST : s->guard == WEIR_GUARD_LAST ? IN_LAST : IN_EVERY, .a = l };
+            i = (weiri_ins){ .op = s->guard == WEIR_GUARD_FIRST  ? IN_FIRST
+                                   : s->guard == WEIR_GUARD_LAST ? IN_LAST
+                                                                 : IN_EVERY,
+                             .a = l };
             if (i.op == IN_FIRST && loop->count_to < 1) loop->count_to = 1;
             if (i.op == IN_EVERY) {
                 i.period = s->period > 0 ? s->period : 1;
@@ -262,7 +270,7 @@ static void compile(builder *b, const weiri_pnode *n) {
 
 static void compile_task(builder *b, int task) {
     weiri_prog *g = b->g;
-    weiri_code code = { .body_end = 0 };
+    weiri_code code = { .tiles = false };
     WEIRI_PUSH(g->a, g->code, code);
     b->c = &g->code.v[g->code.n - 1];
     b->task = task;
@@ -271,7 +279,6 @@ static void compile_task(builder *b, int task) {
         if (g->p->cursors.v[i].task == task) b->c->cursor[b->c->ncursors++] = i;
     compile(b, g->p->prologue);
     if (task >= 0) compile(b, g->p->tasks[task].root);
-    b->c->body_end = b->c->ins.n;
     compile(b, g->p->epilogue);
     emit(b, (weiri_ins){ .op = IN_END });
 }
@@ -328,7 +335,8 @@ static void place_tapes(builder *b) {
             for (int cta = 0; cta < g->nctas; cta++) {
                 if (x->op == IN_LOOP)
                     for (int q = 0; q < c->loops.v[x->a].trips.nparts; q++)
-                        c->tape_end[weiri_prog_tape(g, c->loops.v[x->a].trips.part[q].tape, cta)] = c->ins.v[i + 1].jump > end ? c->ins.v[i + 1].jump : end;
+                        c->tape_end[weiri_prog_tape(g, c->loops.v[x->a].trips.part[q].tape, cta)] =
+                            c->ins.v[i + 1].jump > end ? c->ins.v[i + 1].jump : end;
                 if (x->op == IN_WHEN) c->tape_end[weiri_prog_tape(g, c->keys.v[x->a].tape, cta)] = end;
             }
         }
@@ -357,7 +365,9 @@ static void place_actors(weiri_prog *g) {
                 const char *name = pt->task && pt->task->name ? pt->task->name : "task";
                 if (pt->actors > 1) name = weiri_arena_fmt(g->a, "%s %s %d", name, pt->wg_actor ? "warpgroup" : "warp", i);
                 if (g->nctas > 1) name = weiri_arena_fmt(g->a, "%s of CTA %d", name, cta);
-                weiri_actor a = { .task = t, .cta = cta, .index = i, .name = name, .threads = pt->wg_actor ? 128 : 32, .row = row };
+                weiri_actor a = {
+                    .task = t, .cta = cta, .index = i, .name = name, .threads = pt->wg_actor ? 128 : 32, .row = row
+                };
                 a.code = task_on(g, t, cta) ? t : p->ntasks;
                 a.nrows = pt->solo ? 1 : pt->wg_actor ? 4 : 3;
                 const int by[3][BY_COUNT] = { { 0, 0, 0, 0 }, { 0, 1, 2, 2 }, { 0, 1, 2, 3 } };
@@ -374,8 +384,7 @@ static void place_actors(weiri_prog *g) {
 typedef struct joiner {
     weiri_prog *g;
     int *up; int *stages; bool *fixed;
-    int ncur, nbar, nreg;        /* per kind: actors x cursors, CTAs x bars, (CTAs + actors) x regions */
-    int *ref;                    /* by root: cursor thing, or -1 */
+    int ncur, nbar;              /* actors x cursors, CTAs x bars; then (CTAs + actors) x regions */
     int *ring;                   /* by root */
 } joiner;
 
@@ -410,7 +419,8 @@ static int64_t bytes_of_stage(const weiri_plan *p, int region) {
 /* Do the warpgroups of a task each have a share of this region's stages? */
 static bool shared_out(const weiri_prog *g, int region) {
     for (int i = 0; i < g->p->pipes.n; i++)
-        if (g->p->pipes.v[i].type == WEIR_ASYNC_TMA && g->p->pipes.v[i].region == region && g->p->pipes.v[i].full < 0) return true;
+        if (g->p->pipes.v[i].type == WEIR_ASYNC_TMA && g->p->pipes.v[i].region == region && g->p->pipes.v[i].full < 0)
+            return true;
     return false;
 }
 
@@ -435,8 +445,9 @@ static void join_action(joiner *j, int ai, const weiri_action *act) {
         nto = weiri_prog_targets(g, me->cta, act, to);
         for (int t = 0; t < nto; t++) join(j, thing_cursor(j, ai, act->cur), thing_bar(j, to[t], act->bar));
         if (g->p->bars.v[act->bar].stages != g->p->cursors.v[act->cur].stages && !g->depth_fault) {
-            g->depth_fault = weiri_arena_fmt(g->a, "cursor '%s' walks %d stages, its barrier '%s' has %d", g->p->cursors.v[act->cur].name,
-                                             g->p->cursors.v[act->cur].stages, g->p->bars.v[act->bar].name, g->p->bars.v[act->bar].stages);
+            g->depth_fault =
+                weiri_arena_fmt(g->a, "cursor '%s' walks %d stages, its barrier '%s' has %d", g->p->cursors.v[act->cur].name,
+                                g->p->cursors.v[act->cur].stages, g->p->bars.v[act->bar].name, g->p->bars.v[act->bar].stages);
             g->depth_at = weiri_act_at(act);
         }
     }
@@ -451,8 +462,9 @@ static void join_action(joiner *j, int ai, const weiri_action *act) {
             else if (g->p->smem.v[region].stages > 1) j->fixed[root_of(j, r)] = true;
         }
         if (e->cur >= 0 && g->p->cursors.v[e->cur].stages > g->p->smem.v[e->region].stages && !g->depth_fault) {
-            g->depth_fault = weiri_arena_fmt(g->a, "cursor '%s' walks %d stages, its storage '%s' has %d", g->p->cursors.v[e->cur].name,
-                                             g->p->cursors.v[e->cur].stages, g->p->smem.v[e->region].name, g->p->smem.v[e->region].stages);
+            g->depth_fault =
+                weiri_arena_fmt(g->a, "cursor '%s' walks %d stages, its storage '%s' has %d", g->p->cursors.v[e->cur].name,
+                                g->p->cursors.v[e->cur].stages, g->p->smem.v[e->region].name, g->p->smem.v[e->region].stages);
             g->depth_at = weiri_act_at(act);
         }
     }
@@ -488,7 +500,7 @@ static int ring_of(joiner *j, int thing) {
     return j->ring[r];
 }
 
-/* ---- locations and records ----------------------------------------------------------------------------------------------- */
+/* ---- locations and records ---------------------------------------------------------------------------------------------- */
 
 static int loc_for(joiner *j, int ai, int cta, const weiri_effect *e) {
     weiri_prog *g = j->g;
@@ -504,7 +516,9 @@ static int loc_for(joiner *j, int ai, int cta, const weiri_effect *e) {
     }
     for (int i = 0; i < g->locs.n; i++) {
         const weiri_loc *x = &g->locs.v[i];
-        if (x->cta == l.cta && x->actor == l.actor && x->region == l.region && x->reg == l.reg && x->lo == l.lo && x->hi == l.hi) return i;
+        if (x->cta == l.cta && x->actor == l.actor && x->region == l.region && x->reg == l.reg && x->lo == l.lo &&
+            x->hi == l.hi)
+            return i;
     }
     l.ring = l.region >= 0 ? ring_of(j, thing_region(j, cta, l.actor, l.region)) : 0;
     WEIRI_PUSH(g->a, g->locs, l);
@@ -547,7 +561,10 @@ static void place_records(joiner *j, int ai) {
         for (int e = 0; e < act->neff; e++) {
             int n = weiri_prog_effect(g, me, act, &act->eff[e], to);
             for (int t = 0; t < n; t++) {
-                int rec = rec_for(g, loc_for(j, ai, to[t], &act->eff[e]), ai, weiri_prog_kind(act, &act->eff[e]), weiri_prog_by(act));
+                int rec =
+                    rec_for(g, loc_for(j, ai, to[t], &act->eff[e]), ai, weiri_prog_kind(act, &act->eff[e]), weiri_prog_by(act));
+                if (act->op && act->op->work && act->op->work->code && strstr(act->op->work->code, "task_sync"))
+                    g->recs.v[rec].joins = true;
                 WEIRI_PUSH(g->a, g->eff, rec);
             }
         }
@@ -566,7 +583,7 @@ static bool locs_meet(const weiri_prog *g, const weiri_loc *x, const weiri_loc *
     return regions_meet(g->p, x->region, y->region);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------------ */
+/* ---- the whole ---------------------------------------------------------------------------------------------------------- */
 
 static void place_state(weiri_prog *g) {
     const weiri_plan *p = g->p;
@@ -639,8 +656,8 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a) {
     place_tapes(&b);
     place_actors(g);
     int nact = g->actors.n;
-    joiner j = { .g = g, .ncur = nact * p->cursors.n, .nbar = g->nctas * g->nbars, .nreg = (g->nctas + nact) * p->smem.n };
-    int things = j.ncur + j.nbar + j.nreg;
+    joiner j = { .g = g, .ncur = nact * p->cursors.n, .nbar = g->nctas * g->nbars };
+    int things = j.ncur + j.nbar + (g->nctas + nact) * p->smem.n;
     j.up = WEIRI_NEW_N(a, int, things + 1);
     j.stages = WEIRI_NEW_N(a, int, things + 1);
     j.ring = WEIRI_NEW_N(a, int, things + 1);
@@ -648,21 +665,26 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a) {
     for (int i = 0; i < things; i++) {
         j.up[i] = i;
         j.ring[i] = -1;
-        j.stages[i] = i < j.ncur ? p->cursors.v[i % p->cursors.n].stages
-                    : i < j.ncur + j.nbar ? p->bars.v[(i - j.ncur) % g->nbars].stages : p->smem.v[(i - j.ncur - j.nbar) % p->smem.n].stages;
+        j.stages[i] = i < j.ncur            ? p->cursors.v[i % p->cursors.n].stages
+                      : i < j.ncur + j.nbar ? p->bars.v[(i - j.ncur) % g->nbars].stages
+                                            : p->smem.v[(i - j.ncur - j.nbar) % p->smem.n].stages;
         if (j.stages[i] < 1) j.stages[i] = 1;
     }
     for (int i = 0; i < nact; i++) {
         const weiri_code *c = &g->code.v[g->actors.v[i].code];
         for (int x = 0; x < c->ins.n; x++)
-            if (c->ins.v[x].op == IN_ACT && weiri_prog_runs(g, &g->actors.v[i], c->ins.v[x].act)) join_action(&j, i, c->ins.v[x].act);
+            if (c->ins.v[x].op == IN_ACT && weiri_prog_runs(g, &g->actors.v[i], c->ins.v[x].act))
+                join_action(&j, i, c->ins.v[x].act);
     }
     if (g->depth_fault) return g;
     /* storage whose bytes meet other storage keeps its stage numbers: which stages meet depends on them */
     for (int x = 0; x < p->smem.n; x++)
         for (int y = 0; y < p->smem.n; y++)
-            if (region_root(p, x) != region_root(p, y) ? regions_meet(p, x, y) : p->smem.v[x].stages > 1 && bytes_of_stage(p, x) > p->smem.v[x].stage_bytes)
-                for (int o = 0; o < g->nctas + nact; o++) j.fixed[root_of(&j, j.ncur + j.nbar + o * p->smem.n + region_root(p, x))] = true;
+            if (region_root(p, x) != region_root(p, y)
+                    ? regions_meet(p, x, y)
+                    : p->smem.v[x].stages > 1 && bytes_of_stage(p, x) > p->smem.v[x].stage_bytes)
+                for (int o = 0; o < g->nctas + nact; o++)
+                    j.fixed[root_of(&j, j.ncur + j.nbar + o * p->smem.n + region_root(p, x))] = true;
     new_ring(g, 1); /* ring 0: bits that no stage has */
     g->bit_init = 0;
     g->bit_remote = g->nctas;

@@ -1,55 +1,14 @@
 /* One run of the compiled program: every actor goes as far as it can. What happened before what is kept as sets: for each
  * access that still matters, who knows it has happened. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "prove.h"
-
-/* LAPS, even: the laps that cursors and barriers seem to have behind them at launch, so that what is older stays positive. */
-enum { TILE_DONE = 1000, AGE_MAX = 60, COMPLETE = -1, LAPS = 4, GEN_MANY = -1 };
-
-/* ---- state -------------------------------------------------------------------------------------------------------------- */
-
-size_t weiri_state_size(const weiri_prog *g) {
-    return sizeof(int) * (size_t)g->nints + sizeof(uint64_t) * (size_t)g->nrows * (size_t)g->nwords;
-}
-
-void weiri_run_init(weiri_run *r, const weiri_prog *g, weiri_arena *a, void *state) {
-    r->g = g;
-    r->a = a;
-    r->v = state;
-    r->w = (uint64_t *)(void *)(r->v + g->nints);
-}
-
-static uint64_t *row(const weiri_run *r, int i) { return r->w + (size_t)i * (size_t)r->g->nwords; }
-static int *actor_vars(const weiri_run *r, int ai) { return r->v + r->g->actors.v[ai].vars; }
-
-/* A bit of a ring's stage: word and mask. */
-typedef struct bit { int word; uint64_t mask; } bit;
-static bit bit_of(const weiri_prog *g, int ring, int stage, int n) {
-    const weiri_ring *q = &g->rings.v[ring];
-    return (bit){ q->word + stage * q->words + n / 64, 1ull << (n % 64) };
-}
-static bool has(const weiri_run *r, int rw, bit b) { return row(r, rw)[b.word] & b.mask; }
-static void set(weiri_run *r, int rw, bit b) { row(r, rw)[b.word] |= b.mask; }
-/* Nobody knows it any more, and it does not stand. */
-static void forget(weiri_run *r, bit b) {
-    for (int i = 0; i < r->g->nrows; i++) row(r, i)[b.word] &= ~b.mask;
-}
+#include "prove_know.h"
 
 /* ---- knowledge of actors ------------------------------------------------------------------------------------------------ */
-
-/* The row that must know something before threads `by` of the actor may rely on it. */
-static int need_row(const weiri_actor *me, int by) { return me->row + me->by[by == BY_ALL ? BY_EACH : by]; }
 
 static void join(weiri_run *r, int to, int from) {
     uint64_t *d = row(r, to), *s = row(r, from);
     for (int i = 0; i < r->g->nwords; i++) d[i] |= s[i];
-}
-
-static void set_all(weiri_run *r, const weiri_actor *me, bit b) {
-    for (int i = 0; i < me->nrows; i++) set(r, me->row + i, b);
 }
 
 /* What threads `by` know flows into row `to`. */
@@ -76,242 +35,7 @@ static void meet(weiri_run *r, const weiri_actor *me) {
     for (int i = 1; i < me->nrows; i++) join(r, me->row + i, me->row);
 }
 
-/* ---- faults ------------------------------------------------------------------------------------------------------------- */
-
-/* Order in a report: what certainly fails, then races, then what may happen to a barrier because of them, then the end. */
-static int order_of(const char *rule, bool maybe) {
-    static const char *const order[] = { "PROVE-TX", "PROVE-COUNT", "PROVE-DEADLOCK", "PROVE-ASYNC-READ", "PROVE-PROXY", "PROVE-RACE", "PROVE-PARITY", "PROVE-PDL",
-                                         "PROVE-EXIT", "PROVE-LOST" };
-    int i = 0;
-    while (i < 9 && strcmp(order[i], rule)) i++;
-    return maybe && i < 2 ? 6 : i;
-}
-
-static weiri_fault *fault(weiri_run *r, const char *rule, const weiri_action *act, int ai, int with) {
-    static const weiri_fault none = { 0 };
-    int task = ai >= 0 ? r->g->actors.v[ai].task : -1, id = act ? act->id : 0;
-    for (int i = 0; i < r->nfaults; i++)
-        if (r->fault[i].rule == rule && r->fault[i].act == id && r->fault[i].with == with) return NULL;
-    if (r->nfaults == (int)(sizeof r->fault / sizeof *r->fault)) return NULL;
-    weiri_fault *f = &r->fault[r->nfaults++];
-    *f = none;
-    f->rule = rule;
-    f->act = id;
-    f->actor = task;
-    f->with = with;
-    f->order = order_of(rule, false);
-    f->who = ai;
-    f->other = -1;
-    f->at = weiri_act_at(act);
-    return r->replay ? f : NULL;
-}
-
-static const char *actor_name(const weiri_run *r, int ai) { return r->g->actors.v[ai].name; }
-
-static const char *verb(const weiri_action *a) {
-    switch (a->kind) {
-    case ACT_MMA: return "the mma";
-    case ACT_LOAD_BULK: return "the bulk load";
-    case ACT_STORE_BULK: return "the bulk store";
-    case ACT_CP_ASYNC: return "the cp.async";
-    default: return "the work";
-    }
-}
-
-static const char *storage_name(const weiri_run *r, const weiri_loc *l, int stage) {
-    const weiri_plan *p = r->g->p;
-    if (l->region < 0) {
-        const char *n = l->reg < p->k->res.n ? p->k->res.v[l->reg]->name : "?";
-        return weiri_arena_fmt(r->a, "register tile '%s'", n);
-    }
-    if (p->smem.v[l->region].stages < 2) return weiri_arena_fmt(r->a, "'%s'", p->smem.v[l->region].name);
-    return weiri_arena_fmt(r->a, "stage %d of '%s'", stage, p->smem.v[l->region].name);
-}
-
-/* ---- uses of cursors ---------------------------------------------------------------------------------------------------- */
-
-static int mod(int x, int m) { return (x % m + m) % m; }
-static int lap(int use, int stages) { return (use - mod(use, stages)) / stages; }
-
-static int local_cursor(const weiri_code *c, int cur) {
-    for (int i = 0; i < c->ncursors; i++)
-        if (c->cursor[i] == cur) return i;
-    return -1;
-}
-
-static int *cursor_vars(const weiri_run *r, const weiri_actor *me, int cur) {
-    int i = local_cursor(&r->g->code.v[me->code], cur);
-    return i < 0 ? NULL : r->v + me->cursors + C_VARS * i;
-}
-
-/* Which use of the cursor, counted from the launch (or from the origin of a canonical state). */
-static int use_of(const weiri_run *r, const weiri_actor *me, int cur, weiri_stage_ref ref, int back) {
-    const int *c = cur >= 0 ? cursor_vars(r, me, cur) : NULL;
-    if (!c) return 0;
-    return ref == STAGE_CLOSE ? c[C_CLOSE] : ref == STAGE_HELD ? c[C_OPEN] - 1 - back : c[C_OPEN];
-}
-
-/* ---- accesses ----------------------------------------------------------------------------------------------------------- */
-
-static bool writes(weiri_rec_kind k) { return k == REC_WRITE || k == REC_MMA_WRITE || k == REC_LOAD || k == REC_CP_WRITE; }
-static bool generic(weiri_rec_kind k) { return k == REC_READ || k == REC_WRITE || k == REC_CP_WRITE; }
-static bool mma(weiri_rec_kind k) { return k == REC_MMA_READ || k == REC_MMA_WRITE; }
-
-static int64_t byte_of(const weiri_plan *p, const weiri_loc *l, int stage, int64_t in) {
-    const weiri_region *g = &p->smem.v[l->region];
-    return g->offset + stage * g->stage_bytes + in;
-}
-
-/* Do stage i of x and stage j of y share bytes? */
-static bool bytes_meet(const weiri_prog *g, const weiri_loc *x, int i, const weiri_loc *y, int j) {
-    return byte_of(g->p, x, i, x->lo) < byte_of(g->p, y, j, y->hi) && byte_of(g->p, y, j, y->lo) < byte_of(g->p, x, i, x->hi);
-}
-
-/* Is y, done before x, ordered by other means than events? In-order MMAs, threads that fill a stage together, slices of a load. */
-static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri_rec *y, int geny) {
-    const weiri_actor *a = &r->g->actors.v[x->actor], *b = &r->g->actors.v[y->actor];
-    if (x->actor == y->actor) {
-        if (generic(x->kind) && generic(y->kind)) return true;
-        if (mma(x->kind) && mma(y->kind)) return true;
-        if (generic(y->kind) && r->g->locs.v[y->loc].region < 0) return true; /* a thread's own registers, behind wgmma.fence */
-    }
-    if (x->kind == REC_LOAD && y->kind == REC_LOAD) return a->cta != b->cta && a->task == b->task && genx == geny;
-    if (x->kind == REC_WRITE && y->kind == REC_WRITE) return a->task == b->task && genx == geny;
-    return false;
-}
-
-static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec *me, int stage, const weiri_rec *other, int ostage, bool proxy) {
-    const weiri_prog *g = r->g;
-    const weiri_loc *l = &g->locs.v[me->loc];
-    const char *rule = proxy ? "PROVE-PROXY" : other->kind == REC_MMA_READ && l->region >= 0 ? "PROVE-ASYNC-READ" : "PROVE-RACE";
-    const weiri_actor *him = &g->actors.v[other->actor];
-    int with = ((him->task * 8 + (int)other->kind) * 4 + other->by) * 1024 + (l->region >= 0 ? l->region : 512 + l->reg);
-    weiri_fault *f = fault(r, rule, act, ai, with);
-    if (!f) return;
-    f->other = other->actor;
-    const weiri_action *old = r->rec_act[other->aux + R_VARS * ostage];
-    const char *what = storage_name(r, l, stage), *mine = actor_name(r, ai), *his = him->name;
-    const char *other_what = g->locs.v[other->loc].region == l->region ? what : storage_name(r, &g->locs.v[other->loc], ostage);
-    f->object = l->region >= 0 ? g->p->smem.v[l->region].name : NULL;
-    f->other_at = weiri_act_at(old);
-    const char *same = strcmp(what, other_what) ? weiri_arena_fmt(r->a, ", the bytes of %s,", other_what) : "";
-    if (proxy) {
-        f->text = weiri_arena_fmt(r->a, "%s of '%s' %s %s through the async proxy; threads of '%s' wrote it with no fence between the write and its hand-over",
-                                  verb(act), mine, writes(me->kind) ? "overwrites" : "reads", what, his);
-        f->hint = "the writing threads must run fence.proxy.async after the write and before they arrive";
-        f->other_what = "the write";
-    } else if (other->kind == REC_MMA_READ && l->region < 0) {
-        f->text = weiri_arena_fmt(r->a, "%s of '%s' touches %s while an mma may still read it", verb(act), mine, what);
-        f->hint = "drain the mma first";
-        f->other_what = "the mma";
-    } else if (other->kind == REC_MMA_WRITE) {
-        f->text = weiri_arena_fmt(r->a, "%s of '%s' touches %s while an mma may still add to it", verb(act), mine, what);
-        f->hint = "drain the tile first";
-        f->other_what = "the mma";
-    } else if (writes(me->kind) && !writes(other->kind)) {
-        f->text = weiri_arena_fmt(r->a, "%s of '%s' writes %s%s while %s of '%s' may still read it", verb(act), mine, what, same,
-                                  old ? verb(old) : "work", his);
-        f->hint = other->kind == REC_MMA_READ ? "drain the mma before the stage is released"
-                : other->kind == REC_BULK_READ ? "wait for the bulk group (read) before the stage is filled again"
-                : "release the stage after the read, and acquire it before the write";
-        f->other_what = "the read";
-    } else if (writes(other->kind) && !writes(me->kind)) {
-        f->text = weiri_arena_fmt(r->a, "%s of '%s' reads %s%s, and nothing says that %s of '%s' has finished", verb(act), mine, what, same,
-                                  old ? verb(old) : "the write", his);
-        f->hint = "wait for the stage before it is read";
-        f->other_what = "the write";
-    } else {
-        f->text = weiri_arena_fmt(r->a, "%s of '%s' and %s of '%s' both write %s%s in no order", verb(act), mine, old ? verb(old) : "the write", his, what, same);
-        f->hint = "acquire the stage before it is written";
-        f->other_what = "the other write";
-    }
-}
-
-/* Threads `by` of actor ai access what record `ri` stands for, at `stage`, in use `gen` of its cursor. */
-static void touch(weiri_run *r, int ai, const weiri_action *act, int ri, int stage, int gen) {
-    const weiri_prog *g = r->g;
-    const weiri_rec *me = &g->recs.v[ri];
-    const weiri_loc *l = &g->locs.v[me->loc];
-    const weiri_actor *self = &g->actors.v[ai];
-    int need = need_row(self, me->by);
-    for (int o = 0; o < l->over.n; o++) {
-        const weiri_loc *m = &g->locs.v[l->over.v[o]];
-        int from = 0, to = g->rings.v[m->ring].stages;
-        if (l->region < 0 || (m->region == l->region && l->hi <= g->p->smem.v[l->region].stage_bytes && m->hi <= g->p->smem.v[l->region].stage_bytes))
-            from = stage, to = stage + 1;
-        for (int x = 0; x < m->recs.n; x++) {
-            const weiri_rec *q = &g->recs.v[m->recs.v[x]];
-            if (!writes(me->kind) && !writes(q->kind)) continue;
-            for (int s = from; s < to; s++) {
-                bit b = bit_of(g, q->ring, s, q->bit);
-                if (!has(r, 0, b)) continue;
-                if (l->region >= 0 && !bytes_meet(g, l, stage, m, s)) continue;
-                int *aux = r->v + q->aux + R_VARS * s;
-                if (allied(r, me, gen, q, aux[R_GEN])) continue;
-                bool fenced = q->fence_bit >= 0 && !generic(me->kind);
-                bool known = has(r, need, b);
-                if (!known) race(r, ai, act, me, stage, q, s, false);
-                else if (fenced && !has(r, need, bit_of(g, q->ring, s, q->fence_bit))) race(r, ai, act, me, stage, q, s, true);
-                /* ordered, and covered by this write: whatever it could meet later meets this write too */
-                else if (writes(me->kind) && q != me && m->region == l->region && s == stage && l->lo <= m->lo && m->hi <= l->hi) {
-                    forget(r, b);
-                    if (q->fence_bit >= 0) forget(r, bit_of(g, q->ring, s, q->fence_bit));
-                    aux[R_AGE] = aux[R_GEN] = 0;
-                }
-            }
-        }
-    }
-    bit b = bit_of(g, me->ring, stage, me->bit);
-    forget(r, b);
-    if (me->fence_bit >= 0) forget(r, bit_of(g, me->ring, stage, me->fence_bit));
-    set(r, 0, b);
-    if (me->fence_bit >= 0) set(r, 0, bit_of(g, me->ring, stage, me->fence_bit));
-    int *aux = r->v + me->aux + R_VARS * stage;
-    aux[R_AGE] = 0;
-    aux[R_GEN] = me->kind == REC_LOAD || me->kind == REC_WRITE ? gen : 0;
-    if (me->kind == REC_READ || me->kind == REC_WRITE) {
-        aux[R_AGE] = COMPLETE;
-        set(r, self->row + self->by[me->by], b);
-    }
-    if (r->replay) r->rec_act[me->aux + R_VARS * stage] = act;
-}
-
-/* Asynchronous accesses of the actor grow older by a group, or are found complete. */
-static void groups(weiri_run *r, const weiri_actor *me, bool bulk, bool cp, int wait, int by) {
-    const weiri_prog *g = r->g;
-    for (int i = 0; i < me->recs.n; i++) {
-        const weiri_rec *q = &g->recs.v[me->recs.v[i]];
-        if (cp ? q->kind != REC_CP_WRITE : bulk ? q->kind != REC_BULK_READ : !mma(q->kind)) continue;
-        if (bulk && by != BY_ALL && by != q->by) continue; /* bulk groups belong to the thread that issued them */
-        for (int s = 0; s < g->rings.v[q->ring].stages; s++) {
-            bit b = bit_of(g, q->ring, s, q->bit);
-            int *age = r->v + q->aux + R_VARS * s + R_AGE;
-            if (*age == COMPLETE || !has(r, 0, b)) continue;
-            if (wait < 0) {
-                if (*age < AGE_MAX) ++*age;
-            } else if (*age > wait) {
-                *age = COMPLETE;
-                if (bulk || cp) set(r, me->row + me->by[q->by], b);
-                else set_all(r, me, b);
-            }
-        }
-    }
-}
-
 /* ---- mbarriers ---------------------------------------------------------------------------------------------------------- */
-
-typedef struct spot { int cta, bar, stage; const weiri_bari *b; int *v; int gather, done; } spot;
-
-static spot spot_of(const weiri_run *r, int cta, int bar, int stage) {
-    const weiri_bari *b = &r->g->bars[cta * r->g->nbars + bar];
-    return (spot){ cta, bar, stage, b, r->v + b->vars + B_VARS * stage, b->row + 2 * stage, b->row + 2 * stage + 1 };
-}
-static bit spot_bit(const weiri_run *r, const spot *s, int n) { return bit_of(r->g, s->b->ring, s->stage, s->b->bit + n); }
-
-static const char *spot_name(const weiri_run *r, const spot *s) {
-    const char *n = r->g->p->bars.v[s->bar].name;
-    return r->g->nctas > 1 ? weiri_arena_fmt(r->a, "%s[%d] of CTA %d", n, s->stage, s->cta) : weiri_arena_fmt(r->a, "%s[%d]", n, s->stage);
-}
 
 /* The phase ends if nothing is missing. Whoever waited for the phase before must have been seen by then. */
 static void complete(weiri_run *r, const spot *s, const weiri_action *act, int ai) {
@@ -321,10 +45,12 @@ static void complete(weiri_run *r, const spot *s, const weiri_action *act, int a
         if (s->b->waiter[i] < 0) continue;
         bit w = spot_bit(r, s, 2 + s->b->waiter[i]);
         if (has(r, 0, w) && !has(r, s->gather, w)) {
-            weiri_fault *f = fault(r, "PROVE-PARITY", act, ai, 4096 + g->actors.v[i].task);
+            weiri_fault *f = weiri_fault_add(r, "PROVE-PARITY", act, ai, 4096 + g->actors.v[i].task);
             if (f) {
-                f->text = weiri_arena_fmt(r->a, "%s may end its next phase while '%s' still waits for the one before: the parity it waits for comes round again",
-                                          spot_name(r, s), actor_name(r, i));
+                f->text = weiri_arena_fmt(r->a,
+                                          "%s may end its next phase while '%s' still waits for the one before: the parity it "
+                                          "waits for comes round again",
+                                          spot_name(r, s), r->g->actors.v[i].name);
                 f->hint = "let the arrivals of a phase follow every wait for the phase before it";
                 f->object = g->p->bars.v[s->bar].name;
             }
@@ -354,9 +80,9 @@ static void usable(weiri_run *r, const spot *s, const weiri_action *act, int ai,
     if (!g->has_init) return;
     bit b = bit_of(g, 0, 0, g->bit_init + s->cta);
     if (has(r, 0, b) && has(r, need, b)) return;
-    weiri_fault *f = fault(r, "PROVE-RACE", act, ai, 8192 + s->cta);
+    weiri_fault *f = weiri_fault_add(r, "PROVE-RACE", act, ai, 8192 + s->cta);
     if (!f) return;
-    f->text = weiri_arena_fmt(r->a, "'%s' may use %s before it is initialised", actor_name(r, ai), spot_name(r, s));
+    f->text = weiri_arena_fmt(r->a, "'%s' may use %s before it is initialised", r->g->actors.v[ai].name, spot_name(r, s));
     f->hint = "initialise the mbarriers, fence, and join the CTA (or the cluster) before the first use";
     f->object = g->p->bars.v[s->bar].name;
 }
@@ -368,20 +94,25 @@ static bool in_phase(weiri_run *r, const spot *s, const weiri_action *act, int a
     bool late = s->v[B_PHASE] > k, early = s->v[B_PHASE] < k || (has(r, 0, now) && !has(r, need, now));
     if (!late && !early) return true;
     int before = r->nfaults;
-    weiri_fault *f = fault(r, tx ? "PROVE-TX" : "PROVE-COUNT", act, ai, 4 * act->bar + (late ? 1 : 0));
-    if (r->nfaults > before && !late) r->fault[before].order = order_of(r->fault[before].rule, true);
+    weiri_fault *f = weiri_fault_add(r, tx ? "PROVE-TX" : "PROVE-COUNT", act, ai, 4 * act->bar + (late ? 1 : 0));
+    if (!late) weiri_fault_maybe(r, before);
     if (f) {
         const weiri_bar *b = &g->p->bars.v[s->bar];
         f->object = b->name;
         if (late) {
-            f->text = weiri_arena_fmt(r->a, "%s of '%s' at %s come%s after the phase they belong to is complete: it counts %d arrival%s and %" PRId64 " bytes",
-                                      tx ? "bytes" : "arrivals", actor_name(r, ai), spot_name(r, s), "", b->count, b->count == 1 ? "" : "s", b->tx);
-            f->hint = tx ? "the bytes armed for a phase must be all that arrive in it" : "the count must be the number of arrivals of a phase";
+            f->text = weiri_arena_fmt(
+                r->a,
+                "%s of '%s' at %s come%s after the phase they belong to is complete: it counts %d arrival%s and %" PRId64
+                " bytes",
+                tx ? "bytes" : "arrivals", r->g->actors.v[ai].name, spot_name(r, s), "", b->count, b->count == 1 ? "" : "s",
+                b->tx);
+            f->hint = tx ? "the bytes armed for a phase must be all that arrive in it"
+                         : "the count must be the number of arrivals of a phase";
             f->expected = weiri_arena_fmt(r->a, tx ? "all bytes of a phase armed" : "a count of all arrivals of a phase");
             f->got = tx ? weiri_arena_fmt(r->a, "%" PRId64 " bytes", b->tx) : weiri_arena_fmt(r->a, "%d", b->count);
         } else {
-            f->text = weiri_arena_fmt(r->a, "%s of '%s' at %s may fall into the phase before: nothing says that it is over", tx ? "bytes" : "an arrival",
-                                      actor_name(r, ai), spot_name(r, s));
+            f->text = weiri_arena_fmt(r->a, "%s of '%s' at %s may fall into the phase before: nothing says that it is over",
+                                      tx ? "bytes" : "an arrival", r->g->actors.v[ai].name, spot_name(r, s));
             f->hint = "wait for the phase before, or for something that follows it";
         }
     }
@@ -389,7 +120,8 @@ static bool in_phase(weiri_run *r, const spot *s, const weiri_action *act, int a
     return s->v[B_PHASE] == k;
 }
 
-static void arrive(weiri_run *r, const spot *s, const weiri_action *act, int ai, int by, int k, int n, int64_t bytes, bool knows) {
+static void arrive(weiri_run *r, const spot *s, const weiri_action *act, int ai, int by, int k, int n, int64_t bytes,
+                   bool knows) {
     const weiri_actor *me = &r->g->actors.v[ai];
     int need = need_row(me, by);
     usable(r, s, act, ai, need);
@@ -397,10 +129,11 @@ static void arrive(weiri_run *r, const spot *s, const weiri_action *act, int ai,
     s->v[B_PENDING] -= n;
     s->v[B_TX] += (int)bytes;
     if (s->v[B_PENDING] < 0) {
-        weiri_fault *f = fault(r, "PROVE-COUNT", act, ai, 4 * act->bar + 2);
+        weiri_fault *f = weiri_fault_add(r, "PROVE-COUNT", act, ai, 4 * act->bar + 2);
         if (f) {
             const weiri_bar *b = &r->g->p->bars.v[s->bar];
-            f->text = weiri_arena_fmt(r->a, "%d arrival%s too many in a phase of %s", -s->v[B_PENDING], s->v[B_PENDING] == -1 ? "" : "s", spot_name(r, s));
+            f->text = weiri_arena_fmt(r->a, "%d arrival%s too many in a phase of %s", -s->v[B_PENDING],
+                                      s->v[B_PENDING] == -1 ? "" : "s", spot_name(r, s));
             f->expected = weiri_arena_fmt(r->a, "%d a phase (%s)", b->count, b->sum ? b->sum : "count");
             f->got = weiri_arena_fmt(r->a, "%d", b->count - s->v[B_PENDING]);
             f->object = b->name;
@@ -420,10 +153,11 @@ static void arrive(weiri_run *r, const spot *s, const weiri_action *act, int ai,
 
 static bool too_many_bytes(weiri_run *r, const spot *s, const weiri_action *act, int ai) {
     if (s->v[B_PENDING] != 0 || s->v[B_TX] >= 0) return false;
-    weiri_fault *f = fault(r, "PROVE-TX", act, ai, 4 * act->bar + 2);
+    weiri_fault *f = weiri_fault_add(r, "PROVE-TX", act, ai, 4 * act->bar + 2);
     if (f) {
         const weiri_bar *b = &r->g->p->bars.v[s->bar];
-        f->text = weiri_arena_fmt(r->a, "%d bytes more arrive in a phase of %s than its arrivals expect", -s->v[B_TX], spot_name(r, s));
+        f->text = weiri_arena_fmt(r->a, "%d bytes more arrive in a phase of %s than its arrivals expect", -s->v[B_TX],
+                                  spot_name(r, s));
         f->hint = "arm the bytes that all copies into the stage bring";
         f->object = b->name;
     }
@@ -439,11 +173,18 @@ static bool wait(weiri_run *r, const spot *s, const weiri_action *act, int ai, i
     usable(r, s, act, ai, need);
     bit prev = spot_bit(r, s, ahead == 1 ? 1 : 0); /* the phase before k ended */
     if (ahead < 0 || ahead > 1 || (has(r, 0, prev) && !has(r, need, prev))) {
-        weiri_fault *f = fault(r, "PROVE-PARITY", act, ai, act->bar);
+        weiri_fault *f = weiri_fault_add(r, "PROVE-PARITY", act, ai, act->bar);
         if (f) {
             f->object = g->p->bars.v[s->bar].name;
-            f->text = ahead > 1 ? weiri_arena_fmt(r->a, "'%s' waits for a phase of %s that was over two phases ago: its parity has come round again", actor_name(r, ai), spot_name(r, s))
-                                : weiri_arena_fmt(r->a, "'%s' waits for a phase of %s while the one before may still be open: it may pass at once, on the same parity", actor_name(r, ai), spot_name(r, s));
+            f->text =
+                ahead > 1
+                    ? weiri_arena_fmt(
+                          r->a, "'%s' waits for a phase of %s that was over two phases ago: its parity has come round again",
+                          r->g->actors.v[ai].name, spot_name(r, s))
+                    : weiri_arena_fmt(r->a,
+                                      "'%s' waits for a phase of %s while the one before may still be open: it may pass at "
+                                      "once, on the same parity",
+                                      r->g->actors.v[ai].name, spot_name(r, s));
             f->hint = "every phase must be waited for, in turn, by each side";
         }
         if (ahead < 0 || ahead > 1) {
@@ -467,7 +208,8 @@ static bool wait(weiri_run *r, const spot *s, const weiri_action *act, int ai, i
 
 int *weiri_run_tape(const weiri_run *r, int tape, int tile) {
     const weiri_prog *g = r->g;
-    return g->tapes.v[tape].tile ? r->v + g->tile_at + T_VARS * (tile * g->ntile + g->tile_tape[tape]) : r->v + g->root_at + T_VARS * g->root_tape[tape];
+    return g->tapes.v[tape].tile ? r->v + g->tile_at + T_VARS * (tile * g->ntile + g->tile_tape[tape])
+                                 : r->v + g->root_at + T_VARS * g->root_tape[tape];
 }
 
 static uint64_t letters(const int *t) { return (uint64_t)(uint32_t)t[T_LO] | (uint64_t)(uint32_t)t[T_HI] << 32; }
@@ -552,7 +294,7 @@ static void effects(weiri_run *r, int ai, int pc, const weiri_action *act) {
             int use = x->cur >= 0 && x->stage != STAGE_NONE ? use_of(r, me, x->cur, x->stage, x->back) : 0;
             int stages = x->cur >= 0 && x->stage != STAGE_NONE ? g->p->cursors.v[x->cur].stages : 1;
             for (int t = 0; t < n; t++, i++)
-                if ((pass == 1) == x->write) touch(r, ai, act, g->eff.v[i], mod(use, stages), use);
+                if ((pass == 1) == x->write) weiri_access(r, ai, act, g->eff.v[i], mod(use, stages), use);
         }
 }
 
@@ -604,9 +346,10 @@ static bool rendezvous(weiri_run *r, int ai, const weiri_action *act, bool stay)
     *count += id == 16 ? 1 : me->threads;
     give(r, me, BY_ALL, gather);
     if (*count > full) {
-        weiri_fault *f = fault(r, "PROVE-COUNT", act, ai, 16384 + id);
+        weiri_fault *f = weiri_fault_add(r, "PROVE-COUNT", act, ai, 16384 + id);
         if (f) {
-            f->text = weiri_arena_fmt(r->a, "named barrier %d takes %d threads, '%s' brings it to %d", id, full, me->name, *count);
+            f->text =
+                weiri_arena_fmt(r->a, "named barrier %d takes %d threads, '%s' brings it to %d", id, full, me->name, *count);
             f->expected = weiri_arena_fmt(r->a, "%d threads", full);
             f->got = weiri_arena_fmt(r->a, "%d", *count);
         }
@@ -671,7 +414,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
             follow(r, need, s.gather);
             for (int i = 0; i < me->recs.n; i++) {
                 const weiri_rec *q = &g->recs.v[me->recs.v[i]];
-                if (act->kind == ACT_CP_ARRIVE ? q->kind != REC_CP_WRITE : !mma(q->kind)) continue;
+                if (act->kind == ACT_CP_ARRIVE ? q->kind != REC_CP_WRITE : !weiri_is_mma(q->kind)) continue;
                 for (int x = 0; x < g->rings.v[q->ring].stages; x++)
                     if (has(r, 0, bit_of(g, q->ring, x, q->bit))) set(r, s.gather, bit_of(g, q->ring, x, q->bit));
             }
@@ -688,19 +431,20 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
     case ACT_BODY:
         if (act->bar >= 0 && act->bytes > 0) { /* a body that brings bytes: on the stage it writes */
             for (int e = 0; e < act->neff; e++)
-                if (act->eff[e].write && act->eff[e].cur >= 0) use = use_of(r, me, act->eff[e].cur, act->eff[e].stage, act->eff[e].back);
+                if (act->eff[e].write && act->eff[e].cur >= 0)
+                    use = use_of(r, me, act->eff[e].cur, act->eff[e].stage, act->eff[e].back);
             if (me->index == 0) land(r, ai, pc, act, use, mod(use, stages));
             break;
         }
         effects(r, ai, pc, act);
         break;
     case ACT_MMA: case ACT_STORE_BULK: case ACT_CP_ASYNC: effects(r, ai, pc, act); break;
-    case ACT_MMA_COMMIT: groups(r, me, false, false, -1, by); break;
-    case ACT_MMA_WAIT: groups(r, me, false, false, act->n, by); break;
-    case ACT_BULK_COMMIT: groups(r, me, true, false, -1, by); break;
-    case ACT_BULK_WAIT: groups(r, me, true, false, act->n, by); break;
-    case ACT_CP_COMMIT: groups(r, me, false, true, -1, by); break;
-    case ACT_CP_WAIT: groups(r, me, false, true, act->n, by); break;
+    case ACT_MMA_COMMIT: weiri_access_groups(r, me, GROUP_MMA, -1, by); break;
+    case ACT_MMA_WAIT: weiri_access_groups(r, me, GROUP_MMA, act->n, by); break;
+    case ACT_BULK_COMMIT: weiri_access_groups(r, me, GROUP_BULK, -1, by); break;
+    case ACT_BULK_WAIT: weiri_access_groups(r, me, GROUP_BULK, act->n, by); break;
+    case ACT_CP_COMMIT: weiri_access_groups(r, me, GROUP_CP, -1, by); break;
+    case ACT_CP_WAIT: weiri_access_groups(r, me, GROUP_CP, act->n, by); break;
     case ACT_FENCE_ASYNC:
         for (int i = 0; i < me->recs.n; i++) {
             const weiri_rec *q = &g->recs.v[me->recs.v[i]];
@@ -714,7 +458,9 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         break;
     case ACT_WARP_SYNC:
         if (me->nrows <= 3) meet(r, me);
-        else join(r, me->row + me->by[BY_LANE], me->row + me->by[BY_ALL]); /* the elected lanes of the warps, together, know all */
+        else
+            join(r, me->row + me->by[BY_LANE],
+                 me->row + me->by[BY_ALL]); /* the elected lanes of the warps, together, know all */
         break;
     case ACT_NAMED_SYNC:
     case ACT_CTA_SYNC:
@@ -754,9 +500,10 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
     case ACT_GRID_LAUNCH: {
         bool known = false;
         for (int i = 0; i < g->actors.n; i++) known = known || has(r, need, bit_of(g, 0, 0, g->bit_wait + i));
-        weiri_fault *f = known ? NULL : fault(r, "PROVE-PDL", act, ai, 0);
+        weiri_fault *f = known ? NULL : weiri_fault_add(r, "PROVE-PDL", act, ai, 0);
         if (f) {
-            f->text = weiri_arena_fmt(r->a, "'%s' may launch the next kernel before any task has waited for the previous one", me->name);
+            f->text = weiri_arena_fmt(r->a, "'%s' may launch the next kernel before any task has waited for the previous one",
+                                      me->name);
             f->hint = "wait_griddep() before launch_griddep(), in the same task or ordered before it";
         }
         break;
@@ -873,8 +620,7 @@ static outcome step(weiri_run *r, int ai, int *want) {
         return MOVED;
     }
     case IN_JUMP: v[V_PC] = x->jump; return MOVED;
-    case IN_END:
-    case IN_SKIP: break;
+    case IN_END: break;
     }
     return ENDED;
 }
@@ -927,9 +673,6 @@ static void tidy_tapes(weiri_run *r) {
     }
 }
 
-static void stuck(weiri_run *r);
-static void at_exit(weiri_run *r);
-
 void weiri_run_go(weiri_run *r) {
     const weiri_prog *g = r->g;
     r->nfaults = 0;
@@ -959,34 +702,16 @@ void weiri_run_go(weiri_run *r) {
     int before = r->v[g->stream_at];
     tidy_tapes(r);
     if (r->want >= 0 && g->tapes.v[r->want].tile) r->want_tile -= before - r->v[g->stream_at];
-    if (r->done) at_exit(r);
+    if (r->done) weiri_run_at_exit(r);
     else if (r->want == WEIRI_WANT_NONE) {
         r->stuck = true;
-        stuck(r);
+        weiri_run_stuck(r);
     }
 }
 
-void weiri_run_start(weiri_run *r) {
-    const weiri_prog *g = r->g;
-    memset(r->v, 0, weiri_state_size(g));
-    for (int i = 0; i < g->actors.n; i++) {
-        const weiri_actor *me = &g->actors.v[i];
-        const weiri_code *c = &g->code.v[me->code];
-        r->v[me->vars + V_TILE] = -1;
-        for (int q = 0; q < c->ncursors; q++) {
-            int *u = r->v + me->cursors + C_VARS * q;
-            u[C_OPEN] = u[C_CLOSE] = LAPS * g->p->cursors.v[c->cursor[q]].stages;
-        }
-    }
-    for (int i = 0; i < g->nctas * g->nbars; i++)
-        for (int s = 0; s < g->p->bars.v[i % g->nbars].stages; s++) {
-            int *b = r->v + g->bars[i].vars + B_VARS * s;
-            b[B_PHASE] = LAPS;
-            b[B_PENDING] = g->p->bars.v[i % g->nbars].count;
-        }
+static int forced(const weiri_run *r, const weiri_tape *t) {
+    return r->force && t->steady && t->form >= 0 ? r->force[t->form] : -1;
 }
-
-static int forced(const weiri_run *r, const weiri_tape *t) { return r->force && t->steady && t->form >= 0 ? r->force[t->form] : -1; }
 
 bool weiri_run_may(const weiri_run *r, int letter) {
     const weiri_prog *g = r->g;
@@ -1024,302 +749,4 @@ void weiri_run_choose(weiri_run *r, int letter) {
     if (force > top) top = force;
     x[T_COUNT] = letter ? (x[T_COUNT] < top ? x[T_COUNT] + 1 : top) : 0;
     if (r->replay) x[T_TOTAL] = letter ? x[T_TOTAL] + 1 : 0;
-}
-
-/* ---- ends --------------------------------------------------------------------------------------------------------------- */
-
-static bool anyone_knows(const weiri_run *r, int cta, bit b) {
-    for (int i = 0; i < r->g->actors.n; i++) {
-        const weiri_actor *a = &r->g->actors.v[i];
-        if (a->cta != cta) continue;
-        for (int q = 0; q < a->nrows; q++)
-            if (has(r, a->row + q, b)) return true;
-    }
-    return false;
-}
-
-/* All have ended: what may still be on its way into a CTA that is gone, and what nobody has looked at? */
-static void at_exit(weiri_run *r) {
-    const weiri_prog *g = r->g;
-    const weiri_plan *p = g->p;
-    for (int i = 0; i < g->recs.n; i++) {
-        const weiri_rec *q = &g->recs.v[i];
-        const weiri_loc *l = &g->locs.v[q->loc];
-        if (l->region < 0 || (q->kind != REC_LOAD && q->kind != REC_BULK_READ && q->kind != REC_MMA_READ)) continue;
-        for (int s = 0; s < g->rings.v[q->ring].stages; s++) {
-            bit b = bit_of(g, q->ring, s, q->bit);
-            if (!has(r, 0, b)) continue;
-            bool over = q->kind == REC_LOAD ? anyone_knows(r, l->cta, b) : r->v[q->aux + R_VARS * s + R_AGE] == COMPLETE;
-            if (!over && q->kind == REC_MMA_READ) over = anyone_knows(r, l->cta, b);
-            if (over) continue;
-            const weiri_action *act = r->replay ? r->rec_act[q->aux + R_VARS * s] : NULL;
-            const weiri_actor *him = &g->actors.v[q->actor];
-            weiri_fault *f = fault(r, "PROVE-EXIT", NULL, q->actor, (int)q->kind * 1024 + l->region);
-            if (!f) continue;
-            f->at = weiri_act_at(act);
-            f->text = weiri_arena_fmt(r->a, q->kind == REC_LOAD ? "%s of '%s' may still write %s of CTA %d when that CTA has ended"
-                                                                : "%s of '%s' may still read %s of CTA %d when that CTA has ended",
-                                      act ? verb(act) : "the copy", him->name, storage_name(r, l, s), l->cta);
-            f->hint = q->kind == REC_LOAD ? "wait for the stage before the task ends, or end in a cluster barrier" : "wait for the group before the task ends";
-            f->object = p->smem.v[l->region].name;
-        }
-    }
-    for (int i = 0; i < g->actors.n; i++)
-        for (int cta = 0; cta < g->nctas; cta++) {
-            bit b = bit_of(g, 0, 0, g->bit_remote + i * g->nctas + cta);
-            if (!has(r, 0, b) || anyone_knows(r, cta, b)) continue;
-            weiri_fault *f = fault(r, "PROVE-EXIT", NULL, i, 32768);
-            if (!f) continue;
-            f->text = weiri_arena_fmt(r->a, "'%s' may arrive at a barrier of CTA %d when that CTA has ended", actor_name(r, i), cta);
-            f->hint = "end the kernel in a cluster barrier";
-            const weiri_task *t = p->tasks[g->actors.v[i].task].task;
-            f->at = t && t->at.n > 0 ? &t->at.at[0] : NULL;
-        }
-    for (int bar = 0; bar < g->nbars; bar++) {
-        bool data = false;
-        const weir_res *res = NULL;
-        for (int i = 0; i < p->pipes.n; i++)
-            if (p->pipes.v[i].full == bar && p->pipes.v[i].region >= 0) data = true, res = p->pipes.v[i].res;
-        for (int cta = 0; data && cta < g->nctas; cta++) {
-            const weiri_bari *b = &g->bars[cta * g->nbars + bar];
-            for (int s = 0; s < p->bars.v[bar].stages && b->waiters; s++) {
-                spot sp = spot_of(r, cta, bar, s);
-                bit done = spot_bit(r, &sp, 0);
-                bool seen = false;
-                for (int i = 0; i < g->actors.n; i++)
-                    for (int q = 0; b->waiter[i] >= 0 && q < g->actors.v[i].nrows; q++) seen = seen || has(r, g->actors.v[i].row + q, done);
-                if (!has(r, 0, done) || seen) continue;
-                weiri_fault *f = fault(r, "PROVE-LOST", NULL, -1, bar);
-                if (!f) continue;
-                f->text = weiri_arena_fmt(r->a, "what was committed to %s is never waited for", spot_name(r, &sp));
-                f->hint = "let the consumer run as many steps as the producer";
-                f->object = p->bars.v[bar].name;
-                f->at = res && res->at.n > 0 ? &res->at.at[0] : NULL;
-            }
-        }
-    }
-}
-
-/* Has every actor that arrives at this barrier in a phase done so for the phase that is open? */
-static bool all_arrived(const weiri_run *r, const spot *s, int *arrivals) {
-    const weiri_prog *g = r->g;
-    int stages = g->p->bars.v[s->bar].stages, use = s->v[B_PHASE] * stages + s->stage, to[64], n = 0;
-    for (int i = 0; i < g->actors.n; i++) {
-        const weiri_actor *me = &g->actors.v[i];
-        const weiri_code *c = &g->code.v[me->code];
-        for (int x = 0; x < c->ins.n; x++) {
-            const weiri_action *a = c->ins.v[x].op == IN_ACT ? c->ins.v[x].act : NULL;
-            if (!a || a->bar != s->bar || a->kind < ACT_ARRIVE || a->kind > ACT_UMMA_COMMIT || !weiri_prog_runs(g, me, a)) continue;
-            int k = weiri_prog_targets(g, me->cta, a, to);
-            bool here = false;
-            for (int t = 0; t < k; t++) here = here || to[t] == s->cta;
-            const int *cur = cursor_vars(r, me, a->cur);
-            if (!here || !cur) continue;
-            n++;
-            if (cur[a->stage == STAGE_CLOSE ? C_CLOSE : C_OPEN] <= use) return false;
-        }
-    }
-    *arrivals = g->p->bars.v[s->bar].count - s->v[B_PENDING];
-    return n > 0;
-}
-
-static const weiri_action *stopped_at(const weiri_run *r, int ai) {
-    const weiri_actor *me = &r->g->actors.v[ai];
-    const weiri_ins *x = &r->g->code.v[me->code].ins.v[r->v[me->vars + V_PC]];
-    return x->op == IN_ACT ? x->act : NULL;
-}
-
-const char *weiri_run_stop_text(weiri_run *r, int ai, const weiri_action **act) {
-    const weiri_prog *g = r->g;
-    const weiri_actor *me = &g->actors.v[ai];
-    const weiri_action *a = *act = stopped_at(r, ai);
-    if (!a) return NULL;
-    if (a->kind == ACT_WAIT) {
-        int stages = g->p->bars.v[a->bar].stages, use = use_of(r, me, a->cur, a->stage, a->back);
-        spot s = spot_of(r, me->cta, a->bar, mod(use, stages));
-        int phase = lap(use, stages) - LAPS - (g->p->cursors.v[a->cur].producer ? 1 : 0);
-        const char *miss = s.v[B_PENDING] > 0 && s.v[B_TX] > 0
-                               ? weiri_arena_fmt(r->a, "%d of %d arrivals and %d bytes are missing", s.v[B_PENDING], g->p->bars.v[a->bar].count, s.v[B_TX])
-                           : s.v[B_PENDING] > 0 ? weiri_arena_fmt(r->a, "%d of %d arrivals are missing", s.v[B_PENDING], g->p->bars.v[a->bar].count)
-                                                : weiri_arena_fmt(r->a, "%d bytes are missing", s.v[B_TX]);
-        return weiri_arena_fmt(r->a, "waits at %s for phase %d (parity %d): %s", spot_name(r, &s), phase, phase & 1, miss);
-    }
-    if (a->kind == ACT_NAMED_SYNC)
-        return weiri_arena_fmt(r->a, "waits at named barrier %d: %d of %d threads have come", weiri_prog_named(g, me, a),
-                               r->v[g->named_at + 17 * me->cta + weiri_prog_named(g, me, a)], a->threads);
-    if (a->kind == ACT_CTA_SYNC) return "waits for the CTA";
-    return "waits for the cluster";
-}
-
-/* Nobody can go on. The cause, if one barrier's numbers are wrong, else the ring of waits. */
-static void stuck(weiri_run *r) {
-    const weiri_prog *g = r->g;
-    const char *rule = "PROVE-DEADLOCK";
-    int first = -1, with = 0;
-    const weiri_bar *bar = NULL;
-    char got[96] = "", expected[96] = "";
-    for (int i = 0; i < g->actors.n; i++) {
-        const weiri_action *a = stopped_at(r, i);
-        if (!a) continue;
-        if (first < 0) first = i;
-        if (a->kind != ACT_WAIT) continue;
-        int stages = g->p->bars.v[a->bar].stages;
-        spot s = spot_of(r, g->actors.v[i].cta, a->bar, mod(use_of(r, &g->actors.v[i], a->cur, a->stage, a->back), stages));
-        int n = 0;
-        bool tx = s.v[B_PENDING] == 0 && s.v[B_TX] > 0, count = s.v[B_PENDING] > 0 && all_arrived(r, &s, &n);
-        if (!tx && !count) continue;
-        rule = tx ? "PROVE-TX" : "PROVE-COUNT";
-        first = i;
-        bar = &g->p->bars.v[a->bar];
-        if (r->replay && tx) {
-            snprintf(got, sizeof got, "%" PRId64 " bytes", bar->tx - s.v[B_TX]);
-            snprintf(expected, sizeof expected, "%" PRId64 " bytes", bar->tx);
-        } else if (r->replay) {
-            snprintf(got, sizeof got, "%d arrivals", n);
-            snprintf(expected, sizeof expected, "%d (%s)", bar->count, bar->sum ? bar->sum : "count");
-        }
-        if (tx) break;
-    }
-    if (first < 0) return;
-    for (int i = 0; i < g->actors.n; i++) {
-        const weiri_action *a = stopped_at(r, i);
-        if (i != first && a && g->actors.v[i].task != g->actors.v[first].task) with = with * 31 + a->id;
-    }
-    weiri_fault *f = fault(r, rule, stopped_at(r, first), first, bar ? 1 : with & 0xffffff);
-    if (!f) return;
-    weiri_buf b;
-    weiri_buf_init(&b, g->p->k->ctx);
-    const weiri_action *a;
-    weiri_put(&b, "'%s' %s", actor_name(r, first), weiri_run_stop_text(r, first, &a));
-    int named = 0;
-    for (int i = 0; i < g->actors.n && named < 6; i++) {
-        const char *t = i == first ? NULL : weiri_run_stop_text(r, i, &a);
-        if (!t || (g->actors.v[i].task == g->actors.v[first].task && g->actors.v[i].cta != g->actors.v[first].cta)) continue;
-        if (!named) f->other = i, f->other_at = weiri_act_at(a), f->other_what = "the other waits here";
-        weiri_put(&b, "; '%s' %s", actor_name(r, i), t);
-        named++;
-    }
-    for (int i = 0; i < g->actors.n && named < 6; i++) {
-        const weiri_actor *o = &g->actors.v[i];
-        if (stopped_at(r, i) || o->cta != g->actors.v[first].cta || o->code >= g->p->ntasks) continue;
-        weiri_put(&b, "; '%s' has ended", o->name);
-        named++;
-    }
-    f->text = weiri_arena_str(r->a, b.s ? b.s : "");
-    weiri_buf_free(&b);
-    if (bar) {
-        f->object = bar->name;
-        f->expected = weiri_arena_str(r->a, expected);
-        f->got = weiri_arena_str(r->a, got);
-        f->hint = rule[6] == 'T' ? "arm exactly the bytes that the copies into the stage bring" : "the count must be the number of arrivals of a phase";
-    } else {
-        f->hint = "give each wait an arrival that does not itself depend on the wait";
-    }
-}
-
-/* ---- canonical form ------------------------------------------------------------------------------------------------------ */
-
-/* Uses are counted from the next open of the ring's reference cursor, LAPS laps in. A ring that turns has its stages renamed to
- * match; others are moved by whole laps. What is too old to matter is cut off at 0. */
-void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
-    weiri_run a = { 0 }, b = { 0 };
-    weiri_run_init(&a, g, NULL, state);
-    weiri_run_init(&b, g, NULL, scratch);
-    int origin[256];
-    bool any = false;
-    if (g->rings.n > 256) return;
-    for (int i = 0; i < g->rings.n; i++) {
-        const weiri_ring *q = &g->rings.v[i];
-        origin[i] = 0;
-        if (q->ref_actor < 0) continue;
-        int u = a.v[g->actors.v[q->ref_actor].cursors + C_VARS * q->ref_cur + C_OPEN];
-        if (!q->turns) u = lap(u, q->stages) * q->stages;
-        origin[i] = u - LAPS * q->stages;
-        any = any || origin[i] != 0;
-    }
-    if (!any) return;
-    memcpy(scratch, state, weiri_state_size(g));
-    /* bits of a stage move with it, in every row */
-    for (int rw = 0; rw < g->nrows; rw++) {
-        uint64_t *from = row(&b, rw), *to = row(&a, rw);
-        for (int i = 0; i < g->rings.n; i++) {
-            const weiri_ring *q = &g->rings.v[i];
-            for (int s = 0; q->turns && s < q->stages; s++)
-                memcpy(to + q->word + mod(s - origin[i], q->stages) * q->words, from + q->word + s * q->words, sizeof(uint64_t) * (size_t)q->words);
-        }
-    }
-    memcpy(b.w, a.w, sizeof(uint64_t) * (size_t)g->nrows * (size_t)g->nwords);
-    for (int i = 0; i < g->nctas * g->nbars; i++) {
-        const weiri_bari *q = &g->bars[i];
-        int n = g->rings.v[q->ring].stages, o = origin[q->ring];
-        for (int s = 0; s < n; s++) {
-            const int *from = b.v + q->vars + B_VARS * s;
-            int use = from[B_PHASE] * n + s - o, t = mod(use, n), *to = a.v + q->vars + B_VARS * t;
-            memcpy(to, from, sizeof(int) * B_VARS);
-            to[B_PHASE] = use < 0 ? 0 : lap(use, n);
-            for (int w = 0; w < 2; w++) memcpy(row(&a, q->row + 2 * t + w), row(&b, q->row + 2 * s + w), sizeof(uint64_t) * (size_t)g->nwords);
-        }
-    }
-    for (int i = 0; i < g->recs.n; i++) {
-        const weiri_rec *q = &g->recs.v[i];
-        int n = g->rings.v[q->ring].stages, o = origin[q->ring];
-        for (int s = 0; s < n; s++) {
-            const int *from = b.v + q->aux + R_VARS * s;
-            int *to = a.v + q->aux + R_VARS * mod(s - o, n);
-            memcpy(to, from, sizeof(int) * R_VARS);
-            bool stands = has(&a, 0, bit_of(g, q->ring, mod(s - o, n), q->bit));
-            if (to[R_GEN] != 0 && to[R_GEN] != GEN_MANY) to[R_GEN] = from[R_GEN] - o > 0 && stands ? from[R_GEN] - o : 0;
-        }
-    }
-    for (int i = 0; i < g->actors.n; i++) {
-        const weiri_actor *me = &g->actors.v[i];
-        const weiri_code *c = &g->code.v[me->code];
-        bool ended = c->ins.v[a.v[me->vars + V_PC]].op == IN_END;
-        for (int k = 0; k < c->ncursors; k++) {
-            const weiri_ring *q = &g->rings.v[me->ring[k]];
-            int *u = a.v + me->cursors + C_VARS * k;
-            u[C_OPEN] -= origin[me->ring[k]];
-            u[C_CLOSE] -= origin[me->ring[k]];
-            if (ended && (q->ref_actor != i || q->ref_cur != k)) u[C_OPEN] = u[C_CLOSE] = 0;
-        }
-    }
-}
-
-bool weiri_run_merge(const weiri_prog *g, void *into, const void *other) {
-    weiri_run a = { 0 }, b = { 0 };
-    weiri_run_init(&a, g, NULL, into);
-    weiri_run_init(&b, g, NULL, (void *)(uintptr_t)other);
-    bool changed = false;
-    for (int i = 0; i < g->recs.n; i++) {
-        const weiri_rec *q = &g->recs.v[i];
-        for (int s = 0; s < g->rings.v[q->ring].stages; s++) {
-            bit at = bit_of(g, q->ring, s, q->bit);
-            int *x = a.v + q->aux + R_VARS * s;
-            const int *y = b.v + q->aux + R_VARS * s;
-            if (!has(&b, 0, at)) continue;
-            if (!has(&a, 0, at)) {
-                memcpy(x, y, sizeof(int) * R_VARS);
-                continue;
-            }
-            int age = x[R_AGE] == COMPLETE ? y[R_AGE] : y[R_AGE] == COMPLETE ? x[R_AGE] : x[R_AGE] < y[R_AGE] ? x[R_AGE] : y[R_AGE];
-            int gen = x[R_GEN] == y[R_GEN] ? x[R_GEN] : GEN_MANY;
-            changed = changed || age != x[R_AGE] || gen != x[R_GEN];
-            x[R_AGE] = age;
-            x[R_GEN] = gen;
-        }
-    }
-    /* A record that stands in one state alone is known as there: the other says nothing against it. Of what must have happened
-     * (initialisation, the grid's wait) only what both had happen counts. */
-    const uint64_t *sx = row(&a, 0), *sy = row(&b, 0);
-    for (int rw = g->nrows - 1; rw >= 0; rw--) {
-        uint64_t *x = row(&a, rw);
-        const uint64_t *y = row(&b, rw);
-        for (int i = 0; i < g->nwords; i++) {
-            uint64_t must = g->must_mask[i], z = rw ? (x[i] | ~sx[i]) & (y[i] | ~sy[i]) & (sx[i] | sy[i]) : x[i] | y[i];
-            z = (z & ~must) | (x[i] & y[i] & must);
-            changed = changed || z != x[i];
-            x[i] = z;
-        }
-    }
-    return changed;
 }

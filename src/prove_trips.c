@@ -53,7 +53,8 @@ static int atom_for(weiri_forms *f, const atom *x) {
     for (int i = 0; i < f->atoms.n; i++) {
         const atom *y = &f->atoms.v[i];
         if (x->ceil != y->ceil) continue;
-        if (x->ceil ? x->by == y->by && x->of.c == y->of.c && same_terms(&x->of, &y->of) : same_value(f->k, x->id, y->id, 0)) return i;
+        if (x->ceil ? x->by == y->by && x->of.c == y->of.c && same_terms(&x->of, &y->of) : same_value(f->k, x->id, y->id, 0))
+            return i;
     }
     WEIRI_PUSH(f->a, f->atoms, *x);
     return f->atoms.n - 1;
@@ -65,7 +66,8 @@ static int atom_for(weiri_forms *f, const atom *x) {
 static bool add(lin *x, const lin *y, int64_t m) {
     lin r = { .c = x->c + m * y->c };
     for (int i = 0, j = 0; i < x->n || j < y->n;) {
-        bool left = i < x->n && (j >= y->n || x->atom[i] <= y->atom[j]), right = j < y->n && (i >= x->n || y->atom[j] <= x->atom[i]);
+        bool left = i < x->n && (j >= y->n || x->atom[i] <= y->atom[j]),
+             right = j < y->n && (i >= x->n || y->atom[j] <= x->atom[i]);
         int at = left ? x->atom[i] : y->atom[j];
         int64_t coef = (left ? x->coef[i] : 0) + (right ? m * y->coef[j] : 0);
         if (left) i++;
@@ -365,7 +367,8 @@ weiri_trips weiri_forms_trips(const weiri_forms *f, int loop) {
 
 int weiri_forms_class_count(const weiri_forms *f) { return f->classes.n; }
 
-void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, bool *steady, bool *per_cta, const weiri_node **node) {
+void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, bool *steady, bool *per_cta,
+                       const weiri_node **node) {
     const form_class *c = &f->classes.v[cls];
     lin x = c->terms;
     x.c = c->top;

@@ -1,0 +1,216 @@
+/* Accesses and the order between them: what each may meet, and how a race reads in a report. */
+#include "prove_know.h"
+
+/* ---- faults ------------------------------------------------------------------------------------------------------------- */
+
+/* Order in a report: what certainly fails, then races, then what may happen to a barrier because of them, then the end. */
+static int order_of(const char *rule, bool maybe) {
+    static const char *const order[] = { "PROVE-TX",   "PROVE-COUNT",  "PROVE-DEADLOCK", "PROVE-ASYNC-READ", "PROVE-PROXY",
+                                         "PROVE-RACE", "PROVE-PARITY", "PROVE-PDL",      "PROVE-EXIT",       "PROVE-LOST" };
+    int i = 0;
+    while (i < 9 && strcmp(order[i], rule)) i++;
+    return maybe && i < 2 ? 6 : i;
+}
+
+weiri_fault *weiri_fault_add(weiri_run *r, const char *rule, const weiri_action *act, int ai, int with) {
+    static const weiri_fault none = { 0 };
+    int task = ai >= 0 ? r->g->actors.v[ai].task : -1, id = act ? act->id : 0;
+    for (int i = 0; i < r->nfaults; i++)
+        if (r->fault[i].rule == rule && r->fault[i].act == id && r->fault[i].with == with) return NULL;
+    if (r->nfaults == (int)(sizeof r->fault / sizeof *r->fault)) return NULL;
+    weiri_fault *f = &r->fault[r->nfaults++];
+    *f = none;
+    f->rule = rule;
+    f->act = id;
+    f->actor = task;
+    f->with = with;
+    f->order = order_of(rule, false);
+    f->who = ai;
+    f->other = -1;
+    f->at = weiri_act_at(act);
+    return r->replay ? f : NULL;
+}
+
+const char *weiri_fault_verb(const weiri_action *a) {
+    switch (a->kind) {
+    case ACT_MMA: return "the mma";
+    case ACT_LOAD_BULK: return "the bulk load";
+    case ACT_STORE_BULK: return "the bulk store";
+    case ACT_CP_ASYNC: return "the cp.async";
+    default: return "the work";
+    }
+}
+
+const char *weiri_fault_storage(const weiri_run *r, const weiri_loc *l, int stage) {
+    const weiri_plan *p = r->g->p;
+    if (l->region < 0) {
+        const char *n = l->reg < p->k->res.n ? p->k->res.v[l->reg]->name : "?";
+        return weiri_arena_fmt(r->a, "register tile '%s'", n);
+    }
+    if (p->smem.v[l->region].stages < 2) return weiri_arena_fmt(r->a, "'%s'", p->smem.v[l->region].name);
+    return weiri_arena_fmt(r->a, "stage %d of '%s'", stage, p->smem.v[l->region].name);
+}
+
+void weiri_fault_maybe(weiri_run *r, int before) {
+    if (r->nfaults > before) r->fault[before].order = order_of(r->fault[before].rule, true);
+}
+
+/* ---- accesses ----------------------------------------------------------------------------------------------------------- */
+
+static bool writes(weiri_rec_kind k) { return k == REC_WRITE || k == REC_MMA_WRITE || k == REC_LOAD || k == REC_CP_WRITE; }
+static bool generic(weiri_rec_kind k) { return k == REC_READ || k == REC_WRITE || k == REC_CP_WRITE; }
+
+static int64_t byte_of(const weiri_plan *p, const weiri_loc *l, int stage, int64_t in) {
+    const weiri_region *g = &p->smem.v[l->region];
+    return g->offset + stage * g->stage_bytes + in;
+}
+
+/* Do stage i of x and stage j of y share bytes? */
+static bool bytes_meet(const weiri_prog *g, const weiri_loc *x, int i, const weiri_loc *y, int j) {
+    return byte_of(g->p, x, i, x->lo) < byte_of(g->p, y, j, y->hi) && byte_of(g->p, y, j, y->lo) < byte_of(g->p, x, i, x->hi);
+}
+
+/* Is y, done before x, ordered by other means than events? In-order MMAs, threads that fill a stage together,
+ * slices of a load, bodies that join their task themselves. */
+static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri_rec *y, int geny) {
+    const weiri_actor *a = &r->g->actors.v[x->actor], *b = &r->g->actors.v[y->actor];
+    if (x->actor == y->actor) {
+        if (generic(x->kind) && generic(y->kind)) return true;
+        if (weiri_is_mma(x->kind) && weiri_is_mma(y->kind)) return true;
+        if (generic(y->kind) && r->g->locs.v[y->loc].region < 0) return true; /* a thread's own registers, behind wgmma.fence */
+    }
+    if (x->kind == REC_LOAD && y->kind == REC_LOAD) return a->cta != b->cta && a->task == b->task && genx == geny;
+    if (a->task == b->task && a->cta == b->cta && generic(x->kind) && generic(y->kind) && (x->joins || y->joins)) return true;
+    if (x->kind == REC_WRITE && y->kind == REC_WRITE) return a->task == b->task && a->cta == b->cta && genx == geny;
+    return false;
+}
+
+static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec *me, int stage, const weiri_rec *other,
+                 int ostage, bool proxy) {
+    const weiri_prog *g = r->g;
+    const weiri_loc *l = &g->locs.v[me->loc];
+    const char *rule = proxy                                           ? "PROVE-PROXY"
+                       : other->kind == REC_MMA_READ && l->region >= 0 ? "PROVE-ASYNC-READ"
+                                                                       : "PROVE-RACE";
+    const weiri_actor *him = &g->actors.v[other->actor];
+    int with = ((him->task * 8 + (int)other->kind) * 4 + other->by) * 1024 + (l->region >= 0 ? l->region : 512 + l->reg);
+    weiri_fault *f = weiri_fault_add(r, rule, act, ai, with);
+    if (!f) return;
+    f->other = other->actor;
+    const weiri_action *old = r->rec_act[other->aux + R_VARS * ostage];
+    const char *what = weiri_fault_storage(r, l, stage), *mine = r->g->actors.v[ai].name, *his = him->name;
+    const char *other_what =
+        g->locs.v[other->loc].region == l->region ? what : weiri_fault_storage(r, &g->locs.v[other->loc], ostage);
+    f->object = l->region >= 0 ? g->p->smem.v[l->region].name : NULL;
+    f->other_at = weiri_act_at(old);
+    const char *same = strcmp(what, other_what) ? weiri_arena_fmt(r->a, ", the bytes of %s,", other_what) : "";
+    if (proxy) {
+        f->text = weiri_arena_fmt(r->a,
+                                  "%s of '%s' %s %s through the async proxy; threads of '%s' wrote it with no fence between "
+                                  "the write and its hand-over",
+                                  weiri_fault_verb(act), mine, writes(me->kind) ? "overwrites" : "reads", what, his);
+        f->hint = "the writing threads must run fence.proxy.async after the write and before they arrive";
+        f->other_what = "the write";
+    } else if (other->kind == REC_MMA_READ && l->region < 0) {
+        f->text =
+            weiri_arena_fmt(r->a, "%s of '%s' touches %s while an mma may still read it", weiri_fault_verb(act), mine, what);
+        f->hint = "drain the mma first";
+        f->other_what = "the mma";
+    } else if (other->kind == REC_MMA_WRITE) {
+        f->text =
+            weiri_arena_fmt(r->a, "%s of '%s' touches %s while an mma may still add to it", weiri_fault_verb(act), mine, what);
+        f->hint = "drain the tile first";
+        f->other_what = "the mma";
+    } else if (writes(me->kind) && !writes(other->kind)) {
+        f->text = weiri_arena_fmt(r->a, "%s of '%s' writes %s%s while %s of '%s' may still read it", weiri_fault_verb(act),
+                                  mine, what, same, old ? weiri_fault_verb(old) : "work", his);
+        f->hint = other->kind == REC_MMA_READ ? "drain the mma before the stage is released"
+                : other->kind == REC_BULK_READ ? "wait for the bulk group (read) before the stage is filled again"
+                : "release the stage after the read, and acquire it before the write";
+        f->other_what = "the read";
+    } else if (writes(other->kind) && !writes(me->kind)) {
+        f->text = weiri_arena_fmt(r->a, "%s of '%s' reads %s%s, and nothing says that %s of '%s' has finished",
+                                  weiri_fault_verb(act), mine, what, same, old ? weiri_fault_verb(old) : "the write", his);
+        f->hint = "wait for the stage before it is read";
+        f->other_what = "the write";
+    } else {
+        f->text = weiri_arena_fmt(r->a, "%s of '%s' and %s of '%s' both write %s%s in no order", weiri_fault_verb(act), mine,
+                                  old ? weiri_fault_verb(old) : "the write", his, what, same);
+        f->hint = "acquire the stage before it is written";
+        f->other_what = "the other write";
+    }
+}
+
+/* Threads `by` of actor ai access what record `ri` stands for, at `stage`, in use `gen` of its cursor. */
+void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int stage, int gen) {
+    const weiri_prog *g = r->g;
+    const weiri_rec *me = &g->recs.v[ri];
+    const weiri_loc *l = &g->locs.v[me->loc];
+    const weiri_actor *self = &g->actors.v[ai];
+    int need = need_row(self, me->by);
+    for (int o = 0; o < l->over.n; o++) {
+        const weiri_loc *m = &g->locs.v[l->over.v[o]];
+        int from = 0, to = g->rings.v[m->ring].stages;
+        if (l->region < 0 || (m->region == l->region && l->hi <= g->p->smem.v[l->region].stage_bytes &&
+                              m->hi <= g->p->smem.v[l->region].stage_bytes))
+            from = stage, to = stage + 1;
+        for (int x = 0; x < m->recs.n; x++) {
+            const weiri_rec *q = &g->recs.v[m->recs.v[x]];
+            if (!writes(me->kind) && !writes(q->kind)) continue;
+            for (int s = from; s < to; s++) {
+                bit b = bit_of(g, q->ring, s, q->bit);
+                if (!has(r, 0, b)) continue;
+                if (l->region >= 0 && !bytes_meet(g, l, stage, m, s)) continue;
+                int *aux = r->v + q->aux + R_VARS * s;
+                if (allied(r, me, gen, q, aux[R_GEN])) continue;
+                bool fenced = q->fence_bit >= 0 && !generic(me->kind);
+                bool known = has(r, need, b);
+                if (!known) race(r, ai, act, me, stage, q, s, false);
+                else if (fenced && !has(r, need, bit_of(g, q->ring, s, q->fence_bit))) race(r, ai, act, me, stage, q, s, true);
+                /* ordered, and covered by this write: whatever it could meet later meets this write too */
+                else if (writes(me->kind) && q != me && m->region == l->region && s == stage && l->lo <= m->lo &&
+                         m->hi <= l->hi) {
+                    forget(r, b);
+                    if (q->fence_bit >= 0) forget(r, bit_of(g, q->ring, s, q->fence_bit));
+                    aux[R_AGE] = aux[R_GEN] = 0;
+                }
+            }
+        }
+    }
+    bit b = bit_of(g, me->ring, stage, me->bit);
+    forget(r, b);
+    if (me->fence_bit >= 0) forget(r, bit_of(g, me->ring, stage, me->fence_bit));
+    set(r, 0, b);
+    if (me->fence_bit >= 0) set(r, 0, bit_of(g, me->ring, stage, me->fence_bit));
+    int *aux = r->v + me->aux + R_VARS * stage;
+    aux[R_AGE] = 0;
+    aux[R_GEN] = me->kind == REC_LOAD || me->kind == REC_WRITE ? gen : 0;
+    if (me->kind == REC_READ || me->kind == REC_WRITE) {
+        aux[R_AGE] = COMPLETE;
+        set(r, self->row + self->by[me->by], b);
+    }
+    if (r->replay) r->rec_act[me->aux + R_VARS * stage] = act;
+}
+
+/* Asynchronous accesses of the actor grow older by a group, or are found complete. */
+void weiri_access_groups(weiri_run *r, const weiri_actor *me, weiri_group_kind kind, int wait, int by) {
+    const weiri_prog *g = r->g;
+    for (int i = 0; i < me->recs.n; i++) {
+        const weiri_rec *q = &g->recs.v[me->recs.v[i]];
+        if (kind == GROUP_CP ? q->kind != REC_CP_WRITE : kind == GROUP_BULK ? q->kind != REC_BULK_READ : !weiri_is_mma(q->kind))
+            continue;
+        if (kind == GROUP_BULK && by != BY_ALL && by != q->by) continue; /* bulk groups belong to the thread that issued them */
+        for (int s = 0; s < g->rings.v[q->ring].stages; s++) {
+            bit b = bit_of(g, q->ring, s, q->bit);
+            int *age = r->v + q->aux + R_VARS * s + R_AGE;
+            if (*age == COMPLETE || !has(r, 0, b)) continue;
+            if (wait < 0) {
+                if (*age < AGE_MAX) ++*age;
+            } else if (*age > wait) {
+                *age = COMPLETE;
+                if (kind != GROUP_MMA) set(r, me->row + me->by[q->by], b);
+                else set_all(r, me, b);
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+/* What the parts of a run share: bits and rows of knowledge, uses of cursors, stages of barriers. */
+#ifndef WEIRI_PROVE_KNOW_H
+#define WEIRI_PROVE_KNOW_H
+
+#include <string.h>
+
+#include "prove.h"
+
+/* LAPS, even: the laps that cursors and barriers seem to have behind them at launch, so that what is older stays positive. */
+enum { TILE_DONE = 1000, AGE_MAX = 60, COMPLETE = -1, LAPS = 4, GEN_MANY = -1 };
+
+/* ---- knowledge ---------------------------------------------------------------------------------------------------------- */
+
+static inline uint64_t *row(const weiri_run *r, int i) { return r->w + (size_t)i * (size_t)r->g->nwords; }
+static inline int *actor_vars(const weiri_run *r, int ai) { return r->v + r->g->actors.v[ai].vars; }
+
+/* A bit of a ring's stage: word and mask. */
+typedef struct bit { int word; uint64_t mask; } bit;
+static inline bit bit_of(const weiri_prog *g, int ring, int stage, int n) {
+    const weiri_ring *q = &g->rings.v[ring];
+    return (bit){ q->word + stage * q->words + n / 64, 1ull << (n % 64) };
+}
+static inline bool has(const weiri_run *r, int rw, bit b) { return row(r, rw)[b.word] & b.mask; }
+static inline void set(weiri_run *r, int rw, bit b) { row(r, rw)[b.word] |= b.mask; }
+/* Nobody knows it any more, and it does not stand. */
+static inline void forget(weiri_run *r, bit b) {
+    for (int i = 0; i < r->g->nrows; i++) row(r, i)[b.word] &= ~b.mask;
+}
+
+static inline void set_all(weiri_run *r, const weiri_actor *me, bit b) {
+    for (int i = 0; i < me->nrows; i++) set(r, me->row + i, b);
+}
+
+/* The row that must know something before threads `by` of the actor may rely on it. */
+static inline int need_row(const weiri_actor *me, int by) { return me->row + me->by[by == BY_ALL ? BY_EACH : by]; }
+
+/* ---- uses of cursors ---------------------------------------------------------------------------------------------------- */
+
+static inline int mod(int x, int m) { return (x % m + m) % m; }
+static inline int lap(int use, int stages) { return (use - mod(use, stages)) / stages; }
+
+static inline int local_cursor(const weiri_code *c, int cur) {
+    for (int i = 0; i < c->ncursors; i++)
+        if (c->cursor[i] == cur) return i;
+    return -1;
+}
+
+static inline int *cursor_vars(const weiri_run *r, const weiri_actor *me, int cur) {
+    int i = local_cursor(&r->g->code.v[me->code], cur);
+    return i < 0 ? NULL : r->v + me->cursors + C_VARS * i;
+}
+
+/* Which use of the cursor, counted from the launch (or from the origin of a canonical state). */
+static inline int use_of(const weiri_run *r, const weiri_actor *me, int cur, weiri_stage_ref ref, int back) {
+    const int *c = cur >= 0 ? cursor_vars(r, me, cur) : NULL;
+    if (!c) return 0;
+    return ref == STAGE_CLOSE ? c[C_CLOSE] : ref == STAGE_HELD ? c[C_OPEN] - 1 - back : c[C_OPEN];
+}
+
+/* ---- barriers ----------------------------------------------------------------------------------------------------------- */
+
+/* One stage of a barrier run in one CTA: its ints, and the rows of what has arrived so far and of the last complete phase. */
+typedef struct spot { int cta, bar, stage; const weiri_bari *b; int *v; int gather, done; } spot;
+
+static inline spot spot_of(const weiri_run *r, int cta, int bar, int stage) {
+    const weiri_bari *b = &r->g->bars[cta * r->g->nbars + bar];
+    return (spot){ cta, bar, stage, b, r->v + b->vars + B_VARS * stage, b->row + 2 * stage, b->row + 2 * stage + 1 };
+}
+static inline bit spot_bit(const weiri_run *r, const spot *s, int n) {
+    return bit_of(r->g, s->b->ring, s->stage, s->b->bit + n);
+}
+
+static inline const char *spot_name(const weiri_run *r, const spot *s) {
+    const char *n = r->g->p->bars.v[s->bar].name;
+    if (r->g->nctas > 1) return weiri_arena_fmt(r->a, "%s[%d] of CTA %d", n, s->stage, s->cta);
+    return weiri_arena_fmt(r->a, "%s[%d]", n, s->stage);
+}
+
+/* ---- parts -------------------------------------------------------------------------------------------------------------- */
+
+static inline bool weiri_is_mma(weiri_rec_kind k) { return k == REC_MMA_READ || k == REC_MMA_WRITE; }
+
+/* prove_access.c */
+/* Records a fault unless it is known; gives it back for its texts while replaying, else NULL. */
+weiri_fault *weiri_fault_add(weiri_run *r, const char *rule, const weiri_action *act, int ai, int with);
+void weiri_fault_maybe(weiri_run *r, int before);   /* the fault after the first `before`, if new, is one that may happen */
+const char *weiri_fault_verb(const weiri_action *a);                                   /* "the mma" */
+const char *weiri_fault_storage(const weiri_run *r, const weiri_loc *l, int stage);    /* "stage 2 of 'a'" */
+/* Threads of actor ai access what record `ri` stands for, at `stage`, in use `gen` of its cursor. */
+void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int stage, int gen);
+/* A group is closed (wait < 0), or all but the newest `wait` groups are complete. */
+typedef enum weiri_group_kind { GROUP_MMA, GROUP_BULK, GROUP_CP } weiri_group_kind;
+void weiri_access_groups(weiri_run *r, const weiri_actor *me, weiri_group_kind kind, int wait, int by);
+/* prove_end.c */
+void weiri_run_at_exit(weiri_run *r);   /* all have ended */
+void weiri_run_stuck(weiri_run *r);     /* nobody can go on */
+
+#endif

@@ -1,0 +1,145 @@
+/* States: laid out, brought to a canonical form, merged. */
+#include "prove_know.h"
+
+size_t weiri_state_size(const weiri_prog *g) {
+    return sizeof(int) * (size_t)g->nints + sizeof(uint64_t) * (size_t)g->nrows * (size_t)g->nwords;
+}
+
+void weiri_run_init(weiri_run *r, const weiri_prog *g, weiri_arena *a, void *state) {
+    r->g = g;
+    r->a = a;
+    r->v = state;
+    r->w = (uint64_t *)(void *)(r->v + g->nints);
+}
+
+void weiri_run_start(weiri_run *r) {
+    const weiri_prog *g = r->g;
+    memset(r->v, 0, weiri_state_size(g));
+    for (int i = 0; i < g->actors.n; i++) {
+        const weiri_actor *me = &g->actors.v[i];
+        const weiri_code *c = &g->code.v[me->code];
+        r->v[me->vars + V_TILE] = -1;
+        for (int q = 0; q < c->ncursors; q++) {
+            int *u = r->v + me->cursors + C_VARS * q;
+            u[C_OPEN] = u[C_CLOSE] = LAPS * g->p->cursors.v[c->cursor[q]].stages;
+        }
+    }
+    for (int i = 0; i < g->nctas * g->nbars; i++)
+        for (int s = 0; s < g->p->bars.v[i % g->nbars].stages; s++) {
+            int *b = r->v + g->bars[i].vars + B_VARS * s;
+            b[B_PHASE] = LAPS;
+            b[B_PENDING] = g->p->bars.v[i % g->nbars].count;
+        }
+}
+
+/* ---- canonical form ----------------------------------------------------------------------------------------------------- */
+
+/* Uses are counted from the next open of the ring's reference cursor, LAPS laps in. A ring that turns has its stages renamed to
+ * match; others are moved by whole laps. What is too old to matter is cut off at 0. */
+void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
+    weiri_run a = { 0 }, b = { 0 };
+    weiri_run_init(&a, g, NULL, state);
+    weiri_run_init(&b, g, NULL, scratch);
+    int origin[256];
+    bool any = false;
+    if (g->rings.n > 256) return;
+    for (int i = 0; i < g->rings.n; i++) {
+        const weiri_ring *q = &g->rings.v[i];
+        origin[i] = 0;
+        if (q->ref_actor < 0) continue;
+        int u = a.v[g->actors.v[q->ref_actor].cursors + C_VARS * q->ref_cur + C_OPEN];
+        if (!q->turns) u = lap(u, q->stages) * q->stages;
+        origin[i] = u - LAPS * q->stages;
+        any = any || origin[i] != 0;
+    }
+    if (!any) return;
+    memcpy(scratch, state, weiri_state_size(g));
+    /* bits of a stage move with it, in every row */
+    for (int rw = 0; rw < g->nrows; rw++) {
+        uint64_t *from = row(&b, rw), *to = row(&a, rw);
+        for (int i = 0; i < g->rings.n; i++) {
+            const weiri_ring *q = &g->rings.v[i];
+            for (int s = 0; q->turns && s < q->stages; s++)
+                memcpy(to + q->word + mod(s - origin[i], q->stages) * q->words, from + q->word + s * q->words,
+                       sizeof(uint64_t) * (size_t)q->words);
+        }
+    }
+    memcpy(b.w, a.w, sizeof(uint64_t) * (size_t)g->nrows * (size_t)g->nwords);
+    for (int i = 0; i < g->nctas * g->nbars; i++) {
+        const weiri_bari *q = &g->bars[i];
+        int n = g->rings.v[q->ring].stages, o = origin[q->ring];
+        for (int s = 0; s < n; s++) {
+            const int *from = b.v + q->vars + B_VARS * s;
+            int use = from[B_PHASE] * n + s - o, t = mod(use, n), *to = a.v + q->vars + B_VARS * t;
+            memcpy(to, from, sizeof(int) * B_VARS);
+            to[B_PHASE] = use < 0 ? 0 : lap(use, n);
+            for (int w = 0; w < 2; w++)
+                memcpy(row(&a, q->row + 2 * t + w), row(&b, q->row + 2 * s + w), sizeof(uint64_t) * (size_t)g->nwords);
+        }
+    }
+    for (int i = 0; i < g->recs.n; i++) {
+        const weiri_rec *q = &g->recs.v[i];
+        int n = g->rings.v[q->ring].stages, o = origin[q->ring];
+        for (int s = 0; s < n; s++) {
+            const int *from = b.v + q->aux + R_VARS * s;
+            int *to = a.v + q->aux + R_VARS * mod(s - o, n);
+            memcpy(to, from, sizeof(int) * R_VARS);
+            bool stands = has(&a, 0, bit_of(g, q->ring, mod(s - o, n), q->bit));
+            if (to[R_GEN] != 0 && to[R_GEN] != GEN_MANY) to[R_GEN] = from[R_GEN] - o > 0 && stands ? from[R_GEN] - o : 0;
+        }
+    }
+    for (int i = 0; i < g->actors.n; i++) {
+        const weiri_actor *me = &g->actors.v[i];
+        const weiri_code *c = &g->code.v[me->code];
+        bool ended = c->ins.v[a.v[me->vars + V_PC]].op == IN_END;
+        for (int k = 0; k < c->ncursors; k++) {
+            const weiri_ring *q = &g->rings.v[me->ring[k]];
+            int *u = a.v + me->cursors + C_VARS * k;
+            u[C_OPEN] -= origin[me->ring[k]];
+            u[C_CLOSE] -= origin[me->ring[k]];
+            if (ended && (q->ref_actor != i || q->ref_cur != k)) u[C_OPEN] = u[C_CLOSE] = 0;
+        }
+    }
+}
+
+bool weiri_run_merge(const weiri_prog *g, void *into, const void *other) {
+    weiri_run a = { 0 }, b = { 0 };
+    weiri_run_init(&a, g, NULL, into);
+    weiri_run_init(&b, g, NULL, (void *)(uintptr_t)other);
+    bool changed = false;
+    for (int i = 0; i < g->recs.n; i++) {
+        const weiri_rec *q = &g->recs.v[i];
+        for (int s = 0; s < g->rings.v[q->ring].stages; s++) {
+            bit at = bit_of(g, q->ring, s, q->bit);
+            int *x = a.v + q->aux + R_VARS * s;
+            const int *y = b.v + q->aux + R_VARS * s;
+            if (!has(&b, 0, at)) continue;
+            if (!has(&a, 0, at)) {
+                memcpy(x, y, sizeof(int) * R_VARS);
+                continue;
+            }
+            int age = x[R_AGE] == COMPLETE   ? y[R_AGE]
+                      : y[R_AGE] == COMPLETE ? x[R_AGE]
+                      : x[R_AGE] < y[R_AGE]  ? x[R_AGE]
+                                             : y[R_AGE];
+            int gen = x[R_GEN] == y[R_GEN] ? x[R_GEN] : GEN_MANY;
+            changed = changed || age != x[R_AGE] || gen != x[R_GEN];
+            x[R_AGE] = age;
+            x[R_GEN] = gen;
+        }
+    }
+    /* A record that stands in one state alone is known as there: the other says nothing against it. Of what must have happened
+     * (initialisation, the grid's wait) only what both had happen counts. */
+    const uint64_t *sx = row(&a, 0), *sy = row(&b, 0);
+    for (int rw = g->nrows - 1; rw >= 0; rw--) {
+        uint64_t *x = row(&a, rw);
+        const uint64_t *y = row(&b, rw);
+        for (int i = 0; i < g->nwords; i++) {
+            uint64_t must = g->must_mask[i], z = rw ? (x[i] | ~sx[i]) & (y[i] | ~sy[i]) & (sx[i] | sy[i]) : x[i] | y[i];
+            z = (z & ~must) | (x[i] & y[i] & must);
+            changed = changed || z != x[i];
+            x[i] = z;
+        }
+    }
+    return changed;
+}

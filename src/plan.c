@@ -774,13 +774,16 @@ static void make_params(weiri_plan *p) {
     }
 }
 
-/* Names a C identifier for an author's name; C++ words and the preamble's own names get a trailing underscore. */
+/* Names a C identifier for an author's name; C++ words, the preamble's names and the variables of emitted text get a trailing
+ * underscore. */
 const char *weiri_ident(weiri_plan *p, const char *name, const char *suffix) {
     static const char *const taken[] = { "auto", "bool", "break", "case", "char", "class", "const", "continue", "default", "delete",
         "do", "double", "else", "enum", "extern", "false", "float", "for", "goto", "if", "inline", "int", "long", "new", "operator",
         "private", "public", "register", "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this",
         "true", "typedef", "union", "unsigned", "using", "virtual", "void", "volatile", "while", "bf16", "f16", "e4m3", "e5m2",
-        "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "smem", "warp", "lane", "tid", "min", "max", "rank", "asm" };
+        "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "smem", "warp", "lane", "tid", "min", "max", "rank", "asm",
+        "main", "smem_base", "mbar", "ttid", "wtid", "wg", "kk", "a", "b", "f", "fh", "h", "i", "j", "q", "x", "y", "x0", "x1", "at",
+        "twist", "row", "col", "out", "pairs" };
     char *s = weiri_arena_fmt(&p->a, "%s%s", name, suffix);
     bool clash = !strncmp(s, "w_", 2) || !strncmp(s, "W_", 2);
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)

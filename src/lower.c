@@ -1033,7 +1033,7 @@ static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
             if (a->reg < 0 || !a->op) continue;
             bool spill = a->kind == ACT_BODY && a->op->atom == ATOM_NONE; /* a commit that leaves the sums in the stage */
             bool reads_it = a->op->atom == ATOM_READ || spill;
-            if (a->kind == ACT_ZERO) s[a->reg] = l->k->res.v[a->reg]->kind == WEIR_RES_WGMMA ? 2 : 4; /* others are zeroed on the spot */
+            if (a->kind == ACT_ZERO) s[a->reg] = l->k->res.v[a->reg]->kind == WEIR_RES_REG ? 4 : 2; /* a reg_tile is zeroed on the spot */
             else if (a->op->atom == ATOM_SET) s[a->reg] = 4;
             else if (a->kind == ACT_MMA || reads_it) {
                 a->fresh |= s[a->reg] >> 1;

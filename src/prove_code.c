@@ -413,7 +413,7 @@ static int region_root(const weiri_plan *p, int region) {
 static int64_t bytes_of_stage(const weiri_plan *p, int region) {
     const weiri_region *g = &p->smem.v[region];
     int64_t tile = g->res ? weiri_tile_bytes(g->res) : 0;
-    return tile > 0 ? tile : g->stage_bytes;
+    return tile > 0 && tile < g->stage_bytes ? tile : g->stage_bytes; /* a spilled tile is stored in fewer bits than its f32 */
 }
 
 /* Do the warpgroups of a task each have a share of this region's stages? */

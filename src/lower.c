@@ -650,6 +650,19 @@ static void trust(lowering *l, const weiri_op *op) {
     else if (!strstr(p->trusted, name)) p->trusted = weiri_arena_fmt(&p->a, "%s, %s", p->trusted, name);
 }
 
+/* Can wgmma read the stage as operand `i` (0 a, 1 b) of the op? */
+static void check_operand(lowering *l, const weiri_op *op, int i, const weiri_view *v) {
+    int pr = weiri_preg_of(l->p, l->task, op->res);
+    weiri_tile_geom g;
+    weiri_operand o;
+    char why[256];
+    if (pr < 0 || !weiri_geom(l->p, v->res, &g)) return; /* said elsewhere */
+    if (weiri_layout_operand(&g, weiri_stage_dtype(l->p, v->res), v->t, i ? l->p->regs.v[pr].cols : 64, &o, why, sizeof why)) return;
+    weir_finding *f = weiri_find(&l->p->findings, "PLAN-SWIZZLE", place_of(&op->at), "%s of the mma into '%s', '%s': %s", i ? "b" : "a",
+                                 op->res->name, v->res->name, why);
+    f->objects[0] = v->res->name;
+}
+
 static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     weiri_plan *p = l->p;
     const weir_kernel *k = l->k;
@@ -732,6 +745,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         reg_effect(l, a, true, r);
         for (int i = 0; i < op->nargs; i++) {
             if (weiri_view_of(k, op->arg[i], &v) && v.res && weiri_region_of(p, v.res) >= 0) {
+                check_operand(l, op, i, &v);
                 int cur = weiri_pipe_of(p, v.res) >= 0 ? cursor_for(l, v.res, false) : -1;
                 effect(l, a, false, true, weiri_region_of(p, v.res), cur, cur >= 0 ? working_stage(l, v.res, false) : STAGE_NONE, v.back);
             } else {

@@ -522,6 +522,9 @@ static void over_capacity(weiri_plan *p) {
         f->hint = weiri_arena_fmt(&p->a, "not even one stage of '%s' (%" PRId64 " bytes) fits: take smaller tiles", name, per_stage);
 }
 
+/* The widest swizzle that rows of so many bytes can have; the next mma reads what this one left, and takes no rows without. */
+static int widest_swizzle(int row_bytes) { return row_bytes % 128 == 0 ? 128 : row_bytes % 64 == 0 ? 64 : row_bytes % 32 == 0 ? 32 : 0; }
+
 static void place_smem(weiri_plan *p) {
     const weir_kernel *k = p->k;
     weiri_item *item = WEIRI_NEW_N(&p->a, weiri_item, k->res.n + 1);
@@ -539,7 +542,7 @@ static void place_smem(weiri_plan *p) {
             WEIRI_PUSH(&p->a, p->smem, slot);
             continue;
         }
-        int swizzle = r->kind != WEIR_RES_TMEM ? r->swizzle : r->tile[1] * weir_dtype_size(dtype) % 128 == 0 ? 128 : 0;
+        int swizzle = r->kind != WEIR_RES_TMEM ? r->swizzle : widest_swizzle(r->tile[1] * weir_dtype_size(dtype));
         if (!weiri_layout_tile(dtype, r->tile, r->rank, swizzle, r->kind == WEIR_RES_SMEM, &g, why, sizeof why)) {
             weir_finding *f = weiri_find(&p->findings, "PLAN-SWIZZLE", place_of(&r->at), "tile '%s': %s", r->name, why);
             f->objects[0] = r->name;

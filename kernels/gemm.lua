@@ -1,0 +1,439 @@
+-- D = f(alpha * A * B + beta * C + bias): matrix products on Hopper's tensor cores, written as a weir schedule.
+--
+--   local gemm = require "weir.kernels.gemm"
+--   local p = gemm.build { dtype = "bf16", m = 4096, n = 4096, k = 4096 }
+--   p:launch { A = a, B = b, D = d }                    -- A { M, K }, B { N, K }, D { M, N }
+--
+-- m, n, k only choose the configuration: what is built takes every size. Give none and it is the one for large matrices.
+--
+-- One warp loads by TMA into a ring of stages; one or two warpgroups multiply, one k-step in flight while the next is issued; sums
+-- leave through two staging tiles and TMA stores while the next tile's loads run. CTAs are persistent.
+local weir = require "weir"
+local common = require "weir.kernels.common"
+local P, cd = weir.pipeline, weir.ceil_div
+local M = {}
+
+local OPTIONS = "dtype out m n k a_major b_major batched alpha beta bias scales activation epilogue accumulate c_dtype config device arch pitch name"
+
+---@class weir.kernels.gemm.options
+---@field dtype? "bf16"|"f16"|"tf32"|"e4m3"|"e5m2"   of A and B; tf32: f32 in memory. "bf16" if left out
+---@field out? "bf16"|"f16"|"f32"                    of D; default: dtype when it has 16 bits, f32 for tf32, bf16 for 8 bits
+---@field m? integer                                 rows of D, a hint
+---@field n? integer                                 columns of D, a hint
+---@field k? integer                                 a hint
+---@field a_major? "k"|"m"                           innermost axis of A: "k" is { M, K }, "m" is { K, M } (16-bit types)
+---@field b_major? "k"|"n"                           innermost axis of B: "k" is { N, K }, "n" is { K, N } (16-bit types)
+---@field batched? boolean                           every operand has a leading axis L
+---@field alpha? number|true                         factor of the product; true: the launch argument `alpha`
+---@field beta? number|true                          factor of operand C; true: the launch argument `beta`
+---@field c_dtype? weir.dtype                        of C; default: that of D
+---@field bias? "n"|"m"                              operand `bias`, f32: "n" { N }, one per column; "m" { M, 1 }, one per row
+---@field scales? boolean                            operands `scale_a`, `scale_b`, f32 { 1 }: factors of A and B, for 8-bit types
+---@field activation? string|fun(x: weir.value): weir.value    "relu", "gelu", "silu", "sigmoid", "tanh" or a function, applied last
+---@field epilogue? fun(x: weir.value): weir.value   the same, before the activation
+---@field accumulate? "fast"|"promoted"              8-bit types: sums stay in the tensor core, whose adder keeps about 14 bits, or are
+---                                                  added up in f32 every 128 of K
+---@field config? weir.kernels.gemm.config           overrides of what choose() gives
+---@field pitch? integer                             bytes from row to row of A and B, a hint; default: a row's bytes
+---@field device? weir.device
+---@field arch? string
+---@field name? string                               of the kernel
+
+---@class weir.kernels.gemm.config
+---@field bm? integer         rows of a CTA's tile: 64 (one math warpgroup), 128 or 256 (two)
+---@field bn? integer         columns
+---@field stages? integer     of the ring of A and B; each holds 128 bytes of K
+---@field cluster_m? integer  CTAs along m that share B's tile by multicast
+---@field cluster_n? integer  CTAs along n that share A's tile
+---@field group? integer      rows of tiles that run side by side, so that L2 serves what they share
+---@field split? integer      parts of K, each summed by a CTA of its own; a second kernel adds them
+---@field lag? integer        k-steps left in flight when a stage is released, 0 or 1
+
+-- ---- choosing a configuration -------------------------------------------------------------------------------------------------
+
+local SMEM = 232448 - 512               -- bytes of a CTA on sm_90, less the mbarriers
+local KBYTES = 128                      -- of K in a stage: one swizzle span
+local SIZE = { bf16 = 2, f16 = 2, tf32 = 4, f32 = 4, e4m3 = 1, e5m2 = 1 }
+
+--- Columns of a staging tile: at most 128 bytes, so that one swizzled row is one span; and what the ring of A and B leaves. The widest
+--- that does not cost a stage: narrower boxes make more TMA stores.
+local function staging(o, c)
+  local size, best = SIZE[o.out], nil
+  local csize = o.beta and SIZE[o.c_dtype or o.out] or 0
+  local en = KBYTES // math.max(size, csize)
+  while en * size >= 32 and (csize == 0 or en * csize >= 32) do
+    if c.bn % en == 0 then
+      local stages = (SMEM - 2 * c.bm * en * (size + csize)) // ((c.bm + c.bn) * KBYTES)
+      if not best or stages > best.stages and best.stages < 4 then best = { en = en, stages = math.min(stages, 12) } end
+    end
+    en = en // 2
+  end
+  return best
+end
+
+-- Figures of an H200, per SM and clock: what decides between tiles is their ratio.
+local CLOCK = 1.7e9
+local FEED = 42                         -- bytes from L2 into shared memory, measured with 128 x 256 tiles
+local DRAM = 4.2e12 / CLOCK             -- bytes, all SMs
+
+--- Clocks that a configuration would take, by a model: k-steps times the slower of tensor core and loads, a border per tile, whole
+--- waves of CTAs, and never less than memory allows.
+local function clocks(o, c, sms)
+  local m, n, k, l = o.m, o.n, o.k, 1
+  local size = SIZE[o.dtype]
+  local steps = math.ceil(k * size / KBYTES / c.split)
+  local mma = c.bm * c.bn / 32          -- per k-step: the same for 8, 16 and 32 bits, K shrinks as the rate grows
+  if o.accumulate == "promoted" then mma = mma * 1.25 end
+  local pitch = o.pitch or k * size
+  local torn = pitch % KBYTES ~= 0 and 1.5 or 1          -- a 128-byte row of a box then touches a sector more
+  local shared = torn * (c.bm / c.cluster_n + c.bn / c.cluster_m) * KBYTES / FEED
+  local own = (c.bm + c.bn) * KBYTES / 64                -- what multicast brings arrives all the same
+  local border = 1200 + c.bm * c.bn / 14                 -- epilogue and the ring filling again
+  local tm, tn = math.ceil(m / c.bm), math.ceil(n / c.bn)
+  tm, tn = math.ceil(tm / c.cluster_m) * c.cluster_m, math.ceil(tn / c.cluster_n) * c.cluster_n
+  local waves = math.ceil(l * c.split * tm * tn / sms)
+  local total = waves * (steps * math.max(mma, shared, own) + border)
+  total = math.max(total, size * (m + n) * k / DRAM)
+  if c.split > 1 then total = total + 4500 + 2 * 4 * c.split * m * n / (2 * DRAM) end   -- a launch; partial sums through L2
+  return total
+end
+
+--- Every configuration worth a try, for tuning and for choose().
+---@param o weir.kernels.gemm.options
+---@return weir.kernels.gemm.config[]
+function M.candidates(o)
+  local list = {}
+  local promoted = o.accumulate == "promoted"
+  -- A warpgroup holds at most 64 x 256 sums (128 registers a thread), half of it beside the promoted sums.
+  for _, t in ipairs { { 128, 256 }, { 128, 224 }, { 128, 192 }, { 128, 160 }, { 128, 128 }, { 128, 64 }, { 256, 128 }, { 64, 256 }, { 64, 192 },
+                       { 64, 128 }, { 64, 64 }, { 64, 32 } } do
+    local bm, bn = t[1], t[2]
+    local sums = bm * bn // (bm > 64 and 256 or 128)
+    local panels = o.b_major ~= "n" or bn % 64 == 0      -- an n-major tile is cut into panels of 64 columns
+    if panels and sums <= (promoted and 64 or 128) then
+      for _, cl in ipairs { { 1, 1 }, { 2, 1 }, { 1, 2 } } do
+        for _, split in ipairs { 1, 2, 3, 4, 6, 8 } do
+          local c = { bm = bm, bn = bn, cluster_m = cl[1], cluster_n = cl[2], split = split, group = bm == 64 and 16 or 8, lag = 1 }
+          local s = staging(o, c)
+          if s and s.stages >= 2 then
+            c.stages = s.stages
+            list[#list + 1] = c
+          end
+        end
+      end
+    end
+  end
+  return list
+end
+
+--- The configuration for a shape.
+---  * Large matrices: 128 x 256, the tile that reads least per product, in pairs along m that share B's tile: L2 then reads less, which
+---    counts most where rows do not start at a multiple of 128 bytes.
+---  * Its last wave nearly empty: a narrower tile whose count of tiles fits the SMs (5000 x 5016: 224 columns, 6.97 waves for 6.06).
+---  * Few rows: time is the weights' way through memory. Narrow tiles so that every SM pulls, a deep ring so that it pulls enough.
+---  * Few tiles and long K: K is split.
+---@param o weir.kernels.gemm.options
+---@param sms? integer
+---@return weir.kernels.gemm.config
+function M.choose(o, sms)
+  local want = { dtype = o.dtype or "bf16", out = o.out, beta = o.beta, c_dtype = o.c_dtype, b_major = o.b_major, accumulate = o.accumulate,
+                 m = o.m or 8192, n = o.n or 8192, k = o.k or 8192, pitch = o.pitch }
+  want.out = want.out or SIZE[want.dtype] == 2 and want.dtype or want.dtype == "tf32" and "f32" or "bf16"
+  local best, least
+  for _, c in ipairs(M.candidates(want)) do
+    local t = clocks(want, c, sms or 132)
+    if c.cluster_m + c.cluster_n > 2 then t = t * 1.005 end        -- a pair waits for the slower of two: it has to pay
+    if c.bm * c.bn < 32768 then t = t * 1.02 end                    -- so do smaller tiles: more traffic, hence power, per product
+    if c.split == 1 or not o.batched then
+      if not best or t < least then best, least = c, t end
+    end
+  end
+  return best
+end
+
+-- ---- the kernel ---------------------------------------------------------------------------------------------------------------
+
+-- A tensor with L in front where batched; its tile.
+local function operand(k, batch, name, dtype, shape, tile, out)
+  local s, t = table.move(shape, 1, #shape, batch and 2 or 1, {}), table.move(tile, 1, #tile, batch and 2 or 1, {})
+  if batch then s[1], t[1] = batch, 1 end
+  return k:gmem_tile { name = "g" .. name, tensor = k:tensor { name = name, dtype = dtype, shape = s, out = out }, tile = t }
+end
+
+-- What turns sums into D, as a function of the sums, C's tile and the tile's indices; declares the operands it reads.
+local function epilogue(k, o, bm, bn)
+  local dm, dn = o.dims.m, o.dims.n
+  local alpha = o.alpha == true and k:scalar { name = "alpha", dtype = "f32" } or o.alpha
+  local beta = o.beta == true and k:scalar { name = "beta", dtype = "f32" } or o.beta
+  local function vector(name, shape, tile)
+    return k:gmem_tile { name = "g" .. name, tensor = k:tensor { name = name, dtype = "f32", shape = shape }, tile = tile }
+  end
+  local bias_n = o.bias == "n" and vector("bias", { dn }, { bn })
+  local bias_m = o.bias == "m" and vector("bias", { dm, 1 }, { bm, 1 })
+  local scale_a, scale_b = o.scales and vector("scale_a", { 1 }, { 1 }), o.scales and vector("scale_b", { 1 }, { 1 })
+  local act, f = common.activation("gemm.build", o.activation), o.epilogue
+  return function(x, c, m, n)
+    local factor = alpha
+    if scale_a then
+      local scale = scale_a:at(0):load() * scale_b:at(0):load()
+      factor = factor and factor * scale or scale
+    end
+    if factor then x = x * factor end
+    if c then x = x + c * beta end
+    if bias_n then x = x + bias_n:at(n) end
+    if bias_m then x = x + bias_m:at(m, 0) end
+    if f then x = f(x) end
+    if act then x = act(x) end
+    return x
+  end
+end
+
+-- The product; with split > 1 partial sums in f32 go to W { split, [L,] M, N } and the epilogue is left to reduction().
+local function product(o, c)
+  local k = weir.kernel { name = o.name, arch = o.arch or "sm_90a", cluster = { m = c.cluster_m, n = c.cluster_n } }
+  local L = o.batched and k:dim "L" or nil
+  local S = c.split > 1 and k:dim("S", { min = 1 }) or nil
+  local dm, dn, dk = k:dim "M", k:dim "N", k:dim "K"
+  o.dims = { m = dm, n = dn }
+  local bm, bn, bk, en = c.bm, c.bn, KBYTES // SIZE[o.dtype], c.en
+  local a_mn, b_mn = o.a_major == "m", o.b_major == "n"
+  local a_tile, b_tile = a_mn and { bk, bm } or { bm, bk }, b_mn and { bk, bn } or { bn, bk }
+  local out = S and "f32" or o.out
+
+  local ga = operand(k, L, "A", o.dtype, a_mn and { dk, dm } or { dm, dk }, a_tile)
+  local gb = operand(k, L, "B", o.dtype, b_mn and { dk, dn } or { dn, dk }, b_tile)
+  local gc = not S and o.beta and operand(k, L, "C", o.c_dtype, { dm, dn }, { bm, en }) or nil
+  local gd
+  if S then
+    local shape, tile = { S, dm, dn }, { 1, bm, en }
+    if L then shape, tile = { S, L, dm, dn }, { 1, 1, bm, en } end
+    gd = k:gmem_tile { name = "gW", tensor = k:tensor { name = "W", dtype = "f32", shape = shape, out = true }, tile = tile }
+  else
+    gd = operand(k, L, "D", out, { dm, dn }, { bm, en }, true)
+  end
+
+  local axes, extent = { "m", "n" }, { cd(dm, bm), cd(dn, bn) }
+  if L then table.insert(axes, 1, "l"); table.insert(extent, 1, L) end
+  if S then table.insert(axes, 1, "s"); table.insert(extent, 1, S) end
+  local wq = k:work_queue { name = "wq", axes = axes, extent = extent, raster = "grouped", group = c.group }
+
+  local function smem(name, dtype, tile, pipeline)
+    return k:smem_tile { name = name, dtype = dtype, tile = tile, swizzle = math.min(128, tile[2] * SIZE[dtype]), pipeline = pipeline }
+  end
+  local sa = smem("a", o.dtype, a_tile, P.tma_async { stages = c.stages })
+  local sb = smem("b", o.dtype, b_tile, P.tma_async { stages = c.stages })
+  local ab = k:group { name = "ab", mode = "fused_merge", members = { sa, sb } }
+  local stage = smem("stage", out, { bm, en }, P.async_tma { stages = 2 })
+  local sc = gc and smem("c", o.c_dtype, { bm, en }, P.tma_async { stages = 2 })
+  local acc = k:wgmma_tile { name = "acc", tile = { bm, bn } }
+  local sum = o.accumulate == "promoted" and k:reg_tile { name = "sum", dtype = "f32", tile = { bm, bn } } or nil
+  local finish = not S and epilogue(k, o, bm, en) or function(x) return x end
+
+  local parts = bn // en
+  -- The tile of tensor `g` at (i, j) of this batch.
+  local function at(g, t, i, j)
+    if L then return g:at(t.l, i, j) end
+    return g:at(i, j)
+  end
+  local function place(t, j)
+    if not S then return at(gd, t, t.m, j) end
+    if L then return gd:at(t.s, t.l, t.m, j) end
+    return gd:at(t.s, t.m, j)
+  end
+  local function steps(t)                                -- k-steps of a tile
+    local all = cd(dk, bk)
+    if not S then return 0, all end
+    local share = cd(all, S)
+    return weir.min(t.s * share, all), weir.min((t.s + 1) * share, all)
+  end
+
+  k:task { name = "load", warps = { 0, 1 }, registers = 40, schedule = function()
+    local share_a, share_b = { multicast = c.cluster_n > 1 and "n" or "none" }, { multicast = c.cluster_m > 1 and "m" or "none" }
+    for t in weir.work_tile_loop(wq) do
+      local first, last = steps(t)
+      for kk in weir.domain_loop(first, last) do
+        ab.a:acquire()
+        ab.a:tma_load(a_mn and at(ga, t, kk, t.m) or at(ga, t, t.m, kk), share_a)
+        ab.a:commit()
+        ab.b:acquire()
+        ab.b:tma_load(b_mn and at(gb, t, kk, t.n) or at(gb, t, t.n, kk), share_b)
+        ab.b:commit()
+      end
+      wq:next()
+    end
+  end }
+
+  if gc then
+    k:task { name = "load_c", warps = { 1, 1 }, registers = 40, schedule = function()
+      for t in weir.work_tile_loop(wq) do
+        for j = 0, parts - 1 do
+          sc:acquire(); sc:tma_load(at(gc, t, t.m, t.n * parts + j)); sc:commit()
+        end
+        wq:next()
+      end
+    end }
+  end
+
+  k:task { name = "mma", warps = { 4, bm > 64 and 8 or 4 }, registers = 232, schedule = function()
+    for t in weir.work_tile_loop(wq) do
+      local first, last = steps(t)
+      local function multiply()
+        local a, b = ab.a:read(), ab.b:read()
+        acc:mma(a_mn and a:t() or a, b_mn and b:t() or b)
+      end
+      if sum then
+        sum:zero()
+        for _ in weir.domain_loop(first, last) do        -- the other warpgroup's products run meanwhile
+          acc:zero()
+          ab:wait(); multiply(); acc:drain(); ab:release()
+          sum:set(sum:read() + acc:read())
+        end
+      else
+        acc:zero()
+        for _ in weir.domain_loop(first, last) do
+          ab:wait(); multiply(); acc:drain(c.lag); ab:release(c.lag)
+        end
+        acc:drain(); ab:release(0)
+      end
+      for j = 0, parts - 1 do
+        local x, col = (sum or acc):read():cols(j * en, en), t.n * parts + j
+        local from_c = nil
+        if sc then sc:wait(); from_c = sc:read() end
+        stage:acquire(); stage:store(finish(x, from_c, t.m, col)); stage:commit()
+        if sc then sc:release() end
+        stage:wait(); gd:tma_store(stage:read(), place(t, col)); stage:release()
+      end
+      wq:next()
+    end
+  end }
+  return k
+end
+
+-- Adds the parts of W and applies the epilogue: one CTA for 16 x 128 elements.
+local function reduction(o, c)
+  local R, C = 16, 128
+  local k = weir.kernel { name = o.name .. "_sum", arch = o.arch or "sm_90a" }
+  local L = o.batched and k:dim "L" or nil
+  local S, dm, dn = k:dim "S", k:dim "M", k:dim "N"
+  o.dims = { m = dm, n = dn }
+  local w_shape, w_tile = L and { S, L, dm, dn } or { S, dm, dn }, L and { 1, 1, R, C } or { 1, R, C }
+  local gw = k:gmem_tile { name = "gW", tensor = k:tensor { name = "W", dtype = "f32", shape = w_shape }, tile = w_tile }
+  local gc = o.beta and operand(k, L, "C", o.c_dtype, { dm, dn }, { R, C }) or nil
+  local gd = operand(k, L, "D", o.out, { dm, dn }, { R, C }, true)
+  local finish = epilogue(k, o, R, C)
+  local axes, extent = { "m", "n" }, { cd(dm, R), cd(dn, C) }
+  if L then table.insert(axes, 1, "l"); table.insert(extent, 1, L) end
+  local wq = k:work_queue { name = "wq", kind = "grid", axes = axes, extent = extent }
+  k:task { name = "sum", warps = { 0, 8 }, schedule = function()
+    for t in weir.work_tile_loop(wq) do
+      local function part(s) if L then return gw:at(s, t.l, t.m, t.n) end return gw:at(s, t.m, t.n) end
+      local x = part(0)
+      for s = 1, c.split - 1 do x = x + part(s) end
+      local function at(g) if L then return g:at(t.l, t.m, t.n) end return g:at(t.m, t.n) end
+      gd:store(finish(x, gc and at(gc), t.m, t.n), at(gd))
+      wq:next()
+    end
+  end }
+  return k
+end
+
+-- ---- build --------------------------------------------------------------------------------------------------------------------
+
+-- Options with their defaults, checked.
+local function settle(options)
+  local what = "gemm.build"
+  local o = {}
+  for name, value in pairs(common.options(what, options, OPTIONS)) do o[name] = value end
+  local function choice(name, allowed, default) o[name] = common.choice(what, name, o[name], allowed, default) end
+  choice("dtype", "bf16 f16 tf32 e4m3 e5m2", "bf16")
+  choice("out", "bf16 f16 f32", SIZE[o.dtype] == 2 and o.dtype or o.dtype == "tf32" and "f32" or "bf16")
+  choice("a_major", "k m", "k")
+  choice("b_major", "k n", "k")
+  choice("accumulate", "fast promoted", "fast")
+  if o.beta then choice("c_dtype", "bf16 f16 f32", o.out) end
+  if o.bias then choice("bias", "n m") end
+  if SIZE[o.dtype] ~= 2 and (o.a_major == "m" or o.b_major == "n") then
+    error(("%s: wgmma takes operands of %s with K innermost only; store A as { M, K } and B as { N, K }"):format(what, o.dtype), 0)
+  end
+  o.name = o.name or "gemm"
+  return o
+end
+
+local function configure(o)
+  local c = {}
+  for name, value in pairs(M.choose(o, o.device and not o.device.is_sim and o.device.sms or nil)) do c[name] = value end
+  for name, value in pairs(common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag")) do c[name] = value end
+  local s = staging({ out = c.split > 1 and "f32" or o.out, beta = c.split == 1 and o.beta, c_dtype = o.c_dtype }, c)
+  if not s or s.stages < 2 then
+    error(("gemm.build: a tile of %d x %d leaves no room for two stages; take a smaller one, with bn a multiple of 16"):format(c.bm, c.bn), 0)
+  end
+  c.en = s.en
+  local given = o.config and o.config.stages
+  c.stages = given and math.min(given, s.stages) or s.stages
+  c.lag = math.min(c.lag, c.stages - 1)
+  return c
+end
+
+local function prepare(options)
+  local o = settle(options)
+  return o, configure(o)
+end
+
+--- The kernels behind an option table, not yet built: one, or two where K is split.
+---@param options weir.kernels.gemm.options
+---@return weir.kernel[], weir.kernels.gemm.config
+function M.kernels(options)
+  local o, c = common.blame(prepare, options)
+  if c.split > 1 then return { product(o, c), reduction(o, c) }, c end
+  return { product(o, c) }, c
+end
+
+-- Launch arguments of the steps: f32 memory as tf32, and the workspace of a split K, which is kept for the next launch.
+local function steps_of(o, c, programs)
+  local function relabel(args)
+    if o.dtype ~= "tf32" then return args end
+    local out = {}
+    for name, value in pairs(args) do out[name] = value end
+    out.A, out.B = common.as_dtype(args.A, "tf32"), common.as_dtype(args.B, "tf32")
+    return out
+  end
+  if c.split == 1 then return { { program = programs[1], args = o.dtype == "tf32" and relabel or nil } } end
+  local kept = {}
+  local function workspace(args, options)
+    if args.W then return args.W end
+    local shape = common.shape(args.D)
+    if not shape then error("gemm: D as { address =, shape = } expected: the workspace of a split K takes its shape", 4) end
+    local want = { c.split }
+    table.move(shape, 1, #shape, 2, want)
+    local key = table.concat(want, "x")
+    if not kept[key] then
+      local dev = options and options.device or o.device or weir.device()
+      kept[key] = assert(dev:tensor { dtype = "f32", shape = want })
+    end
+    return kept[key]
+  end
+  local function only(args, names, w)
+    local out = { W = w }
+    for name in names:gmatch "%a[%w_]*" do out[name] = args[name] end
+    return out
+  end
+  return {
+    { program = programs[1], args = function(args, options) return relabel(only(args, "A B", workspace(args, options))) end },
+    { program = programs[2], args = function(args, options)
+      return only(args, "C D alpha beta bias scale_a scale_b", workspace(args, options))
+    end },
+  }
+end
+
+--- Builds a GEMM. Launch arguments: A, B, D; C, bias, scale_a, scale_b, alpha, beta where asked for; W, a workspace f32
+--- { split, [L,] M, N }, may be given where K is split and is allocated otherwise.
+---@param options? weir.kernels.gemm.options
+---@return weir.kernels.ready
+function M.build(options)
+  local o, c = common.blame(prepare, options or {})
+  local programs = {}
+  for i, k in ipairs(c.split > 1 and { product(o, c), reduction(o, c) } or { product(o, c) }) do programs[i] = k:build { device = o.device } end
+  return common.ready(steps_of(o, c, programs), c)
+end
+
+return M

@@ -1,0 +1,57 @@
+#!/usr/bin/env lua5.4
+-- kernels/gemm.lua in the simulator: every kind of operand, output and epilogue at small awkward sizes, each configuration proved; and
+-- what the heuristic picks.
+local tap = require "tap"
+local weir = require "weir"
+local gemm = require "weir.kernels.gemm"
+local cases = require "kernel_cases"
+
+local dev = assert(weir.device("sim", { seed = 11 }))
+for _, case in ipairs(cases.gemm.cases) do
+  local ok, seen = pcall(cases.gemm.run, dev, case)
+  if tap.ok(ok, case[1] .. ": builds and runs") then
+    tap.is("SAFE", seen.verdict, case[1] .. ": proved for every size")
+    if not tap.ok(seen.bad == 0 and seen.relative < 0.01, ("%s: right, relative error %.1e"):format(case[1], seen.relative)) then
+      tap.diag(seen.bad .. " elements are off")
+    end
+  else
+    tap.diag(tostring(seen))
+  end
+end
+
+-- The heuristic.
+local function chosen(m, n, k, more)
+  local o = { m = m, n = n, k = k }
+  for name, value in pairs(more or {}) do o[name] = value end
+  return gemm.choose(o, 132)
+end
+local c = chosen(8192, 8192, 8192)
+tap.is({ 128, 256, 4, 1 }, { c.bm, c.bn, c.stages, c.split }, "large: the tile that reads least")
+c = chosen(64, 8192, 8192)
+tap.ok(c.bm == 64 and c.bn <= 64 and c.stages >= 8 and c.split == 1, "few rows: every SM pulls weights, and enough of them")
+c = chosen(5000, 5016, 5016)
+tap.is({ 128, 224 }, { c.bm, c.bn }, "a last wave nearly empty at 256 columns: fewer columns")
+tap.ok(c.cluster_m * c.cluster_n == 2, "rows that start off 128 bytes: multicast")
+c = chosen(128, 1024, 16384)
+tap.ok(c.split > 1, "few tiles and long K: K is split")
+c = chosen(4096, 4096, 4096, { dtype = "e4m3", accumulate = "promoted" })
+tap.ok(c.bm * c.bn <= 16384, "promoted sums halve the tile")
+for _, x in ipairs(gemm.candidates { dtype = "bf16", out = "bf16", m = 512, n = 512, k = 512 }) do
+  if x.split == 1 and x.cluster_m + x.cluster_n == 2 then
+    local ok, k = pcall(gemm.kernels, { config = x })
+    local report = ok and k[1]:verify() or k
+    tap.ok(ok and report.ok and report.proof.verdict == "SAFE", ("candidate %d x %d is safe"):format(x.bm, x.bn))
+    if not (ok and report.ok) then tap.diag(tostring(report)) end
+  end
+end
+
+-- A caller's mistakes are raised at the caller's line.
+local function refused(wanted, options, name)
+  local err = tap.raises(wanted, function() gemm.build(options) end, name)
+  tap.like("t/kernels_gemm.t:", err, name .. ": a place")
+end
+refused("unknown option 'dtyp'", { dtyp = "bf16" }, "an unknown option")
+refused("dtype is one of bf16, f16, tf32, e4m3, e5m2, got f64", { dtype = "f64" }, "a dtype without tensor cores")
+refused("wgmma takes operands of e4m3 with K innermost only", { dtype = "e4m3", b_major = "n" }, "8 bits, n-major")
+
+tap.done()

@@ -968,11 +968,20 @@ static bool is_operand_dtype(weir_dtype t) {
     return t == WEIR_BF16 || t == WEIR_F16 || t == WEIR_TF32 || t == WEIR_E4M3 || t == WEIR_E5M2;
 }
 
+/* A stage of an umma_umma pipeline: what one mma left is the next one's operand, in the dtype of that one's other operand. */
+static bool is_product(const checker *c, uint32_t view) {
+    const weir_res *base = weiri_view_base(c->k, view);
+    return base && base->kind == WEIR_RES_TMEM && base->pipe.given.type == WEIR_UMMA_UMMA;
+}
+
 static void mma_fits(checker *c, const weiri_op *op) {
     const weir_res *acc = op->res;
     const weiri_value *a = weiri_val(c->k, op->arg[0]), *b = weiri_val(c->k, op->arg[1]);
-    want_base(c, op, op->arg[0], true);
-    want_base(c, op, op->arg[1], true);
+    weir_dtype ta = a->dtype, tb = b->dtype;
+    if (is_product(c, op->arg[0])) ta = tb;
+    else want_base(c, op, op->arg[0], true);
+    if (c->k->arch < WEIR_ARCH_SM_100A && is_product(c, op->arg[1])) tb = ta; /* tensor memory gives a alone */
+    else want_base(c, op, op->arg[1], true);
     extent ea = extent_of(c, op->arg[0]), eb = extent_of(c, op->arg[1]);
     if (ea.rank != 2 || eb.rank != 2) {
         at_op(c, op, "V-MMA-01", "%s:mma: a is %s and b is %s, both have two axes", acc->name, shape_text(c, &ea),
@@ -993,21 +1002,21 @@ static void mma_fits(checker *c, const weiri_op *op) {
         f->hint = "a is { M, K } and b is { N, K }; s:read():t() transposes";
         second_place(f, &acc->at, "declared here");
     }
-    bool eight = weir_dtype_size(a->dtype) == 1 && weir_dtype_size(b->dtype) == 1; /* e4m3 and e5m2 may meet */
-    if (!is_operand_dtype(a->dtype) || !is_operand_dtype(b->dtype) || (a->dtype != b->dtype && !eight)) {
-        weir_finding *f = at_op(c, op, "V-MMA-02", "%s:mma: a is %s, b is %s", acc->name, weir_dtype_name(a->dtype),
-                                weir_dtype_name(b->dtype));
+    bool eight = weir_dtype_size(ta) == 1 && weir_dtype_size(tb) == 1; /* e4m3 and e5m2 may meet */
+    if (!is_operand_dtype(ta) || !is_operand_dtype(tb) || (ta != tb && !eight)) {
+        weir_finding *f = at_op(c, op, "V-MMA-02", "%s:mma: a is %s, b is %s", acc->name, weir_dtype_name(ta),
+                                weir_dtype_name(tb));
         f->hint = "both bf16, f16 or tf32, or each e4m3 or e5m2";
         return;
     }
-    if (a->kind == WEIR_VALUE_TILE && weir_dtype_size(a->dtype) != 2)
+    if (a->kind == WEIR_VALUE_TILE && weir_dtype_size(ta) != 2)
         at_op(c, op, "V-MMA-02", "%s:mma: a is a register value of %s, 16 bits are possible", acc->name,
-              weir_dtype_name(a->dtype))
+              weir_dtype_name(ta))
             ->hint = "cast it to bf16 or f16";
-    int step = 32 / weir_dtype_size(a->dtype);
+    int step = 32 / weir_dtype_size(ta);
     if (ea.shape[1] % step != 0) {
         weir_finding *f = at_op(c, op, "V-MMA-03", "%s:mma: K is %d, an instruction of %s takes %d", acc->name, ea.shape[1],
-                                weir_dtype_name(a->dtype), step);
+                                weir_dtype_name(ta), step);
         f->expected = weiri_arena_fmt(c->out->a, "a multiple of %d", step);
         f->got = weiri_arena_fmt(c->out->a, "%d", ea.shape[1]);
     }

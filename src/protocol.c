@@ -620,15 +620,14 @@ static void consume(const facts *f, weiri_proto *out) {
                                            sizeof out->empty_sum, out);
         }
         break;
-    case BY_STORE: { /* the thread that stores says when its reads are done */
-        int stores = s.whole_groups ? s.groups : s.tasks > 0 ? s.tasks : 1;
-        int who = s.whole_groups ? ROW_WG : ROW_ONE;
+    case BY_STORE: { /* the thread that stores says when its reads are done; other warps of its task say that they have waited */
+        int n = s.whole_groups ? s.groups : s.warps > 0 ? s.warps : 1;
         out->grain = s.whole_groups ? WEIR_GRAIN_WARPGROUP : WEIR_GRAIN_WARP;
-        row(out->release, (weiri_row){ .kind = ROW_BULK_WAIT, .who = who });
-        row(out->release, (weiri_row){ .kind = ROW_ARRIVE, .bar = ROW_EMPTY, .who = who });
-        snprintf(why, sizeof why, "%d storing thread%s", stores, stores == 1 ? "" : "s");
+        row(out->release, (weiri_row){ .kind = ROW_BULK_WAIT, .who = s.whole_groups ? ROW_WG : ROW_ONE });
+        row(out->release, arrive(ROW_EMPTY, out->grain, 0, false, false));
+        snprintf(why, sizeof why, "%d %s", n, unit_of(out->grain, n));
         out->empty_count =
-            count_fixed("consumers", d->consumers, "V-CNT-08", stores, why, out->empty_sum, sizeof out->empty_sum, out);
+            count_fixed("consumers", d->consumers, "V-CNT-08", n, why, out->empty_sum, sizeof out->empty_sum, out);
         break;
     }
     default: {

@@ -254,7 +254,7 @@ local function sequence(t, core, v)
     serve_cross = cross, same_warpgroup = v.same,
     producer = side({ v.producer_groups and 4 * v.producer_groups or v.producer_warps or async_tma and 4 or 1 },
                     v.producer_groups),
-    consumer = with(side({ umma and 1 or 4 }, not umma), { only_mma_reads = v.mma }),
+    consumer = with(side({ v.consumer_warps or umma and 1 or 4 }, not umma and not v.consumer_warps), { only_mma_reads = v.mma }),
   }
   t.is(nil, p.faults[1] and p.faults[1].text, v.id .. ": no fault")
   for _, op in ipairs { "acquire", "commit", "wait", "release" } do

@@ -298,6 +298,8 @@ typedef enum weir_res_kind {
 WEIR_API weir_res_kind weir_res_get_kind(const weir_res *r);
 /* The named work methods of a resource (custom and built in), for messages and completion: NULL past the end. */
 WEIR_API const char *weir_res_method(const weir_res *r, int i);
+/* Why `name` cannot be called on r: the rule's id; *text says it, without place or hint, and lives as long as the kernel. */
+WEIR_API const char *weir_res_no_method(weir_kernel *k, const weir_res *r, const char *name, const char **text);
 
 /* ---- groups ------------------------------------------------------------------------------------------------------------- */
 
@@ -469,7 +471,7 @@ typedef struct weir_launch_desc {
     const weir_arg *args; int nargs;
     void *stream;                /* CUstream; NULL: the default stream */
     int grid;                    /* CTAs; 0: derived */
-    weir_device *device;         /* NULL: the build's */
+    weir_device *device;         /* NULL: the build's, else that of the tensors */
     bool pdl;                    /* programmatic stream serialization */
 } weir_launch_desc;
 /* Asynchronous on a GPU; done on return in the simulator. E_LAUNCH: weir_error names the argument, both numbers. */

@@ -640,6 +640,8 @@ void weir_bound_free(weir_bound *b) {
 
 static weir_device *device_for(weir_program *p, const weir_launch_desc *desc) {
     weir_device *d = desc->device ? desc->device : p->device;
+    for (int i = 0; i < desc->nargs && !d; i++) /* none was named: where the tensors are */
+        if (desc->args[i].buffer) d = desc->args[i].buffer->d;
     if (!d) return weiri_device_standard(p->ctx);
     if (weiri_device_is_open(p->ctx, d)) return d;
     weiri_fail(p->ctx, WEIR_E_ARGUMENT, "kernel '%s': its device was closed, or belongs to another context", p->name);

@@ -1662,6 +1662,11 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
         line(e, "const bool %s_pairs = ((u64)%s | (u64)%s_stride%d * 2) %% 4 == 0; (void)%s_pairs;", t->name, ident(e, t->name, ""), t->name, t->rank - 2, t->name);
     }
     weiri_put(out, "\n");
+    if (p->tmaps.n) { /* hides the first fetch of each descriptor behind the set-up */
+        open_brace(e, "if (w_tid() == 0)");
+        for (int i = 0; i < p->tmaps.n; i++) line(e, "w_tma_prefetch(&%s);", p->tmaps.v[i].name);
+        close_brace(e);
+    }
     emit_frame(e, p->prologue, false);
     weiri_put(out, "\n");
     emit_roles(e);

@@ -27,6 +27,7 @@ typedef struct search {
     WEIRI_LIST(found) found;
     weiri_arena a;               /* nodes, states */
     bool capped, letters_out;    /* gave up on size; on the distance between tasks */
+    bool endless;                /* a task goes round for ever, or nearly */
     const int *force;
 } search;
 
@@ -107,6 +108,7 @@ static void search_all(search *s, int cap, bool merge) {
     weiri_run_start(&r);
     weiri_run_go(&r);
     note_faults(s, &r, -1, 0);
+    s->endless = r.endless;
     if (r.fatal || r.stuck) return;
     weiri_run_canonical(g, now, scratch);
     add_node(s, now, -1, 0, r.done);
@@ -123,6 +125,7 @@ static void search_all(search *s, int cap, bool merge) {
             weiri_run_choose(&r, letter);
             weiri_run_go(&r);
             note_faults(s, &r, at, letter);
+            s->endless = s->endless || r.endless;
             if (r.nfaults && stop > s->nodes.n + AFTER_FAULT) stop = s->nodes.n + AFTER_FAULT;
             if (r.fatal || r.stuck) continue;
             weiri_run_canonical(g, now, scratch);
@@ -148,12 +151,14 @@ typedef struct replay {
     bool plausible;              /* lengths fixed for the launch are the same each time they are asked */
     int64_t *seen;               /* by form: units of its instances, -1 unknown; open ones: at least `open` */
     int64_t *open;
+    int8_t *key;                 /* by tape: a condition of sizes alone, 1 false, 2 true, 0 not asked */
 } replay;
 
 static void see_letter(replay *p, int letter) {
     const weiri_run *r = &p->r;
     if (r->want < 0) return;
     const weiri_tape *t = &r->g->tapes.v[r->want];
+    if (t->kind == TAPE_CONST && !t->tile) p->key[r->want] = (int8_t)(1 + letter);
     if (t->kind != TAPE_TRIPS || !t->steady) return;
     int64_t n = weiri_run_tape(r, r->want, r->want_tile)[T_TOTAL];
     if (letter) {
@@ -182,6 +187,7 @@ static const weiri_fault *run_again(search *s, const found *x, replay *p, weiri_
     int forms = weiri_forms_class_count(g->forms);
     p->seen = WEIRI_NEW_N(&s->a, int64_t, forms + 1);
     p->open = WEIRI_NEW_N(&s->a, int64_t, forms + 1);
+    p->key = WEIRI_NEW_N(&s->a, int8_t, g->tapes.n + 1);
     for (int i = 0; i < forms; i++) p->seen[i] = -1;
     p->r.replay = true;
     p->r.force = s->force;
@@ -211,6 +217,19 @@ static void mark_dims(const weir_kernel *k, uint32_t id, bool *used, int depth) 
     for (int i = 0; i < v->nargs && depth < 32; i++) mark_dims(k, v->arg[i], used, depth + 1);
 }
 
+static uint32_t condition(const weiri_tape *t) { return t->node->kind == NODE_TILES ? t->node->skip : t->node->of; }
+
+/* Do these sizes keep what the author assumes, and make the conditions come out as they did? */
+static bool conditions_hold(const weiri_prog *g, const replay *p, const int64_t *dims) {
+    const weir_kernel *k = g->p->k;
+    int64_t x;
+    for (int i = 0; i < k->assumes.n; i++)
+        if (weiri_value_eval(k, k->assumes.v[i], dims, NULL, 0, &x) && !x) return false;
+    for (int i = 0; i < g->tapes.n; i++)
+        if (p->key[i] && weiri_value_eval(k, condition(&g->tapes.v[i]), dims, NULL, 0, &x) && (x != 0) != (p->key[i] == 2)) return false;
+    return true;
+}
+
 /* Two loops of one launch are tied by their sizes. Looks for sizes that give the counts seen; false: none found. */
 static bool sizes_exist(search *s, const replay *p, weiri_buf *text) {
     const weiri_prog *g = s->g;
@@ -228,6 +247,8 @@ static bool sizes_exist(search *s, const replay *p, weiri_buf *text) {
         mark_dims(k, n->step, used, 0);
         asked = true;
     }
+    for (int i = 0; i < g->tapes.n; i++)
+        if (p->key[i]) mark_dims(k, condition(&g->tapes.v[i]), used, 0), asked = true;
     if (!asked || !k->dims.n) return true;
     int64_t unit[16] = { 1 }, count[8] = { 0 };
     int nunit = 1, ncount = 1;
@@ -236,9 +257,11 @@ static bool sizes_exist(search *s, const replay *p, weiri_buf *text) {
     for (int i = 1; i < k->values.n && nunit < 16; i++)
         if (k->values.v[i].op == WEIR_OP_INT && k->values.v[i].i > 1 && k->values.v[i].i < 100000)
             unit[nunit++] = k->values.v[i].i;
-    int64_t *dims = WEIRI_NEW_N(&s->a, int64_t, k->dims.n + 1);
+    int64_t *dims = WEIRI_NEW_N(&s->a, int64_t, k->dims.n + 1), *best = WEIRI_NEW_N(&s->a, int64_t, k->dims.n + 1);
+    int64_t least = -1;
     uint64_t seed = 88172645463325252ull;
-    for (int attempt = 0; attempt < 4000; attempt++) {
+    for (int attempt = 0, more = 400; attempt < 4000 && more > 0; attempt++, more -= least >= 0) {
+        int64_t sum = 0;
         for (int i = 0; i < k->dims.n; i++) { /* small ones first */
             const weiri_value *d = weiri_val(k, k->dims.v[i]);
             seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
@@ -248,8 +271,9 @@ static bool sizes_exist(search *s, const replay *p, weiri_buf *text) {
             if (x < d->min) x = d->min;
             if (d->max > 0 && x > d->max) x = d->max;
             dims[i] = x < 0 ? 0 : (x + m - 1) / m * m;
+            if (used[i]) sum += dims[i];
         }
-        bool fits = true;
+        bool fits = (least < 0 || sum < least) && conditions_hold(g, p, dims);
         for (int i = 0; i < forms && fits; i++) {
             if (p->seen[i] < 0 && p->open[i] <= 0) continue;
             int64_t n;
@@ -257,12 +281,13 @@ static bool sizes_exist(search *s, const replay *p, weiri_buf *text) {
             fits = p->seen[i] >= 0 ? n == p->seen[i] : n >= p->open[i];
         }
         if (!fits) continue;
-        const char *sep = "with ";
-        for (int i = 0; i < k->dims.n; i++)
-            if (used[i]) weiri_put(text, "%s%s = %" PRId64, sep, weiri_val(k, k->dims.v[i])->name, dims[i]), sep = ", ";
-        return true;
+        least = sum;
+        memcpy(best, dims, sizeof *dims * (size_t)k->dims.n);
     }
-    return false;
+    const char *sep = "with ";
+    for (int i = 0; i < k->dims.n && least >= 0; i++)
+        if (used[i]) weiri_put(text, "%s%s = %" PRId64, sep, weiri_val(k, k->dims.v[i])->name, best[i]), sep = ", ";
+    return least >= 0;
 }
 
 /* ---- report ------------------------------------------------------------------------------------------------------------- */
@@ -463,6 +488,8 @@ void weiri_prove(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_fin
             const weir_finding *x = &f->list.v[f->list.n - shown];
             out->verdict = WEIR_UNSAFE;
             out->text = weiri_arena_fmt(a, "%s [%s]", x->message, x->rule);
+        } else if (s.endless) {
+            incomplete(out, a, f, NULL, "a task makes very many steps that no length decides: a fixed loop is too long, or never ends");
         } else if (s.capped || s.letters_out || s.a.oom || mine.oom) {
             incomplete(out, a, f, NULL,
                        s.capped ? weiri_arena_fmt(a, "more than %d states", s.nodes.n) : "tasks can run too far apart");

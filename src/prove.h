@@ -165,7 +165,7 @@ typedef struct weiri_prog {
     int named_row, cluster_row;
     uint64_t *write_mask;        /* a row's bits that stand for writes */
     uint64_t *must_mask;         /* ... for what must have happened, not for what may still go on */
-    int bit_init, bit_remote, bit_wait;  /* bits of ring 0: init a CTA, remote [actor][cta], grid wait [actor] */
+    int bit_init, bit_remote, bit_wait, bit_named;   /* bits of ring 0: by CTA, [actor][CTA], by actor, [CTA][17] */
     const char *why;             /* it cannot be modelled: reason */
     const weir_place *why_at;
     const char *depth_fault;     /* a cursor and a barrier of different depth */
@@ -174,6 +174,7 @@ typedef struct weiri_prog {
 
 #define WEIRI_TILES 6            /* tiles that tasks may be apart */
 #define WEIRI_LETTERS 60         /* loop steps that tasks may be apart */
+#define WEIRI_MOST_STEPS 20000000 /* without a question */
 
 weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a);
 /* CTAs whose bytes an effect touches; returns how many, 0 for what the proof leaves out. */
@@ -218,7 +219,7 @@ typedef struct weiri_run {
     bool done;                   /* all have ended */
     int want, want_tile;         /* tape asked for */
     bool fatal;                  /* a fault after which the model says nothing more */
-    uint64_t steps;
+    bool endless;                /* a task goes round with nothing to ask */
     /* replay */
     bool replay;
     WEIRI_LIST(weiri_event) log;

@@ -42,6 +42,7 @@ int weiri_prog_by(const weiri_action *act) {
 bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_action *act) {
     const weiri_ptask *t = &g->p->tasks[me->task];
     if (act->kind == ACT_INIT) return me->task == 0 && me->index == 0;
+    if ((act->twl && me->index > 0) || (act->cta0 && me->cta > 0)) return false;
     if (act->kind == ACT_LOAD_BULK && act->op && act->op->issue_first) { /* the first CTA along the axes loads for all */
         coords c = coords_of(&g->p->k->cluster, me->cta);
         if (((act->targets & 1) && c.m) || ((act->targets & 2) && c.n)) return false;
@@ -412,8 +413,8 @@ static int region_root(const weiri_plan *p, int region) {
 /* What a stage's accesses touch: the tile, however far apart the plan has put the stages. */
 static int64_t bytes_of_stage(const weiri_plan *p, int region) {
     const weiri_region *g = &p->smem.v[region];
-    int64_t tile = g->res ? weiri_tile_bytes(g->res) : 0;
-    return tile > 0 && tile < g->stage_bytes ? tile : g->stage_bytes; /* a spilled tile is stored in fewer bits than its f32 */
+    bool tile = g->res && g->res->rank > 0 && g->res->kind != WEIR_RES_QUEUE;
+    return tile ? weiri_tile_elems(g->res) * weir_dtype_size(g->dtype) : g->stage_bytes; /* in the type it is stored in */
 }
 
 /* Do the warpgroups of a task each have a share of this region's stages? */
@@ -689,7 +690,8 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a) {
     g->bit_init = 0;
     g->bit_remote = g->nctas;
     g->bit_wait = g->bit_remote + nact * g->nctas;
-    g->rings.v[0].bits = g->bit_wait + nact;
+    g->bit_named = g->bit_wait + nact;
+    g->rings.v[0].bits = g->bit_named + 17 * g->nctas;
     g->bars = WEIRI_NEW_N(a, weiri_bari, j.nbar + 1);
     for (int i = 0; i < j.nbar; i++) {
         g->bars[i].waiter = WEIRI_NEW_N(a, int, nact + 1);

@@ -342,6 +342,14 @@ static bool rendezvous(weiri_run *r, int ai, const weiri_action *act, bool stay)
     const weiri_actor *me = &g->actors.v[ai];
     int id = weiri_prog_named(g, me, act), slot = 17 * me->cta + (id < 0 || id > 16 ? 0 : id);
     int *count = r->v + g->named_at + slot, gather = g->named_row + slot;
+    bit last = bit_of(g, 0, 0, g->bit_named + slot); /* the barrier's last round is over */
+    if (has(r, 0, last) && !has(r, need_row(me, BY_ALL), last)) {
+        weiri_fault *f = weiri_fault_add(r, "PROVE-COUNT", act, ai, 20480 + id);
+        if (f) {
+            f->text = weiri_arena_fmt(r->a, "'%s' may come to named barrier %d twice in one round: nothing says that the last one is over", me->name, id);
+            f->hint = "wait for the others (bar.sync) before the barrier is used again";
+        }
+    }
     int full = id == 16 ? ctas_actors(g, me->cta) : act->threads;
     *count += id == 16 ? 1 : me->threads;
     give(r, me, BY_ALL, gather);
@@ -358,6 +366,9 @@ static bool rendezvous(weiri_run *r, int ai, const weiri_action *act, bool stay)
     }
     if (stay) r->v[me->vars + V_STOP] = 1;
     if (*count < full) return !stay;
+    forget(r, last);
+    set(r, 0, last);
+    set(r, gather, last);
     for (int i = 0; i < g->actors.n; i++) {
         const weiri_actor *o = &g->actors.v[i];
         int *v = r->v + o->vars;
@@ -530,7 +541,6 @@ static outcome step(weiri_run *r, int ai, int *want) {
     int *v = r->v + me->vars, pc = v[V_PC];
     const weiri_ins *x = &c->ins.v[pc];
     if (v[V_STOP]) return WAITS;
-    r->steps++;
     switch (x->op) {
     case IN_ACT:
         if (!perform(r, ai, pc, x->act)) return WAITS;
@@ -676,9 +686,10 @@ static void tidy_tapes(weiri_run *r) {
 void weiri_run_go(weiri_run *r) {
     const weiri_prog *g = r->g;
     r->nfaults = 0;
-    r->stuck = r->done = r->fatal = false;
+    r->stuck = r->done = r->fatal = r->endless = false;
     r->want = WEIRI_WANT_NONE;
     bool moved = true, all = true;
+    long steps = 0;
     while (moved && !r->fatal) {
         moved = false;
         all = true;
@@ -687,7 +698,8 @@ void weiri_run_go(weiri_run *r) {
         for (int i = 0; i < g->actors.n && !r->fatal; i++) {
             outcome o;
             int want = WEIRI_WANT_NONE;
-            while ((o = step(r, i, &want)) == MOVED && !r->fatal) moved = true;
+            while ((o = step(r, i, &want)) == MOVED && !r->fatal && steps++ < WEIRI_MOST_STEPS) moved = true;
+            if (steps >= WEIRI_MOST_STEPS) r->endless = r->fatal = true;
             all = all && o == ENDED;
             if (o != ASKS) continue;
             /* of several questions, that of whoever is furthest behind */

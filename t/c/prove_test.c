@@ -433,6 +433,7 @@ static void says(const char *wanted, const char *part, const char *name) {
     weiri_plan *p = plan_of(k);
     proved r;
     prove(&r, p);
+    if (loud && r.proof.trace) tap_text("trace", r.proof.trace);
     const char *seen = r.proof.verdict == WEIR_SAFE         ? "SAFE"
                        : r.proof.verdict == WEIR_INCOMPLETE ? "INCOMPLETE"
                        : r.f.list.n                         ? r.f.list.v[0].rule + 6
@@ -536,14 +537,19 @@ static void guards(void) {
     start(), n = dim("N", 0), s = ring("s", 1);
     task("one", 0), loop(cst(0), cst(0)), give(s), end(), weir_task_end(k);
     task("two", 1), i = loop(cst(0), n), guard(WEIR_GUARD_EVERY, i, 1000, 29, NULL), get(s), end(), end(), weir_task_end(k);
-    says("DEADLOCK", "N = 3", "every(1000, 29) { wait } with no commit: 30 steps show it");
+    says("DEADLOCK", "N = 30)", "every(1000, 29) { wait } with no commit: 30 steps show it");
     /* conditions */
     for (int same = 0; same < 2; same++) {
         start(), n = dim("N", 0), c = op2(WEIR_OP_GT, n, cst(7)), s = ring("s", 1);
         task("one", 0), loop(cst(0), cst(3)), guard(WEIR_GUARD_TRUE, c, 0, 0, NULL), give(s), end(), end(), weir_task_end(k);
         task("two", 1), loop(cst(0), cst(3)), guard(same ? WEIR_GUARD_TRUE : WEIR_GUARD_FALSE, c, 0, 0, NULL), get(s), end(),
             end(), weir_task_end(k);
-        says(same ? "SAFE" : "DEADLOCK LOST", NULL, same ? "one condition in both tasks" : "a condition and its opposite");
+        says(same ? "SAFE" : "DEADLOCK LOST", same ? NULL : "N = ", same ? "one condition in both tasks" : "a condition and its opposite");
+        start(), n = dim("N", 0), c = op2(WEIR_OP_GT, n, cst(7)), s = ring("s", 1);
+        if (same) weir_assume(k, op2(WEIR_OP_LE, n, cst(7)));
+        task("one", 0), guard(WEIR_GUARD_TRUE, c, 0, 0, NULL), loop(cst(0), n), give(s), end(), end(), weir_task_end(k);
+        task("two", 1), weir_task_end(k);
+        says(same ? "INCOMPLETE" : "LOST DEADLOCK", NULL, same ? "a fault that an assumption rules out is not reported as one" : "a condition that the length contradicts or not");
         start(), n = dim("N", 0), c = op2(WEIR_OP_GT, n, cst(7)), s = ring("s", 1);
         task("one", 0), loop(cst(0), n), guard(WEIR_GUARD_TRUE, c, 0, 0, "a"), give(s), end(), end(), weir_task_end(k);
         task("two", 1), loop(cst(0), n), guard(WEIR_GUARD_TRUE, c, 0, 0, same ? "a" : "b"), get(s), end(), end(),

@@ -320,6 +320,8 @@ WEIR_API weir_group_mode weir_group_get_mode(const weir_res *group);
 
 /* Pairs are added one by one; without any the graph is derived. (NULL, NULL, 0) is an empty graph, a fault. */
 WEIR_API void weir_depends(weir_kernel *k, weir_res *down, weir_res *const *up, int n);
+/* Of the releases of `up` that the edge to `down` is about: those after work of up named here. Without, every release is. */
+WEIR_API void weir_release_after(weir_kernel *k, weir_res *up, weir_res *down, const char *const *work, int n);
 typedef struct weir_phase { weir_res *const *res; int n; } weir_phase;
 WEIR_API void weir_alias(weir_kernel *k, const weir_phase *phases, int n);
 

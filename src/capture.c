@@ -618,24 +618,72 @@ static const method *find_method(const weir_res *r, const char *name) {
     return NULL;
 }
 
-static void no_such_method(weir_kernel *k, const weir_res *r, const char *name) {
+static bool is_stage(const weir_res *r, const char *name, weir_side side, bool aux) {
+    for (int i = 0; i < r->nwork; i++)
+        if (strcmp(r->work[i].name, name) == 0) return r->work[i].side == side && r->work[i].aux == aux;
+    const method *m = find_method(r, name);
+    weiri_stage s = side == WEIR_SIDE_CONSUMER ? (aux ? STAGE_CONS_AUX : STAGE_CONS_WORK) : (aux ? STAGE_PROD_AUX : STAGE_PROD_WORK);
+    return m && m->stage == s;
+}
+
+/* Names of methods, sorted: those of one stage, or all. */
+static const char *method_names(weir_kernel *k, const weir_res *r, bool all, weir_side side, bool aux) {
     const char *list[64];
     int n = 0;
-    for (const char *m; n < 64 && (m = weir_res_method(r, n)); n++) {
-        int j = n;
+    for (int i = 0; n < 64; i++) {
+        const char *m = weir_res_method(r, i);
+        if (!m) break;
+        if (!all && !is_stage(r, m, side, aux)) continue;
+        int j = n++;
         for (; j > 0 && strcmp(list[j - 1], m) > 0; j--) list[j] = list[j - 1];
         list[j] = m;
     }
-    weiri_buf b;
-    weiri_buf_init(&b, k->ctx);
-    for (int i = 0; i < n; i++) weiri_put(&b, "%s%s", i ? ", " : "", list[i]);
+    const char *s = "";
+    for (int i = 0; i < n; i++) s = weiri_arena_fmt(&k->a, "%s%s%s", s, i ? ", " : "", list[i]);
+    return s;
+}
+
+const char *weir_res_no_method(weir_kernel *k, const weir_res *r, const char *name, const char **text) {
+    static const struct {
+        const char *name;
+        weir_side side;
+        bool aux;
+    } unnamed[] = { { "consumer_work", WEIR_SIDE_CONSUMER, false },
+                    { "producer_work", WEIR_SIDE_PRODUCER, false },
+                    { "consumer_aux_work", WEIR_SIDE_CONSUMER, true },
+                    { "producer_aux_work", WEIR_SIDE_PRODUCER, true } };
+    const char *label = weiri_label(k, r);
+    if (r->kind == WEIR_RES_MEMBER) r = r->bare;
+    const char *all = method_names(k, r, true, WEIR_SIDE_CONSUMER, false);
+    for (size_t i = 0; i < sizeof unnamed / sizeof *unnamed; i++) {
+        if (strcmp(unnamed[i].name, name) != 0) continue;
+        bool queue = r->kind == WEIR_RES_QUEUE;
+        const char *those = queue ? all : method_names(k, r, false, unnamed[i].side, unnamed[i].aux);
+        if (!*those) break;
+        *text = weiri_arena_fmt(&k->a, "%s: work is called by its name; %s are: %s", label, queue ? "the steps" : "those of this stage",
+                                those);
+        return queue ? "C-NAME-05" : "V-LBL-03";
+    }
+    for (int i = 0; i < r->nwork; i++)
+        for (int j = 0; j < r->work[i].nreturns; j++)
+            if (strcmp(r->work[i].returns[j].name, name) == 0) {
+                *text = weiri_arena_fmt(&k->a, "%s: '%s' is what %s returns, no method: keep the call's result in a local", label,
+                                        name, r->work[i].name);
+                return "C-NAME-04";
+            }
+    *text = *all ? weiri_arena_fmt(&k->a, "%s has no method '%s'; it has: %s", label, name, all)
+                 : weiri_arena_fmt(&k->a, "%s has no method '%s', nor any other", label, name);
+    return "C-NAME-03";
+}
+
+static void no_such_method(weir_kernel *k, const weir_res *r, const char *name) {
+    const char *list[64], *text;
+    int n = 0;
+    while (n < 64 && (list[n] = weir_res_method(r, n)) != NULL) n++;
     const char *near = weiri_nearest(name, list, n);
-    const char *hint = near ? weiri_arena_fmt(&k->a, "did you mean '%s'?", near) : NULL;
-    if (n)
-        weiri_kernel_fault(k, &k->here, "C-NAME-03", hint, "%s has no method '%s'; it has: %s", weiri_label(k, r), name,
-                           b.s ? b.s : "");
-    else weiri_kernel_fault(k, &k->here, "C-NAME-03", hint, "%s has no method '%s', nor any other", weiri_label(k, r), name);
-    weiri_buf_free(&b);
+    const char *rule = weir_res_no_method(k, r, name, &text);
+    const char *hint = near && strcmp(rule, "C-NAME-03") == 0 ? weiri_arena_fmt(&k->a, "did you mean '%s'?", near) : NULL;
+    weiri_kernel_fault(k, &k->here, rule, hint, "%s", text);
 }
 
 static const char *kind_text(const weiri_value *v) {

@@ -826,6 +826,15 @@ void weir_depends(weir_kernel *k, weir_res *down, weir_res *const *up, int n) {
     if (e.down) WEIRI_PUSH(&k->a, k->edges, e);
 }
 
+void weir_release_after(weir_kernel *k, weir_res *up, weir_res *down, const char *const *work, int n) {
+    weiri_labels l = { .n = n, .at = k->here };
+    l.up = bare_only(k, "release_after", up);
+    l.down = bare_only(k, "release_after", down);
+    l.work = WEIRI_NEW_N(&k->a, const char *, n + 1);
+    for (int i = 0; i < n; i++) l.work[i] = weiri_arena_str(&k->a, work[i]);
+    if (l.up && l.down) WEIRI_PUSH(&k->a, k->labels, l);
+}
+
 void weir_alias(weir_kernel *k, const weir_phase *phases, int n) {
     weiri_alias al = { .n = n, .at = k->here };
     if (n < 2) {

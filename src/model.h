@@ -159,6 +159,7 @@ typedef struct weiri_task {
 } weiri_task;
 
 typedef struct weiri_edge { weir_res *down; weir_res **up; int nup; weiri_chain at; } weiri_edge;
+typedef struct weiri_labels { weir_res *up, *down; const char **work; int n; weiri_chain at; } weiri_labels; /* releases an edge is about */
 typedef struct weiri_alias { weir_phase *phase; int n; weiri_chain at; } weiri_alias;
 
 struct weir_kernel {
@@ -175,6 +176,7 @@ struct weir_kernel {
     WEIRI_LIST(weir_res *) res;             /* all but MEMBER handles, declaration order */
     WEIRI_LIST(weiri_task *) tasks;
     WEIRI_LIST(weiri_edge) edges;
+    WEIRI_LIST(weiri_labels) labels;
     WEIRI_LIST(weiri_alias) aliases;
     weiri_findings faults;                  /* of model and capture */
     weiri_chain here;                       /* weir_at */

@@ -230,4 +230,14 @@ const char *weiri_rule_title(const char *id);
     X("PROVE-PDL", WEIR_ERROR, "a launch does not come before the wait") \
     X("PROVE-LOST", WEIR_ERROR, "a write is not lost")
 
+
+/* Names that other texts use for the same rules: the pipeline specification's CF, MF, GR, GX and IL, the error names of bug
+ * reports, and the schedule specification's ids of what plan and prover find. X(name, id). */
+#define WEIRI_RULE_ALIASES(X) \
+    X("V-EXH-01", "PROVE-DEADLOCK") \
+    X("V-EXH-02", "PROVE-RACE") \
+    X("V-EXH-03", "PROVE-PDL") \
+    X("V-SMEM-01", "PLAN-SMEM") \
+    X("V-REG-02", "PLAN-REGS")
+
 #endif

@@ -507,7 +507,7 @@ static weir_res **res_list(lua_State *L, int idx, const char *what, int *n) {
         return one;
     }
     if (lua_type(L, idx) != LUA_TTABLE)
-        weirl_raise(L, "%s: a list of resources expected, got %s", what, weirl_typename(L, idx));
+        weirl_raise(L, "%s: a list of resources expected, got %s [C-ARG-01]", what, weirl_typename(L, idx));
     *n = (int)lua_rawlen(L, idx);
     weir_res **v = scratch(L, *n, sizeof *v);
     for (int i = 0; i < *n; i++) {
@@ -545,6 +545,43 @@ static int k_group(lua_State *L) {
     return 1;
 }
 
+/* One entry { resource, { what it depends on }, release_after = { work } }, the table on top. */
+static void depends_entry(lua_State *L, weirl_kernel *kb) {
+    int t = lua_gettop(L), up, n = 0;
+    lua_rawgeti(L, t, 1);
+    lua_rawgeti(L, t, 2);
+    weir_res *down = weirl_checkres(L, t + 1, "k:depends")->r;
+    weir_res **ups = res_list(L, t + 2, "k:depends", &up);
+    weir_depends(kb->k, down, ups, up);
+    lua_pushnil(L);
+    while (lua_next(L, t)) {
+        lua_pop(L, 1);
+        if (lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "release_after") != 0)
+            weirl_raise(L, "k:depends: an entry has no field '%s': { resource, { resources }, release_after = { work } }",
+                        lua_tostring(L, -1));
+    }
+    if (lua_getfield(L, t, "release_after") != LUA_TNIL) {
+        if (lua_type(L, -1) == LUA_TSTRING) { /* one name is a list of one */
+            lua_createtable(L, 1, 0);
+            lua_insert(L, -2);
+            lua_rawseti(L, -2, 1);
+        }
+        if (lua_type(L, -1) != LUA_TTABLE)
+            weirl_raise(L, "k:depends: release_after is a list of names of work, got %s", weirl_typename(L, -1));
+        int list = lua_gettop(L);
+        n = (int)lua_rawlen(L, list);
+        const char **work = scratch(L, n, sizeof *work);
+        for (int i = 0; i < n; i++) {
+            if (lua_rawgeti(L, list, i + 1) != LUA_TSTRING)
+                weirl_raise(L, "k:depends: release_after[%d] is a string, got %s", i + 1, weirl_typename(L, -1));
+            work[i] = lua_tostring(L, -1); /* the list keeps it */
+            lua_pop(L, 1);
+        }
+        for (int i = 0; i < up; i++) weir_release_after(kb->k, ups[i], down, work, n);
+    }
+    lua_settop(L, t - 1);
+}
+
 static int k_depends(lua_State *L) {
     weirl_kernel *kb = weirl_checkkernel(L, 1);
     lua_settop(L, 2);
@@ -552,20 +589,12 @@ static int k_depends(lua_State *L) {
         return weirl_raise(L, "k:depends: pairs { resource, { what it depends on } } expected, got %s", weirl_typename(L, 2));
     weirl_at(L, kb);
     int n = (int)lua_rawlen(L, 2), up;
-    if (n > 0) {
-        for (int i = 1; i <= n; i++) {
-            if (lua_rawgeti(L, 2, i) != LUA_TTABLE)
-                return weirl_raise(L, "k:depends: entry %d is a pair { resource, { resources } }, got %s", i,
-                                   weirl_typename(L, -1));
-            lua_rawgeti(L, 3, 1);
-            lua_rawgeti(L, 3, 2);
-            weir_res *down = weirl_checkres(L, 4, "k:depends")->r;
-            weir_res **ups = res_list(L, 5, "k:depends", &up);
-            weir_depends(kb->k, down, ups, up);
-            lua_settop(L, 2);
-        }
-        return 0;
+    for (int i = 1; i <= n; i++) {
+        if (lua_rawgeti(L, 2, i) != LUA_TTABLE)
+            return weirl_raise(L, "k:depends: entry %d is a pair { resource, { resources } }, got %s", i, weirl_typename(L, -1));
+        depends_entry(L, kb);
     }
+    if (n > 0) return 0;
     for (int last = -1;;) { /* keyed by resource: read in declaration order, next larger number each time */
         weirl_res *best = NULL;
         lua_settop(L, 2);
@@ -579,6 +608,7 @@ static int k_depends(lua_State *L) {
             }
             lua_pop(L, 1);
         }
+        if (!best && last < 0) weir_depends(kb->k, NULL, NULL, 0); /* k:depends {}: a graph, and an empty one */
         if (!best) return 0;
         last = best->seq;
         weir_res **ups = res_list(L, 3, "k:depends", &up);
@@ -625,7 +655,7 @@ int weirl_task(lua_State *L) {
     if (weirl_get(&d, "src") != LUA_TNIL) desc.src = res_list(L, -1, "k:task: src", &desc.nsrc);
     if (weirl_get(&d, "dst") != LUA_TNIL) desc.dst = res_list(L, -1, "k:task: dst", &desc.ndst);
     if (weirl_get(&d, "schedule") != LUA_TFUNCTION)
-        return weirl_raise(L, "k:task '%s': needs schedule = a function, got %s", desc.name, weirl_typename(L, -1));
+        return weirl_raise(L, "k:task '%s': needs schedule = a function, got %s [T-SCHED-01]", desc.name, weirl_typename(L, -1));
     lua_newtable(L);
     lua_setiuservalue(L, 1, 3);
     weirl_at(L, kb);

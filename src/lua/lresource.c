@@ -18,7 +18,7 @@ const char *weirl_kind_name(weir_res_kind kind) {
 
 weirl_res *weirl_checkres(lua_State *L, int idx, const char *what) {
     weirl_res *r = luaL_testudata(L, idx, WEIRL_RES);
-    if (!r) weirl_raise(L, "%s: a resource expected, got %s", what, weirl_typename(L, idx));
+    if (!r) weirl_raise(L, "%s: a resource expected, got %s [C-ARG-01]", what, weirl_typename(L, idx));
     weirl_live(L, r->kb);
     return r;
 }
@@ -103,22 +103,38 @@ static void work_options(lua_State *L, int idx, weirl_res *h, const char *method
     lua_pop(L, 1);
 }
 
-/* Arguments of a custom body by name, in the order of their names: Lua knows no declared order, the core does. */
-static int named_args(lua_State *L, int t, weirl_res *h, const char *method, weir_value *args, const char **names) {
-    int n = 0;
+/* nil is what a misspelt name gives; it is no argument. */
+static void want_given(lua_State *L, int idx, const char *what) {
+    if (lua_isnil(L, idx)) weirl_raise(L, "%s is nil: a value expected [C-FLOW-04]", what);
+    weirl_nothing(L, idx, what, "C-FLOW-06");
+    switch (lua_type(L, idx)) {
+    case LUA_TNUMBER:
+    case LUA_TBOOLEAN:
+    case LUA_TUSERDATA: return; /* whether it is one of ours, weirl_tovalue says */
+    default: weirl_raise(L, "%s: a value expected, got %s [C-FLOW-05]", what, weirl_typename(L, idx));
+    }
+}
+
+/* Arguments of a custom body by name, behind the first n, in the order of their names: Lua knows no declared order, the core
+ * does. */
+static int named_args(lua_State *L, int t, weirl_res *h, const char *method, weir_value *args, const char **names, int n) {
+    int first = n;
+    for (int i = 0; i < n; i++) names[i] = NULL;
     lua_pushnil(L);
     while (lua_next(L, t)) {
         if (lua_type(L, -2) != LUA_TSTRING) weirl_raise(L, "%s: arguments in a table are given by name", method);
         if (n == MAX_ARGS) weirl_raise(L, "%s: more than %d arguments", method, MAX_ARGS);
         const char *name = lua_tostring(L, -2);
         int i = n++;
-        for (; i > 0 && strcmp(name, names[i - 1]) < 0; i--) names[i] = names[i - 1];
+        for (; i > first && strcmp(name, names[i - 1]) < 0; i--) names[i] = names[i - 1];
         names[i] = name;
         lua_pop(L, 1);
     }
-    for (int i = 0; i < n; i++) {
+    for (int i = first; i < n; i++) {
         lua_getfield(L, t, names[i]);
-        args[i] = weirl_tovalue(L, -2, h->kb, lua_pushfstring(L, "%s: argument '%s'", method, names[i]));
+        const char *what = lua_pushfstring(L, "%s: argument '%s'", method, names[i]);
+        want_given(L, -2, what);
+        args[i] = weirl_tovalue(L, -2, h->kb, what);
         lua_pop(L, 2);
     }
     return n;
@@ -130,23 +146,25 @@ static int do_work(lua_State *L, weirl_res *h, const char *method) {
     weir_work_desc w = { .args = args };
     int top = lua_gettop(L);
     weirl_at(L, h->kb); /* before the arguments: plain numbers become values here */
-    if (h->kind == WEIR_RES_CUSTOM && top == 2 && lua_istable(L, 2)) {
-        w.nargs = named_args(L, 2, h, method, args, names);
+    bool by_name = h->kind == WEIR_RES_CUSTOM && top > 1 && lua_istable(L, top);
+    if (h->kind != WEIR_RES_CUSTOM && top > 1 && lua_istable(L, top)) work_options(L, top--, h, method, &w);
+    if (top - 1 > MAX_ARGS) return weirl_raise(L, "%s: more than %d arguments [C-FLOW-01]", method, MAX_ARGS);
+    for (int i = 2; i <= top - by_name; i++) {
+        const char *what = lua_pushfstring(L, "%s: argument %d", method, i - 1);
+        want_given(L, i, what);
+        args[w.nargs++] = weirl_tovalue(L, i, h->kb, what);
+        lua_pop(L, 1);
+    }
+    if (by_name) {
+        w.nargs = named_args(L, top, h, method, args, names, w.nargs);
         w.names = names;
-    } else {
-        if (h->kind != WEIR_RES_CUSTOM && top > 1 && lua_istable(L, top)) work_options(L, top--, h, method, &w);
-        if (top - 1 > MAX_ARGS) return weirl_raise(L, "%s: more than %d arguments", method, MAX_ARGS);
-        for (int i = 2; i <= top; i++) {
-            args[w.nargs++] = weirl_tovalue(L, i, h->kb, lua_pushfstring(L, "%s: argument %d", method, i - 1));
-            lua_pop(L, 1);
-        }
     }
     int n = weir_work(h->kb->k, h->r, method, &w, ret, MAX_RETS);
     lua_getiuservalue(L, 1, 1);
     int kidx = lua_gettop(L);
     luaL_checkstack(L, n + 4, NULL);
     for (int i = 0; i < n; i++) weirl_pushvalue(L, kidx, ret[i]);
-    return n;
+    return n > 0 ? n : weirl_pushnothing(L, lua_pushfstring(L, "%s:%s", weir_res_name(h->r), method));
 }
 
 static int work_call(lua_State *L) { /* upvalue: the method's name */
@@ -383,8 +401,10 @@ static int res_index(lua_State *L) {
             lua_pop(L, 1);
         }
     }
-    return weirl_raise(L, "%s '%s' has no %s '%s'%s", weirl_kind_name(h->kind), weir_res_name(h->r), what, key,
-                       weirl_near_text(L, &near));
+    const char *text = NULL, *rule = weir_res_no_method(h->kb->k, h->r, key, &text);
+    if (strcmp(rule, "C-NAME-03") != 0) return weirl_raise(L, "%s [%s]", text, rule);
+    return weirl_raise(L, "%s '%s' has no %s '%s'%s [%s]", weirl_kind_name(h->kind), weir_res_name(h->r), what, key,
+                       weirl_near_text(L, &near), rule);
 }
 
 static int res_tostring(lua_State *L) {

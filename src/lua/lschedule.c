@@ -22,9 +22,11 @@ typedef struct block { /* user values: kernel; index value, key, or queue; skip 
 } block;
 enum { UV_KERNEL = 1, UV_OBJECT, UV_SKIP, UV_FILE, NUV = UV_FILE };
 
+static int block_next(lua_State *L);
+
 static weirl_kernel *in_schedule(lua_State *L, const char *name) { /* pushes the kernel */
     weirl_kernel *kb = weirl_current(L);
-    if (!kb || !kb->task) weirl_raise(L, "%s belongs inside the schedule of a task", name);
+    if (!kb || !kb->task) weirl_raise(L, "%s belongs inside the schedule of a task [C-CTX-01]", name);
     return kb;
 }
 
@@ -47,8 +49,6 @@ static block *push_block(lua_State *L, int kidx, block_kind kind, const char *na
     return b;
 }
 
-static int block_next(lua_State *L);
-
 static int for_values(lua_State *L) { /* the block is on top */
     int at = lua_gettop(L);
     lua_pushcfunction(L, block_next);
@@ -67,16 +67,20 @@ static int domain_loop(lua_State *L) {
     if (n > 0 && has_options(L, n)) {
         weirl_desc d = weirl_desc_open(L, n--, "weir.domain_loop", names);
         unroll = weirl_int(&d, "unroll", 0);
-        if (unroll < 0) return weirl_raise(L, "weir.domain_loop: unroll = %d", unroll);
+        if (unroll < 0) return weirl_raise(L, "weir.domain_loop: unroll = %d, at least 1 [T-UNROLL-01]", unroll);
     }
     if (n < 1 || n > 3)
-        return weirl_raise(L, "weir.domain_loop takes a stop, a start and stop, or a start, stop and step; got %d bounds", n);
+        return weirl_raise(L, "weir.domain_loop takes a stop, a start and stop, or a start, stop and step; got %d bounds [C-DOM-01]", n);
     weirl_kernel *kb = in_schedule(L, "weir.domain_loop");
     int kidx = lua_gettop(L);
     weirl_at(L, kb);
     static const char *const whats[] = { "weir.domain_loop: start", "weir.domain_loop: stop", "weir.domain_loop: step" };
     weir_value bound[3];
-    for (int i = 0; i < n; i++) bound[i] = weirl_tovalue(L, i + 1, kb, n == 1 ? whats[1] : whats[i]);
+    for (int i = 0; i < n; i++) {
+        const char *what = n == 1 ? whats[1] : whats[i];
+        if (lua_isnil(L, i + 1)) return weirl_raise(L, "%s is nil: a number or a value expected [C-DOM-03]", what);
+        bound[i] = weirl_tovalue(L, i + 1, kb, what);
+    }
     block *b = push_block(L, kidx, BLOCK_LOOP, "weir.domain_loop");
     b->start = n == 1 ? weir_int(kb->k, 0) : bound[0];
     b->stop = n == 1 ? bound[0] : bound[1];
@@ -87,7 +91,7 @@ static int domain_loop(lua_State *L) {
 
 static weirl_value *index_self(lua_State *L, const char *name) {
     weirl_value *v = luaL_testudata(L, 1, WEIRL_VALUE);
-    if (!v) weirl_raise(L, "%s: called on %s; write i:%s(...) with the index of a loop", name, weirl_typename(L, 1), name);
+    if (!v) weirl_raise(L, "%s: called on %s; write i:%s(...) with the index of a loop [C-NEST-07]", name, weirl_typename(L, 1), name);
     weirl_live(L, v->kb);
     return v;
 }
@@ -102,7 +106,7 @@ int weirl_guard(lua_State *L) {
         g.period = weirl_tointx(L, 2, "i:every: period");
         g.start = n > 2 && !lua_isnil(L, 3) ? weirl_tointx(L, 3, "i:every: start") : 0;
         if (g.period < 1 || g.start < 0)
-            return weirl_raise(L, "i:every(%d, %d): a period of 1 or more and a start of 0 or more", g.period, g.start);
+            return weirl_raise(L, "i:every(%d, %d): a period of 1 or more and a start of 0 or more [C-GUARD-01]", g.period, g.start);
     } else if (n > 1) {
         return weirl_raise(L, "%s takes no argument", names[kind]);
     }
@@ -115,6 +119,12 @@ static int when(lua_State *L, weir_guard_kind kind, const char *name) {
     static const char *const names[] = { "key", NULL };
     weir_guard_desc g = { .kind = kind };
     lua_settop(L, 2);
+    if (lua_tocfunction(L, 1) == block_next)
+        return weirl_raise(L, "%s: first_iter, last_iter and every open a block by themselves: for _ in i:first_iter() do [C-GUARD-02]", name);
+    weirl_nothing(L, 1, lua_pushfstring(L, "%s: the condition", name), "C-GUARD-03");
+    lua_settop(L, 2);
+    if (lua_type(L, 1) == LUA_TNIL || lua_type(L, 1) == LUA_TSTRING || lua_type(L, 1) == LUA_TTABLE)
+        return weirl_raise(L, "%s: a condition expected, got %s [C-GUARD-03]", name, weirl_typename(L, 1));
     if (!lua_isnil(L, 2)) {
         weirl_desc d = weirl_desc_open(L, 2, name, names);
         g.key = weirl_str(&d, "key");
@@ -137,7 +147,7 @@ static int work_tile_loop(lua_State *L) {
     lua_settop(L, 2);
     weirl_res *q = weirl_checkres(L, 1, "weir.work_tile_loop");
     if (q->kind != WEIR_RES_QUEUE)
-        return weirl_raise(L, "weir.work_tile_loop: a work_queue expected, got %s '%s'", weirl_kind_name(q->kind),
+        return weirl_raise(L, "weir.work_tile_loop: a work_queue expected, got %s '%s' [C-WTL-01]", weirl_kind_name(q->kind),
                            weir_res_name(q->r));
     int lane = 0, lanes = 0;
     bool skips = false;
@@ -150,7 +160,7 @@ static int work_tile_loop(lua_State *L) {
                                lanes);
         int t = weirl_get(&d, "skip");
         if (t != LUA_TNIL && t != LUA_TFUNCTION)
-            return weirl_raise(L, "weir.work_tile_loop: skip is a function of the tile, got %s", weirl_typename(L, -1));
+            return weirl_raise(L, "weir.work_tile_loop: skip is a function of the tile, got %s [C-SKIP-01]", weirl_typename(L, -1));
         skips = t == LUA_TFUNCTION;
     } else {
         lua_pushnil(L);

@@ -14,6 +14,30 @@ int weirl_pushvalue(lua_State *L, int kidx, weir_value v) {
     return 1;
 }
 
+int weirl_pushnothing(lua_State *L, const char *call) {
+    weirl_new(L, 0, 1, WEIRL_NOTHING);
+    lua_pushstring(L, call);
+    lua_setiuservalue(L, -2, 1);
+    return 1;
+}
+
+void weirl_nothing(lua_State *L, int idx, const char *what, const char *rule) {
+    if (!luaL_testudata(L, idx, WEIRL_NOTHING)) return;
+    lua_getiuservalue(L, idx, 1);
+    weirl_raise(L, "%s is the result of %s, which returns nothing [%s]", what, lua_tostring(L, -1), rule);
+}
+
+static int nothing_tostring(lua_State *L) {
+    lua_getiuservalue(L, 1, 1);
+    lua_pushfstring(L, "nothing (%s returns no value)", lua_tostring(L, -1));
+    return 1;
+}
+
+static int nothing_index(lua_State *L) {
+    weirl_nothing(L, 1, "this", "C-FLOW-06");
+    return 0;
+}
+
 static void same_kernel(lua_State *L, const weirl_kernel *of, const weirl_kernel *kb, const char *what) {
     if (of == kb) return;
     if (!of->k) weirl_raise(L, "%s: belongs to a closed kernel", what);
@@ -43,15 +67,16 @@ weir_value weirl_tovalue(lua_State *L, int idx, weirl_kernel *kb, const char *wh
         if (r && r->kb->k) {
             const char *name = weir_res_name(r->r);
             if (r->kind == WEIR_RES_GMEM)
-                weirl_raise(L, "%s: gmem_tile '%s' is a resource: write %s:at(...) for one of its tiles", what, name, name);
-            weirl_raise(L, "%s: %s '%s' is a resource: write %s:read() for its value", what, weirl_kind_name(r->kind), name,
+                weirl_raise(L, "%s: gmem_tile '%s' is a resource: write %s:at(...) for one of its tiles [VAL-ARG]", what, name, name);
+            weirl_raise(L, "%s: %s '%s' is a resource: write %s:read() for its value [VAL-ARG]", what, weirl_kind_name(r->kind), name,
                         name);
         }
         break;
     }
     default: break;
     }
-    weirl_raise(L, "%s: a value expected, got %s", what, weirl_typename(L, idx));
+    weirl_nothing(L, idx, what, "C-FLOW-06");
+    weirl_raise(L, "%s: a value expected, got %s [VAL-ARG]", what, weirl_typename(L, idx));
     return (weir_value){ 0 };
 }
 
@@ -441,7 +466,9 @@ void weirl_open_value(lua_State *L) {
                                      { "__pow", v_pow },   { "__bxor", v_xor },      { "__shl", v_shift },
                                      { "__shr", v_shift }, { "__call", v_call },     { "__tostring", value_tostring },
                                      { NULL, NULL } };
+    static const luaL_Reg nothing[] = { { "__tostring", nothing_tostring }, { NULL, NULL } };
     weirl_class(L, WEIRL_VALUE, NULL, meta, value_index);
+    weirl_class(L, WEIRL_NOTHING, NULL, nothing, nothing_index);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         lua_pushinteger(L, (lua_Integer)i);
         lua_pushcclosure(L, call, 1);

@@ -27,6 +27,7 @@
 #define WEIRL_TENSOR "weir.tensor"     /* a tensor argument of a kernel */
 #define WEIRL_RES "weir.resource"      /* also groups and members seen through them */
 #define WEIRL_VALUE "weir.value"
+#define WEIRL_NOTHING "nothing"        /* what a work call without returns gives: text of the call */
 #define WEIRL_TILE "weir.worktile"
 #define WEIRL_BLOCK "weir.block"       /* state and closing value of a generic for */
 #define WEIRL_CTA "weir.cta"
@@ -126,6 +127,9 @@ int weirl_pushvalue(lua_State *L, int kidx, weir_value v);
 /* A number, condition, value or work tile as a value of the kernel; anything else raises, `what` says where. */
 weir_value weirl_tovalue(lua_State *L, int idx, weirl_kernel *kb, const char *what);
 int weirl_values(const weirl_desc *d, weirl_kernel *kb, const char *field, weir_value *out, int max);
+/* The result of a call that returns nothing; `call` is the string on top, and stays part of it. */
+int weirl_pushnothing(lua_State *L, const char *call);
+void weirl_nothing(lua_State *L, int idx, const char *what, const char *rule); /* raises when idx is such a result */
 void weirl_open_value(lua_State *L);                /* adds the functions of values to the table on top */
 
 /* ---- lschedule.c -------------------------------------------------------------------------------------------------------- */

@@ -908,7 +908,7 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     const char *limit = v.limit ? fmt(e, "w_min(%s, %s + %s)", width, c0, expr(e, v.limit)) : width;
     line(e, "{");
     e->depth++;
-    bool packs = pack_name(t->dtype, &pack);
+    bool packs = pack_name(t->dtype, &pack) && cols >= 8;
     if (packs) line(e, "const bool pairs = %s_pairs;", t->name);
     line(e, "#pragma unroll");
     line(e, "for (int fh = 0; fh < %d; fh++) {", pr->frags * 2);
@@ -916,6 +916,18 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     line(e, "const int f = fh / 2, h = fh %% 2;");
     line(e, "const i32 row = (i32)(%sf * 64 + warp %% 4 * 16 + lane / 4 + h * 8) + %s;", wg, r0);
     line(e, "%s *out = %s + (i64)row * %s_stride%d%s;", weiri_ctype(t->dtype), name, t->name, g->rank - 2, lead);
+    if (cols < 8) { /* one per row: every lane of the quad has it, the first stores; four: one a lane */
+        e->fr = "f";
+        e->el = "(h * 2)";
+        line(e, "const i32 col = (i32)(lane %% 4) + %s;", c0);
+        line(e, "if (lane %% 4 < %d && row < %s && col < %s) out[col] = %s;", cols, rows, limit, to_dtype(e, t->dtype, expr(e, value)));
+        e->depth--;
+        line(e, "}");
+        e->depth--;
+        line(e, "}");
+        e->share = 0;
+        return;
+    }
     line(e, "#pragma unroll");
     line(e, "for (int j = 0; j < %d; j++) {", cols / 8);
     e->depth++;

@@ -134,4 +134,81 @@ end
 
 M.gemm = gemm
 
+-- ---- attention ------------------------------------------------------------------------------------------------------------------
+
+local attention = {}
+
+-- name, { B, H, HK, LQ, LK }, options of build
+attention.cases = {
+  { "one query, one key", { 1, 1, 1, 1, 1 }, { d = 64, lse = true } },
+  { "d 128, ragged", { 1, 2, 2, 200, 300 }, { d = 128 } },
+  { "d 128, exact blocks, causal", { 1, 1, 1, 256, 256 }, { d = 128, causal = true } },
+  { "d 128, ragged, causal, LSE", { 1, 2, 2, 200, 200 }, { d = 128, causal = true, lse = true } },
+  { "d 64, causal, 4 heads to 1", { 2, 4, 1, 70, 130 }, { d = 64, causal = true, dtype = "f16" } },
+  { "d 64, many blocks", { 1, 1, 1, 30, 700 }, { d = 64, lse = true } },
+  { "d 256, ragged", { 1, 2, 1, 100, 200 }, { d = 256 } },
+  { "d 256, causal", { 1, 1, 1, 150, 150 }, { d = 256, causal = true } },
+  { "d 80", { 1, 2, 1, 70, 150 }, { d = 80 } },
+  { "window of 40 before, causal", { 1, 2, 2, 300, 300 }, { d = 64, window = 40, causal = true, config = { bn = 64 } } },
+  { "window, both sides", { 1, 1, 1, 230, 300 }, { d = 64, window = { left = 70, right = 33 }, lse = true, config = { bn = 64, warpgroups = 2 } } },
+  { "window after only", { 1, 1, 1, 130, 300 }, { d = 128, window = { right = 3 } } },
+  { "queries that see nothing", { 1, 1, 1, 200, 90 }, { d = 64, causal = true, lse = true } },
+  { "a window far from the end of the keys", { 1, 1, 1, 150, 150 }, { d = 64, window = { left = 0, right = 0 }, config = { bn = 64 } } },
+  { "scale at launch, scores with a soft cap", { 1, 1, 1, 100, 140 },
+    { d = 64, scale = true, score = function(s) return 4 * weir.tanh(s * 0.25) end, reference = function(s) return 4 * (1 - 2 / (math.exp(s * 0.5) + 1)) end } },
+  { "d 128, blocks of 176", { 1, 1, 1, 130, 400 }, { d = 128, config = { bn = 176, q_stages = 1 } } },
+}
+
+function attention.run(dev, case)
+  local B, H, HK, LQ, LK = table.unpack(case[2])
+  local o = {}
+  for name, value in pairs(case[3]) do if name ~= "reference" then o[name] = value end end
+  o.device = dev
+  local p = require "weir.kernels.attention".build(o)
+  local d, dtype = o.d, o.dtype or "bf16"
+  local args = {
+    Q = tensor(dev, dtype, { B, H, LQ, d }, 1), K = tensor(dev, dtype, { B, HK, LK, d }, 2), V = tensor(dev, dtype, { B, HK, LK, d }, 3),
+    O = dev:tensor { dtype = dtype, shape = { B, H, LQ, d } }:fill(0 / 0),
+  }
+  local scale = 1 / math.sqrt(d)
+  if o.scale == true then scale = 0.3; args.scale = scale end
+  if o.lse then args.LSE = dev:tensor { dtype = "f32", shape = { B, H, LQ, 1 } }:fill(0 / 0) end
+  launch(dev, p, args)
+  local q, k, v = args.Q:get(), args.K:get(), args.V:get()
+  local window = type(o.window) == "table" and o.window or { left = o.window }
+  local left, right = window.left or math.huge, o.causal and 0 or window.right or math.huge
+  local want, want_lse, score = {}, {}, case[3].reference or function(s) return s end
+  for h = 0, B * H - 1 do
+    local kv = (h // H * HK + h % H // (H // HK)) * LK * d
+    for i = 0, LQ - 1 do
+      local own, most, s = i + LK - LQ, -math.huge, {}
+      local first, last = math.max(0, own - left), math.min(LK - 1, own + right)
+      for j = first, last do
+        local sum, a, b = 0.0, (h * LQ + i) * d, kv + j * d
+        for x = 1, d do sum = sum + q[a + x] * k[b + x] end
+        s[j] = score(sum) * scale
+        most = math.max(most, s[j])
+      end
+      local total, out = 0.0, {}
+      for x = 1, d do out[x] = 0.0 end
+      for j = first, last do
+        local e, b = math.exp(s[j] - most), kv + j * d
+        total = total + e
+        for x = 1, d do out[x] = out[x] + e * v[b + x] end
+      end
+      for x = 1, d do want[#want + 1] = total > 0 and out[x] / total or 0 end
+      want_lse[#want_lse + 1] = total > 0 and most + math.log(total) or -math.huge
+    end
+  end
+  -- P is rounded to 16 bits before it meets V: a relative error of each term.
+  local seen = compare(p.report, args.O:get(), want, dtype, 2.0 ^ -7)
+  if o.lse then
+    local lse = compare(p.report, args.LSE:get(), want_lse, "f32", 2.0 ^ -10)
+    seen.bad = seen.bad + lse.bad
+  end
+  return seen
+end
+
+M.attention = attention
+
 return M

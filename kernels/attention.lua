@@ -1,0 +1,236 @@
+-- O = softmax(scale * Q * K^T + mask) * V, forward, as one weir schedule.
+--
+--   local attention = require "weir.kernels.attention"
+--   local p = attention.build { d = 128, causal = true }
+--   p:launch { Q = q, K = k, V = v, O = o }            -- Q, O { B, H, LQ, d }; K, V { B, HK, LK, d }
+--
+-- Any lengths, and any strides but the innermost ( { B, L, H, d } in memory is a matter of strides). H is a multiple of HK: each head
+-- of K and V serves H / HK heads of Q. One warp loads by TMA; each math warpgroup owns 64 rows of queries. S of a block is in flight
+-- together with P * V of the block before it, and the softmax runs while P * V does. Only blocks that a mask cuts pay for it: they
+-- have loops of their own.
+local weir = require "weir"
+local common = require "weir.kernels.common"
+local P, cd = weir.pipeline, weir.ceil_div
+local M = {}
+
+local OPTIONS = "dtype d causal window scale lse score config device arch name"
+
+---@class weir.kernels.attention.options
+---@field d integer                       head dimension, a multiple of 8 up to 256; 64, 128 and 256 waste nothing
+---@field dtype? "bf16"|"f16"
+---@field causal? boolean                 query i sees the keys up to i + LK - LQ: the last query sees all
+---@field window? integer|{ left?: integer, right?: integer }   keys seen before the own position, and after it; a number: left
+---@field scale? number|true              of the scores; default 1 / sqrt(d); true: the launch argument `scale`
+---@field lse? boolean                    output LSE { B, H, LQ, 1 } f32: log(sum(exp(score))), -inf where nothing is seen
+---@field score? fun(s: weir.value, row: weir.value, col: weir.value): weir.value   changes unscaled scores before the mask: soft caps, biases
+---@field config? weir.kernels.attention.config
+---@field device? weir.device
+---@field arch? string
+---@field name? string
+
+---@class weir.kernels.attention.config
+---@field warpgroups? integer   that multiply; each has 64 rows of queries
+---@field bn? integer           keys of a block
+---@field stages? integer       of the rings of K and of V
+---@field q_stages? integer     2: the next tile's queries are loaded early
+---@field heads? integer        that run side by side: K and V of these are to stay in L2
+---@field load_registers? integer
+---@field math_registers? integer
+
+local UNSEEN, NOTHING = -1e38, -1e30     -- a masked score; the maximum of no scores. exp2(scale * (UNSEEN - NOTHING)) is 0
+
+--- The configuration for a head dimension. Registers of a math thread: bn / 2 for S, d / 2 for O, bn / 4 for P, and some 40 more.
+---  * d 64: three warpgroups, as the softmax is the limit and more of it overlaps.
+---  * d 128: 128 x 128; 128 x 176 has fewer borders, but leaves one buffer for Q.
+---  * d 256: O alone takes 128 registers.
+---@param o weir.kernels.attention.options
+---@return weir.kernels.attention.config
+function M.choose(o)
+  local c
+  if o.d <= 64 then c = { warpgroups = 3, bn = 128, stages = 2, q_stages = 2, load_registers = 32, math_registers = 160 }
+  elseif o.d <= 128 then c = { warpgroups = 2, bn = 128, stages = 2, q_stages = 2, load_registers = 24, math_registers = 240 }
+  else c = { warpgroups = 2, bn = 64, stages = 2, q_stages = 1, load_registers = 24, math_registers = 240 } end
+  c.heads = o.causal and 16 or 8
+  return c
+end
+
+--- Configurations worth a try, for tuning.
+---@param o weir.kernels.attention.options
+---@return weir.kernels.attention.config[]
+function M.candidates(o)
+  local list = {}
+  local function add(warpgroups, bn, stages, q_stages)
+    for _, heads in ipairs { 4, 8, 16, 32 } do
+      list[#list + 1] = { warpgroups = warpgroups, bn = bn, stages = stages, q_stages = q_stages, heads = heads,
+                          load_registers = warpgroups == 3 and 32 or 24, math_registers = warpgroups == 3 and 160 or 240 }
+    end
+  end
+  if o.d <= 64 then
+    add(3, 128, 2, 2); add(3, 96, 3, 2); add(2, 128, 3, 2); add(2, 192, 2, 2); add(2, 160, 2, 2)
+  elseif o.d <= 128 then
+    add(2, 128, 2, 2); add(2, 128, 2, 1); add(2, 176, 2, 1); add(2, 160, 2, 1); add(3, 64, 2, 2); add(2, 96, 3, 2)
+  else
+    add(2, 64, 2, 1); add(2, 48, 2, 1); add(2, 48, 3, 1)
+  end
+  return list
+end
+
+local function describe(o, c)
+  local dt = o.dtype
+  local D, BN = cd(o.d, 64) * 64, c.bn                   -- columns past d are loaded as 0 and dropped when stored
+  local BM, EN = 64 * c.warpgroups, 64                   -- EN: columns of O's staging tile
+  local k = weir.kernel { name = o.name or "attention", arch = o.arch or "sm_90a" }
+  local B, H, HK = k:dim "B", k:dim("H", { min = 1 }), k:dim("HK", { min = 1 })
+  local LQ, LK = k:dim "LQ", k:dim("LK", { min = 1 })
+  k:assume(weir.eq(H % HK, 0))
+  local scale = o.scale == true and k:scalar { name = "scale", dtype = "f32" } or o.scale or 1 / math.sqrt(o.d)
+  local scale2 = scale * 1.4426950408889634              -- exp(x) = exp2(x * log2(e))
+
+  local function G(name, heads, length, tile, out)
+    local tensor = k:tensor { name = name, dtype = dt, shape = { B, heads, length, o.d }, out = out }
+    return k:gmem_tile { name = "g" .. name, tensor = tensor, tile = { 1, 1, table.unpack(tile) } }
+  end
+  local gq, gk, gv = G("Q", H, LQ, { BM, D }), G("K", HK, LK, { BN, D }), G("V", HK, LK, { BN, D })
+  local go = G("O", H, LQ, { BM, EN }, true)
+  local glse = o.lse and k:gmem_tile { name = "gLSE", tile = { 1, 1, BM, 1 },
+    tensor = k:tensor { name = "LSE", dtype = "f32", shape = { B, H, LQ, 1 }, out = true } }
+  local function smem(name, tile, pipeline) return k:smem_tile { name = name, dtype = dt, tile = tile, swizzle = 128, pipeline = pipeline } end
+  local q = smem("q", { BM, D }, P.tma_async { stages = c.q_stages })
+  local kt, vt = smem("k", { BN, D }, P.tma_async { stages = c.stages }), smem("v", { BN, D }, P.tma_async { stages = c.stages })
+  local ost = smem("ost", { BM, EN }, P.async_tma { stages = 1 })
+  local S, O = k:wgmma_tile { name = "S", tile = { BM, BN } }, k:wgmma_tile { name = "O", tile = { BM, D } }
+  local Pr = k:reg_tile { name = "P", dtype = dt, tile = { BM, BN } }
+  local m, l = k:reg_tile { name = "m", dtype = "f32", tile = { BM, 1 } }, k:reg_tile { name = "l", dtype = "f32", tile = { BM, 4 } }
+
+  -- `heads` heads side by side, so that L2 serves their keys and values; under a causal mask the long tiles first, the short ones fill
+  -- the last wave.
+  local longest_first = o.right and not o.left
+  local wq = k:work_queue { name = "wq", axes = { "q", "bh" }, extent = { cd(LQ, BM), B * H },
+    raster = function(i, nq, nbh)
+      local side = weir.min(nbh, c.heads)
+      local group, r = i // (side * nq), i % (side * nq)
+      local wide = weir.min(side, nbh - group * side)
+      return longest_first and nq - 1 - r // wide or r // wide, group * side + r % wide
+    end }
+
+  -- Blocks of keys that a tile sees, [first, last); those no mask cuts, [free, cut).
+  local function blocks(t)
+    local all = cd(LK, BN)
+    local r0, own = t.q * BM, t.q * BM + LK - LQ         -- first row; its own position among the keys
+    local first, last, free, cut = 0, all, 0, LK // BN
+    if o.left then first, free = weir.clamp((own - o.left) // BN, 0, all - 1), cd(own + BM - 1 - o.left, BN) end
+    if o.right then last, cut = weir.clamp(cd(own + BM + o.right, BN), first + 1, all), weir.min(cut, (own + o.right + 1) // BN) end
+    cut = weir.clamp(cut, first, last - 1)               -- the newest block goes first, outside the loops, and counts as cut
+    free = o.left and weir.clamp(free, first, cut) or first
+    return first, last, free, cut, r0
+  end
+  local function heads_of(t) return t.bh // H, t.bh % H end
+
+  k:task { name = "load", warps = { 0, 1 }, registers = c.load_registers, schedule = function()
+    for t in weir.work_tile_loop(wq) do
+      local b, h = heads_of(t)
+      local hk = h // (H // HK)
+      local first, last = blocks(t)
+      q:acquire(); q:tma_load(gq:at(b, h, t.q, 0)); q:commit()
+      for j in weir.domain_loop(last - 1, first - 1, -1) do
+        kt:acquire(); kt:tma_load(gk:at(b, hk, j, 0)); kt:commit()
+        vt:acquire(); vt:tma_load(gv:at(b, hk, j, 0)); vt:commit()
+      end
+      wq:next()
+    end
+  end }
+
+  k:task { name = "math", warps = { 4, 4 * c.warpgroups }, registers = c.math_registers, schedule = function()
+    for t in weir.work_tile_loop(wq) do
+      local b, h = heads_of(t)
+      local first, last, free, cut, r0 = blocks(t)
+      local function qk() kt:wait(); S:zero(); S:mma(q:read(), kt:read()) end
+      local function pv() vt:wait(); O:mma(Pr:read(), vt:read():t()) end
+      local function softmax(j, masked)                  -- P of block j, and by what earlier sums shrink
+        local s, m0 = S:read(), m:read()
+        if masked or o.score then
+          local row, col = S:row_index() + r0, S:col_index() + j * BN
+          if o.score then s = o.score(s, row, col) end
+          if masked then
+            local live, own = weir.lt(col, LK), row + (LK - LQ)
+            if o.left then live = live & weir.ge(col, own - o.left) end
+            if o.right then live = live & weir.le(col, own + o.right) end
+            s = weir.select(live, s, UNSEEN)
+          end
+        end
+        local m1 = weir.max(m0, s:row_max())
+        local f, p = weir.exp2((m0 - m1) * scale2), weir.exp2(s * scale2 - m1 * scale2)
+        m:set(m1); l:set(l:read() * f + p:row_sum(4))    -- 4 partial sums a row: no shuffle in the loop
+        return p, f
+      end
+      local function step(j, masked)                     -- S of block j in flight together with P * V of block j + 1
+        qk(); pv()
+        S:drain(); kt:release()                          -- P * V goes on
+        local p, f = softmax(j, masked)
+        O:drain(); vt:release()
+        O:set(O:read() * f); Pr:set(p)
+      end
+      m:set(NOTHING); l:zero(); O:zero()
+      q:wait(); qk(); S:drain(); kt:release()
+      Pr:set((softmax(last - 1, true)))
+      for j in weir.domain_loop(last - 2, cut - 1, -1) do step(j, true) end
+      for j in weir.domain_loop(cut - 1, free - 1, -1) do step(j, false) end
+      if o.left then
+        for j in weir.domain_loop(free - 1, first - 1, -1) do step(j, true) end
+      end
+      q:release()
+      pv(); O:drain(); vt:release()
+      local sum = l:read():row_sum()
+      local one = weir.select(weir.gt(sum, 0), sum, 1)   -- a row that sees nothing: O is 0
+      for part = 0, D // EN - 1 do
+        ost:acquire(); ost:store(O:read():cols(part * EN, EN) * weir.rcp(one)); ost:commit()
+        ost:wait(); go:tma_store(ost:read(), go:at(b, h, t.q, part)); ost:release()
+      end
+      if glse then
+        local log = m:read() * scale + weir.log2(one) * 0.6931471805599453
+        glse:store(weir.select(weir.gt(sum, 0), log, -math.huge), glse:at(b, h, t.q, 0))
+      end
+      wq:next()
+    end
+  end }
+  return k
+end
+
+local function prepare(options)
+  local what, o = "attention.build", {}
+  for name, value in pairs(common.options(what, options, OPTIONS)) do o[name] = value end
+  o.dtype = common.choice(what, "dtype", o.dtype, "bf16 f16", "bf16")
+  o.d = common.size(what, "d", o.d)
+  if not o.d or o.d > 256 or o.d % 8 ~= 0 then error(("%s: d is a multiple of 8 up to 256, got %s"):format(what, tostring(o.d)), 0) end
+  local w = type(o.window) == "table" and o.window or { left = o.window }
+  o.left, o.right = w.left, w.right
+  if o.causal then o.right = math.min(o.right or 0, 0) end
+  for _, side in ipairs { "left", "right" } do
+    if o[side] ~= nil and (math.type(o[side]) ~= "integer" or o[side] < 0) then
+      error(("%s: window.%s is a whole number of keys, got %s"):format(what, side, tostring(o[side])), 0)
+    end
+  end
+  local c = {}
+  for name, value in pairs(M.choose(o)) do c[name] = value end
+  local known = "warpgroups bn stages q_stages heads load_registers math_registers"
+  for name, value in pairs(common.options(what .. ": config", o.config or {}, known)) do c[name] = value end
+  return o, c
+end
+
+--- The kernel behind an option table, not yet built.
+---@param options weir.kernels.attention.options
+---@return weir.kernel, weir.kernels.attention.config
+function M.kernel(options)
+  local o, c = common.blame(prepare, options)
+  return describe(o, c), c
+end
+
+--- Builds attention. Launch arguments: Q, K, V, O; LSE and scale where asked for.
+---@param options weir.kernels.attention.options
+---@return weir.kernels.ready
+function M.build(options)
+  local o, c = common.blame(prepare, options)
+  return common.ready({ { program = describe(o, c):build { device = o.device } } }, c)
+end
+
+return M

@@ -35,7 +35,7 @@ void weiri_run_start(weiri_run *r) {
 /* ---- canonical form ----------------------------------------------------------------------------------------------------- */
 
 /* Uses are counted from the next open of the ring's reference cursor, LAPS laps in. A ring that turns has its stages renamed to
- * match; others are moved by whole laps. What is too old to matter is cut off at 0. */
+ * match; others are moved by whole laps. What is older than that is merely old. */
 void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
     weiri_run a = { 0 }, b = { 0 };
     weiri_run_init(&a, g, NULL, state);
@@ -72,7 +72,7 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
             const int *from = b.v + q->vars + B_VARS * s;
             int use = from[B_PHASE] * n + s - o, t = mod(use, n), *to = a.v + q->vars + B_VARS * t;
             memcpy(to, from, sizeof(int) * B_VARS);
-            to[B_PHASE] = use < 0 ? 0 : lap(use, n);
+            to[B_PHASE] = use < 0 ? ANCIENT : lap(use, n);
             for (int w = 0; w < 2; w++)
                 memcpy(row(&a, q->row + 2 * t + w), row(&b, q->row + 2 * s + w), sizeof(uint64_t) * (size_t)g->nwords);
         }

@@ -457,11 +457,15 @@ static int fixed_lengths(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, wei
 }
 
 void weiri_prove(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f) {
+    weiri_prove_without(p, a, out, f, 0);
+}
+
+void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f, int without) {
     double from = now_ms();
     memset(out, 0, sizeof *out);
     weiri_arena mine;
     weiri_arena_init(&mine, p->k->ctx);
-    weiri_prog *g = weiri_prog_new(p, &mine);
+    weiri_prog *g = weiri_prog_new(p, &mine, without);
     if (g->why) {
         incomplete(out, a, f, g->why_at, weiri_arena_str(a, g->why));
     } else if (g->depth_fault) {
@@ -471,11 +475,11 @@ void weiri_prove(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_fin
     } else {
         search s;
         search_start(&s, g, p->k->ctx, NULL);
-        search_all(&s, MAX_NODES, true);
+        search_all(&s, MAX_NODES, !(without & WEIRI_APART));
         out->states = (uint64_t)s.nodes.n;
         bool doubtful = false;
         int shown = s.found.n ? show(&s, a, out, f, &doubtful) : 0;
-        if (!shown && doubtful) { /* only the merging may be to blame: keep all states apart */
+        if (!shown && doubtful && s.merge) { /* only the merging may be to blame: keep all states apart */
             weiri_arena_free(&s.a);
             search_start(&s, g, p->k->ctx, NULL);
             search_all(&s, MAX_NODES, false);

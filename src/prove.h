@@ -142,6 +142,7 @@ typedef struct weiri_bari {      /* a barrier run in one CTA */
 
 typedef struct weiri_prog {
     const weiri_plan *p;
+    int without;                 /* WEIRI_STILL, WEIRI_APART */
     weiri_arena *a;
     WEIRI_LIST(weiri_code) code;
     WEIRI_LIST(weiri_actor) actors;
@@ -176,7 +177,11 @@ typedef struct weiri_prog {
 #define WEIRI_LETTERS 60         /* loop steps that tasks may be apart */
 #define WEIRI_MOST_STEPS 20000000 /* without a question */
 
-weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a);
+/* Reductions that can be left out, for tests: the verdict must not change. */
+enum { WEIRI_STILL = 1 /* rings do not turn */, WEIRI_APART = 2 /* states of equal control stay apart */ };
+void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f, int without);
+
+weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without);
 /* CTAs whose bytes an effect touches; returns how many, 0 for what the proof leaves out. */
 int weiri_prog_effect(const weiri_prog *g, const weiri_actor *me, const weiri_action *act, const weiri_effect *e, int *ctas);
 bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_action *act);  /* does this actor execute it? */

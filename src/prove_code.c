@@ -497,7 +497,7 @@ static int ring_of(joiner *j, int thing) {
             ring->ref_cur = local;
         }
     }
-    ring->turns = !j->fixed[r] && ring->ref_actor >= 0;
+    ring->turns = !j->fixed[r] && ring->ref_actor >= 0 && !(g->without & WEIRI_STILL);
     return j->ring[r];
 }
 
@@ -642,10 +642,11 @@ static void place_state(weiri_prog *g) {
     }
 }
 
-weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a) {
+weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     weiri_prog *g = WEIRI_NEW(a, weiri_prog);
     g->p = p;
     g->a = a;
+    g->without = without;
     g->nctas = p->cluster > 0 ? p->cluster : 1;
     g->nbars = p->bars.n;
     g->forms = weiri_forms_new(p->k, a);

@@ -5,6 +5,7 @@
 
 #include "mem.h"
 #include "plan.h"
+#include "prove.h"
 #include "weir.h"
 
 static weir_ctx *ctx;
@@ -224,7 +225,14 @@ static void forget(proved *r) {
 static void safe(weiri_plan *p, const char *name) {
     proved r;
     prove(&r, p);
-    if (!ok(r.proof.verdict == WEIR_SAFE && r.f.list.n == 0, "%s: %s", name, r.proof.text) && !loud)
+    bool same = true; /* with any reduction left out, too */
+    for (int without = WEIRI_STILL; without <= (WEIRI_STILL | WEIRI_APART); without++) {
+        weir_proof other;
+        weiri_findings f = { .a = &r.a };
+        weiri_prove_without(p, &r.a, &other, &f, without);
+        same = same && (other.verdict == WEIR_SAFE || other.verdict == WEIR_INCOMPLETE);
+    }
+    if (!ok(r.proof.verdict == WEIR_SAFE && r.f.list.n == 0 && same, "%s: %s", name, r.proof.text) && !loud)
         for (int i = 0; i < r.f.list.n; i++) printf("# %s %s\n", r.f.list.v[i].rule, r.f.list.v[i].message);
     forget(&r);
 }
@@ -985,7 +993,8 @@ static void random_plans(int n) {
     oracle *o = calloc(1, sizeof *o);
     o->c = malloc(sizeof *o->c * MAX_CELLS);
     o->table = malloc(sizeof *o->table * 2 * MAX_CELLS);
-    int safes = 0, unsafes = 0, undecided = 0, stricter = 0, wrong = 0;
+    int safes = 0, unsafes = 0, undecided = 0, stricter = 0, wrong = 0, reductions = 0;
+    uint64_t plain = 0, reduced = 0;
     for (int i = 0; i < n; i++) {
         weiri_plan *p = random_plan();
         proved r;
@@ -1046,6 +1055,17 @@ static void random_plans(int n) {
             printf("# plan %d: %s\n", i, why);
             for (int j = 0; j < r.f.list.n; j++) printf("#   %s %s\n", r.f.list.v[j].rule, r.f.list.v[j].message);
         }
+        /* each reduction left out: the same verdict, with more states */
+        for (int without = WEIRI_STILL; without <= (WEIRI_STILL | WEIRI_APART); without++) {
+            weir_proof other;
+            weiri_findings f = { .a = &r.a };
+            weiri_prove_without(p, &r.a, &other, &f, without);
+            if (other.verdict != r.proof.verdict && other.verdict != WEIR_INCOMPLETE && r.proof.verdict != WEIR_INCOMPLETE) {
+                reductions++;
+                printf("# plan %d: %d without %d\n", i, other.verdict, without);
+            }
+            if (other.verdict == WEIR_SAFE && r.proof.verdict == WEIR_SAFE) plain += other.states, reduced += r.proof.states;
+        }
         forget(&r);
     }
     free(o->c);
@@ -1054,6 +1074,7 @@ static void random_plans(int n) {
     ok(wrong == 0,
        "%d random plans agree with the oracle (%d proved, %d refuted, %d undecided, %d refuted by the counting rules alone)", n,
        safes, unsafes, undecided, stricter);
+    ok(reductions == 0 && plain > reduced, "without each reduction the verdict is the same (%d states become %d)", (int)plain, (int)reduced);
 }
 
 int main(int argc, char **argv) {

@@ -699,9 +699,17 @@ static bool is_hardware_produced(const weir_res *r) {
            t == WEIR_CLC_FETCH_ASYNC;
 }
 
+static bool takes_view(const weir_kernel *k, const weiri_op *op, const weir_res *r) {
+    for (int i = 0; i < op->nargs; i++)
+        if (op->arg[i] && weiri_view_base(k, op->arg[i]) == r) return true;
+    return false;
+}
+
 static void release_after_issue(checker *c, const weiri_task *t, const uses *us, const weir_res *up, const weir_res *down) {
-    bool issued = false, any = false;
-    for (int i = 0; i < us->n; i++) any |= us->v[i].res == down && us->v[i].stage == STAGE_PROD_WORK;
+    bool issued = false, any = false, takes = false;
+    for (int i = 0; i < us->n; i++)
+        if (us->v[i].res == down && us->v[i].stage == STAGE_PROD_WORK) any = true, takes |= takes_view(c->k, us->v[i].op, up);
+    if (!c->graph_given && !takes) return; /* a derived edge only says that one task touches both */
     if (!any) {
         if (c->graph_given)
             weiri_find(c->out, "V-DMA-03", first(&t->at), "task '%s' carries '%s' to '%s' and has no work on '%s'", t->name,

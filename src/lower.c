@@ -19,6 +19,7 @@ typedef struct lowering {
     WEIRI_LIST(cursor_key) cursors;
     WEIRI_LIST(round_info) rounds;
     uint64_t *held_in;       /* by op id: the set of numbers of held stages before the op */
+    uint64_t *loose_in;      /* by op id: the set of numbers of newest opens that no mma has followed */
     bool stores, copies;     /* the task issues bulk stores, cp.asyncs */
 } lowering;
 
@@ -144,12 +145,22 @@ bool weiri_loop_runs(const weir_kernel *k, const weiri_node *n) {
 }
 
 #define MAX_CURSORS 64
-typedef struct held { uint64_t v[MAX_CURSORS]; } held; /* by cursor of the task: bit h: h stages may be held */
+/* by cursor of the task: bit h of v: h stages may be held; bit h of loose: no mma may have followed the newest h opens */
+typedef struct held { uint64_t v[MAX_CURSORS], loose[MAX_CURSORS]; } held;
+
+static bool merge_set(uint64_t *into, uint64_t from) {
+    /* more than any pipeline has: the walk stops growing there, the finding comes from the maximum */
+    uint64_t u = (*into | from) & ((1ull << 40) - 1);
+    bool grew = u != *into;
+    *into = u;
+    return grew;
+}
 
 static void held_walk(lowering *l, const weiri_node *n, held *s) {
     for (; n; n = n->next) {
         if (n->kind == NODE_OP) {
             const weiri_op *op = n->op;
+            for (int i = 0; op->atom == ATOM_MMA && i < MAX_CURSORS; i++) s->loose[i] = 1;
             if (!piped_op(l->p, op) || op->stage == STAGE_CONS_TRY || op->stage == STAGE_PROD_TRY) continue;
             int c = cursor_for(l, op->res, is_producer(op->stage));
             int ci = 0;
@@ -159,9 +170,10 @@ static void held_walk(lowering *l, const weiri_node *n, held *s) {
             if (opens(op)) {
                 round_place(l, op, &first, &last);
                 l->held_in[op->id] |= s->v[ci];
-                if (last) s->v[ci] <<= 1;
+                if (last) s->v[ci] <<= 1, s->loose[ci] <<= 1;
             } else if (closes_cursor(l, op)) {
                 l->held_in[op->id] |= s->v[ci];
+                l->loose_in[op->id] |= s->loose[ci];
                 uint64_t in = s->v[ci], out = 0;
                 if (op->keep < 0) out = (in >> 1) | (in & 1);
                 else
@@ -180,11 +192,9 @@ static void held_walk(lowering *l, const weiri_node *n, held *s) {
             held_walk(l, n->first, &out);
             bool grew = false;
             for (int i = 0; i < MAX_CURSORS; i++) {
-                uint64_t u = in.v[i] | out.v[i];
-                /* more than any pipeline has: the walk stops growing there, the finding comes from the maximum */
-                u &= (1ull << 40) - 1;
-                if (again && u != in.v[i]) grew = true, in.v[i] = u;
+                if (again) grew = merge_set(&in.v[i], out.v[i]) || grew, grew = merge_set(&in.loose[i], out.loose[i]) || grew;
                 s->v[i] = must ? out.v[i] : before.v[i] | out.v[i];
+                s->loose[i] = must ? out.loose[i] : before.loose[i] | out.loose[i];
             }
             if (!grew) break;
         }
@@ -193,7 +203,7 @@ static void held_walk(lowering *l, const weiri_node *n, held *s) {
 
 static void find_held(lowering *l) {
     held s;
-    for (int i = 0; i < MAX_CURSORS; i++) s.v[i] = 1;
+    for (int i = 0; i < MAX_CURSORS; i++) s.v[i] = s.loose[i] = 1;
     held_walk(l, l->pt->task->root->first, &s);
     /* what each cursor's ops saw */
     for (int i = 0; i < l->cursors.n; i++) {
@@ -303,13 +313,31 @@ static weiri_stage_ref working_stage(lowering *l, const weir_res *r, bool produc
 
 /* ---- moves ----------------------------------------------------------------------------------------------------------------- */
 
+/* May one thread of the warpgroup release while others have not yet waited? An mma takes all of them, so none may where one stands
+ * behind the wait of each stage that is given back; without, a thread could miss a phase. */
+static bool loose_release(const lowering *l, const weiri_op *op) {
+    uint64_t held_set = l->held_in[op->id], loose = l->loose_in[op->id];
+    int most = 0, least = 1;
+    while (most < 40 && loose >> (most + 1)) most++;
+    while (least < 40 && !(held_set >> least & 1)) least++;
+    return op->keep < 0 ? most >= least : most > op->keep;
+}
+
 static int named_wg(const lowering *l) { return l->pt->named_wg; }
+
+static weiri_action *join_warpgroup(lowering *l, weiri_pnode *at, const weiri_op *op, const char *note) {
+    weiri_action *a = act(l->p, at, ACT_NAMED_SYNC, WHO_THREADS, op, note);
+    a->named = named_wg(l);
+    a->threads = 128;
+    return a;
+}
 
 static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_res *bare, const weiri_row *row, int cur,
                  weiri_stage_ref stage, bool elide_wait, int64_t arm, const char *note) {
     weiri_plan *p = l->p;
     int pi = weiri_pipe_of(p, bare);
     const weiri_ppipe *pipe = &p->pipes.v[pi];
+    bool joined = false;
     for (; row->kind != ROW_END; row++) {
         weiri_action *a = NULL;
         int bar = row->bar == ROW_FULL ? pipe->full : row->bar == ROW_EMPTY ? pipe->empty : -1;
@@ -322,6 +350,8 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
         case ROW_ARRIVE:
         case ROW_CP_ARRIVE:
         case ROW_UMMA_COMMIT:
+            if (l->pt->wg_actor && !joined && op->stage == STAGE_CONS_RELEASE && (row->who == ROW_WG || row->who == ROW_WG_CTAS) && loose_release(l, op))
+                join_warpgroup(l, at, op, "every thread has waited");
             a = act(p, at, row->kind == ROW_ARRIVE ? ACT_ARRIVE : row->kind == ROW_CP_ARRIVE ? ACT_CP_ARRIVE : ACT_UMMA_COMMIT,
                     who_here(l, (weiri_who)row->who), op, note);
             a->arrivals = arrivals_of(l, (weiri_who)row->who);
@@ -343,9 +373,8 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             a = act(p, at, ACT_WARP_SYNC, WHO_THREADS, op, note);
             break;
         case ROW_WG_SYNC:
-            a = act(p, at, ACT_NAMED_SYNC, WHO_THREADS, op, note);
-            a->named = named_wg(l);
-            a->threads = 128;
+            a = join_warpgroup(l, at, op, note);
+            joined = true;
             break;
         case ROW_BULK_WAIT:
             a = act(p, at, ACT_BULK_WAIT, who_here(l, row->who == ROW_ONE ? WHO_ONE : WHO_WG), op, note);
@@ -353,12 +382,16 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             a->read = true;
             break;
         case ROW_MMA_DRAIN: a = act(p, at, ACT_MMA_WAIT, WHO_THREADS, op, note); break;
-        case ROW_SPILL:
-            a = act(p, at, ACT_BODY, WHO_THREADS, op, note);
-            a->reg = bare->index;
-            reg_effect(l, a, false, bare);
-            effect(l, a, true, false, pipe->region, cur, stage, 0);
-            break;
+        case ROW_SPILL: /* the one commit of a fork leaves every member's sums */
+            for (int i = 0; i < (op->res->kind == WEIR_RES_GROUP ? op->res->nmembers : 1); i++) {
+                const weir_res *to = op->res->kind == WEIR_RES_GROUP ? op->res->members[i] : bare;
+                a = act(p, at, ACT_BODY, WHO_THREADS, op, note);
+                a->reg = to->index;
+                a->pipe = weiri_pipe_of(p, to);
+                reg_effect(l, a, false, to);
+                effect(l, a, true, false, p->pipes.v[a->pipe].region, cur, stage, 0);
+            }
+            continue;
         default: continue;
         }
         a->bar = bar;
@@ -1114,6 +1147,7 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
     for (int i = 0; i < k->tasks.n; i++) {
         lowering l = { .p = p, .k = k, .protos = protos, .task = i, .pt = &p->tasks[i] };
         l.held_in = WEIRI_NEW_N(&p->a, uint64_t, k->nops + 2);
+        l.loose_in = WEIRI_NEW_N(&p->a, uint64_t, k->nops + 2);
         find_held(&l);
         weiri_pnode *root = list_node(p);
         int w = l.pt->task->first_warp / 4;

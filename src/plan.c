@@ -367,6 +367,11 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
             in.consumer.only_mma_reads = in.consumer.only_mma_reads && only_mma_reads(k, r->group->members[i]);
         }
     }
+    for (int i = 0; r->group && r->group->mode == WEIR_GROUP_FORK && i < r->group->nmembers; i++) {
+        const weir_res *m = r->group->members[i];
+        weir_pipe_type t = m->pipe.given.type;
+        if (t == WEIR_TMA_UMMA || t == WEIR_ASYNC_UMMA || t == WEIR_UMMA_UMMA || async_reads(k, m)) in.fence_commit = true;
+    }
     in.tx = landed_bytes(p, r);
     if (type == WEIR_ASYNC_TMA) {
         int ti = -1;

@@ -531,7 +531,7 @@ static void produce(const facts *f, weiri_proto *out) {
             out->producer_grain = WEIR_GRAIN_WARPGROUP;
             row(out->commit, (weiri_row){ .kind = ROW_MMA_DRAIN });
             row(out->commit, (weiri_row){ .kind = ROW_SPILL });
-            if (f->type == WEIR_UMMA_UMMA) row(out->commit, (weiri_row){ .kind = ROW_FENCE_ASYNC });
+            if (f->type == WEIR_UMMA_UMMA || f->in->fence_commit) row(out->commit, (weiri_row){ .kind = ROW_FENCE_ASYNC });
             join(out->commit, WEIR_GRAIN_WARPGROUP, false);
             row(out->commit, arrive(ROW_FULL, WEIR_GRAIN_WARPGROUP, 0, false, false));
             snprintf(why, sizeof why, "%d warpgroup%s", groups, groups == 1 ? "" : "s");
@@ -562,8 +562,8 @@ static void produce(const facts *f, weiri_proto *out) {
         if (load) {
             row(out->commit, (weiri_row){ .kind = ROW_CP_ARRIVE, .bar = ROW_FULL, .leader_only = lead });
         } else {
-            bool read_async =
-                umma || f->type == WEIR_ASYNC_TMA || f->in->consumer.only_mma_reads || f->in->consumer.async_reads;
+            bool read_async = umma || f->type == WEIR_ASYNC_TMA || f->in->consumer.only_mma_reads ||
+                              f->in->consumer.async_reads || f->in->fence_commit;
             if (read_async) row(out->commit, (weiri_row){ .kind = ROW_FENCE_ASYNC, .leader_only = lead });
             join(out->commit, out->producer_grain, false);
             weiri_row r = arrive(ROW_FULL, out->producer_grain, to, false, false);
@@ -624,6 +624,7 @@ static void consume(const facts *f, weiri_proto *out) {
         int n = s.whole_groups ? s.groups : s.warps > 0 ? s.warps : 1;
         out->grain = s.whole_groups ? WEIR_GRAIN_WARPGROUP : WEIR_GRAIN_WARP;
         row(out->release, (weiri_row){ .kind = ROW_BULK_WAIT, .who = s.whole_groups ? ROW_WG : ROW_ONE });
+        join(out->release, out->grain, false);
         row(out->release, arrive(ROW_EMPTY, out->grain, 0, false, false));
         snprintf(why, sizeof why, "%d %s", n, unit_of(out->grain, n));
         out->empty_count =

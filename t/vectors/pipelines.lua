@@ -681,9 +681,9 @@ pipelines.sequences = {
     wait = "",
     release = "" },
   { id = "S13", given = { type = "async_tma" }, acquire = "wait empty", commit = "fence_async; warp_sync; arrive full lane",
-    wait = "wait full", release = "bulk_wait wg; arrive empty wg" },
+    wait = "wait full", release = "bulk_wait wg; wg_sync; arrive empty wg" },
   { id = "S13a", given = { type = "async_tma" }, consumer_warps = 2, acquire = "wait empty",
-    commit = "fence_async; warp_sync; arrive full lane", wait = "wait full", release = "bulk_wait one; arrive empty lane" },
+    commit = "fence_async; warp_sync; arrive full lane", wait = "wait full", release = "bulk_wait one; warp_sync; arrive empty lane" },
   -- tensor cores that commit by themselves
   { id = "S14", sm = 100, given = { type = "tma_umma" }, acquire = "wait empty; expect full lane", commit = "",
     wait = "wait full",

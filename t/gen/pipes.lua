@@ -403,9 +403,9 @@ function pipes.kernel(c)
       end
     end }
   end
-  for _, whole in ipairs { true, false } do
+  for _, size in ipairs { 4, 2, 1 } do
     for _, t in ipairs(tasks) do
-      if (t.warps == 4) == whole then
+      if t.warps == size then
         k:task { name = t.name, warps = { warp, t.warps }, schedule = t.schedule }
         warp = warp + t.warps
       end

@@ -1,10 +1,11 @@
 -- weir against cuBLAS, in one process, alternating; results in bench/results/gemm.json.
 --   lua5.4 bench/gemm.lua [--reps 30] [--only 8192x8192x8192] [--set stages=12,cluster=1] [--cublas PATH]
 -- With --only or --set, for trying things out, nothing is written.
--- Each sample is one launch between two events, right behind an untimed launch of the same kind: the GPU is busy while the host
--- enqueues, and both sides meet the caches as they leave them. The two sides take turns, and turns at going first. What is reported is
--- the median of each side and the median of the ratios of neighbours. Inputs are random; both results are compared, in the same run
--- and on every element, with a reference in double precision.
+-- Each sample is one launch between two events, in two settings: `busy`, right behind an untimed launch of the same kind, so that the
+-- host's work is hidden; and `idle`, on a GPU that has nothing to do, so that the host's call and the start of the kernel count, as
+-- they do for a program that waits for each result. The two sides take turns, and turns at going first. What is reported is the
+-- median of each side and the median of the ratios of neighbours. Inputs are random; both results are compared, in the same run and
+-- on every element, with a reference in double precision.
 local common = require "bench.common"
 local weir = require "weir"
 local gemm_kernel = require "bench.gemm_kernel"
@@ -34,7 +35,7 @@ local function program_for(c)
 end
 
 local function measure(m, n, k)
-  local c = gemm_kernel.choose(m)
+  local c = gemm_kernel.choose(m, n, k)
   for key, v in (opt.set or ""):gmatch "(%w+)=(%d+)" do
     if not c[key] then error("--set: no " .. key, 0) end
     c[key] = math.tointeger(tonumber(v))
@@ -45,19 +46,24 @@ local function measure(m, n, k)
   local function ours() assert(bound:launch()) end
   local function theirs() peer:gemm("bf16", m, n, k, a.address, a.stride[1], b.address, b.stride[1], e.address, e.stride[1]) end
   local from, to = peer:event(), peer:event()
-  local function sample(f)
-    f()
+  local function sample(f, idle)
+    if idle then assert(dev:sync()) else f() end
     peer:record(from)
     f()
     peer:record(to)
     return peer:elapsed(from, to)
   end
   for _ = 1, 3 do ours() theirs() end
-  local x, y, ratio = {}, {}, {}
-  for i = 1, opt.reps do
-    if i % 2 == 1 then x[i] = sample(ours) y[i] = sample(theirs) else y[i] = sample(theirs) x[i] = sample(ours) end
-    ratio[i] = y[i] / x[i]
+  local function compare(idle)
+    local x, y, ratio = {}, {}, {}
+    for i = 1, opt.reps do
+      if i % 2 == 1 then x[i] = sample(ours, idle) y[i] = sample(theirs, idle) else y[i] = sample(theirs, idle) x[i] = sample(ours, idle) end
+      ratio[i] = y[i] / x[i]
+    end
+    return x, y, common.median(ratio)
   end
+  local x, y, ratio = compare(false)
+  local ix, iy, idle_ratio = compare(true)
   assert(dev:sync())
   local function err(t)
     return reference.gemm { weir = weir, device = dev, dtype = "bf16", epilogue = "none", A = a, B = b, D = t, m = m, n = n, k = k }
@@ -67,11 +73,13 @@ local function measure(m, n, k)
   local case = {
     m = m, n = n, k = k, dtype = "bf16", pitch = a.stride[1], config = c,
     weir_ms = x, cublas_ms = y,
-    weir_tflops = flop / common.median(x) / 1e9, cublas_tflops = flop / common.median(y) / 1e9, ratio = common.median(ratio),
+    weir_tflops = flop / common.median(x) / 1e9, cublas_tflops = flop / common.median(y) / 1e9, ratio = ratio,
+    weir_idle_ms = ix, cublas_idle_ms = iy, weir_idle_tflops = flop / common.median(ix) / 1e9,
+    cublas_idle_tflops = flop / common.median(iy) / 1e9, idle_ratio = idle_ratio,
     weir_error = mine.relative, weir_off = mine.bad, cublas_error = other.relative, cublas_off = other.bad,
   }
-  print(("%5d x %5d x %5d  weir %7.1f  cuBLAS %7.1f TFLOP/s  ratio %.3f  error %.2e / %.2e%s"):format(m, n, k, case.weir_tflops, case.cublas_tflops,
-    case.ratio, mine.relative, other.relative, mine.bad > 0 and "  WRONG: " .. mine.bad .. " elements off" or ""))
+  print(("%5d x %5d x %5d  weir %7.1f  cuBLAS %7.1f TFLOP/s  ratio %.3f  idle %.3f  error %.2e / %.2e%s"):format(m, n, k, case.weir_tflops, case.cublas_tflops,
+    case.ratio, case.idle_ratio, mine.relative, other.relative, mine.bad > 0 and "  WRONG: " .. mine.bad .. " elements off" or ""))
   for _, t in ipairs { a, b, d, e } do t:close() end
   return case
 end

@@ -3,16 +3,23 @@ local weir = require "weir"
 local P, cd = weir.pipeline, weir.ceil_div
 local M = {}
 
---- Tile and cluster for a problem, from its rows: few take a narrow tile with a deep pipeline (the weights' bandwidth is
---- the limit); the rest the tile with the highest intensity, in clusters of two along m, which share the B tile by multicast.
-function M.choose(m)
+--- Tile and cluster for a problem. Few rows take a narrow tile with a deep pipeline: the weights' bandwidth is the limit. The rest
+--- take 128 x 256, the tile with the highest intensity, or 128 x 224 where that leaves clearly less of the last wave empty.
+--- Multicast of B in clusters of two costs 1 to 2 % where L2 keeps up (measured), and wins where rows start off a 128-byte line.
+function M.choose(m, n, k)
   if m <= 64 then return { bm = 64, bn = 64, bk = 64, stages = 8, cluster = 1, group = 1 } end
-  return { bm = 128, bn = 256, bk = 64, stages = 4, cluster = m > 128 and 2 or 1, group = 8 }
+  local function waste(bn)                                 -- SM-time bought over SM-time used, 132 SMs
+    local tiles = ((m + 127) // 128) * ((n + bn - 1) // bn)
+    return ((tiles + 131) // 132) * 132 * 128 * bn / (m * n)
+  end
+  local narrow = waste(224) * 1.03 < waste(256)
+  local cluster = m > 128 and k * 2 % 128 ~= 0 and 2 or 1
+  return { bm = 128, bn = narrow and 224 or 256, bk = 64, stages = 4, cluster = cluster, group = 8, en = narrow and 32 or 64 }
 end
 
 --- c: bm, bn, bk, stages, cluster, group (rows of cluster tiles side by side); dtype.
 function M.kernel(c, dtype)
-  local EN = math.min(64, c.bn)                            -- columns of a staging tile
+  local EN = c.en or math.min(64, c.bn)                    -- columns of a staging tile
   local lag = math.min(1, c.stages - 1)                    -- batches left in flight when a stage is released
   local wide = c.bm > 64
   local k = weir.kernel { name = "gemm", arch = "sm_90a", cluster = { m = c.cluster } }
@@ -25,13 +32,13 @@ function M.kernel(c, dtype)
   local gb = k:gmem_tile { name = "gb", tensor = B, tile = { c.bn, c.bk } }
   local gd = k:gmem_tile { name = "gd", tensor = D, tile = { c.bm, EN } }
   local function smem(name, tile, pipeline)
-    return k:smem_tile { name = name, dtype = dtype, tile = tile, swizzle = 128, pipeline = pipeline }
+    return k:smem_tile { name = name, dtype = dtype, tile = tile, swizzle = math.min(128, 2 * tile[2]), pipeline = pipeline }
   end
   local a = smem("a", { c.bm, c.bk }, P.tma_async { stages = c.stages })
   local b = smem("b", { c.bn, c.bk }, P.tma_async { stages = c.stages })
   local stage = smem("stage", { c.bm, EN }, P.async_tma { stages = 2 })
   local acc = k:wgmma_tile { name = "acc", tile = { c.bm, c.bn } }
-  local ab = k:group { name = "ab", mode = "fused_merge", members = { a, b } }
+  local ab = k:group { name = "ab", mode = "fused_merge", members = { a, b }, fold = c.fold == 1 }
   k:task { name = "load", warps = { 0, 1 }, registers = 40, schedule = function()
     for tile in weir.work_tile_loop(wq) do
       for kk in weir.domain_loop(0, cd(dk, c.bk)) do

@@ -1,0 +1,125 @@
+/* Inside the emitter: what emit.c (the kernel and its tree), emit_work.c (copies, mma, stores, bodies) and emit_value.c (values,
+ * views, addresses) share. */
+#ifndef WEIRI_EMIT_H
+#define WEIRI_EMIT_H
+
+#include "layout.h"
+#include "lower.h"
+#include "plan.h"
+
+enum { MADE = 1, MADE_INVERSE = 2 };
+
+typedef struct emitter {
+    const weiri_plan *p;
+    const weir_kernel *k;
+    weiri_arena *a;
+    weiri_buf *o;
+    int depth;
+    size_t counted; /* bytes of o whose newlines are in `lines` */
+    int lines;
+    /* the task in work */
+    int task;
+    const weiri_ptask *pt;
+    const weiri_pnode *loop; /* innermost domain loop */
+    const weiri_node *tiles; /* enclosing work-tile loop */
+    const char *row, *col;   /* names of the element's coordinates in a linear store, or NULL: fragments */
+    const char *el;          /* index of the fragment element, 0 .. N/2 */
+    const char *fr;          /* index of the m64 block */
+    int frags;               /* m64 blocks of the fragments that are walked */
+    const weir_res *dest;    /* what a store writes, for a work tile as its place */
+    int share;               /* rows of one warpgroup, while a store or set walks fragments */
+    uint16_t *uses;          /* by value: how many values and ops take it */
+    uint8_t *made; /* by value: MADE: it lies in an array of its own, v<id>, in this block; MADE_INVERSE: a quotient by a row or
+                                column value, of which r<id> holds the reciprocals */
+    WEIRI_LIST(uint32_t) made_list;
+} emitter;
+
+/* Short names inside the emitter; the linker sees the long ones. */
+#define em_line weiri_em_line
+#define em_fmt weiri_em_fmt
+#define em_own_line weiri_em_own_line
+#define em_ident weiri_em_ident
+#define em_place_of weiri_em_place_of
+#define em_base_name weiri_em_base_name
+#define em_is_float weiri_em_is_float
+#define em_float_text weiri_em_float_text
+#define em_coord_name weiri_em_coord_name
+#define em_loop_number weiri_em_loop_number
+#define em_cta_expr weiri_em_cta_expr
+#define em_expr weiri_em_expr
+#define em_stage_expr weiri_em_stage_expr
+#define em_cursor_name weiri_em_cursor_name
+#define em_plus_stage weiri_em_plus_stage
+#define em_region_addr weiri_em_region_addr
+#define em_bar_addr weiri_em_bar_addr
+#define em_origin weiri_em_origin
+#define em_shape_expr weiri_em_shape_expr
+#define em_element_offset weiri_em_element_offset
+#define em_view_element weiri_em_view_element
+#define em_has_frag weiri_em_has_frag
+#define em_frag_tile weiri_em_frag_tile
+#define em_count_uses weiri_em_count_uses
+#define em_outlives weiri_em_outlives
+#define em_make weiri_em_make
+#define em_ensure weiri_em_ensure
+#define em_guard_of weiri_em_guard_of
+#define em_remote_arrive weiri_em_remote_arrive
+#define em_advance weiri_em_advance
+#define em_cp_async weiri_em_cp_async
+#define em_fetch weiri_em_fetch
+#define em_bulk weiri_em_bulk
+#define em_has_live_flag weiri_em_has_live_flag
+#define em_mma weiri_em_mma
+#define em_store_frag_smem weiri_em_store_frag_smem
+#define em_store weiri_em_store
+#define em_set weiri_em_set
+#define em_read weiri_em_read
+#define em_body weiri_em_body
+#define em_call weiri_em_call
+
+/* emit_value.c */
+void weiri_em_line(emitter *e, const char *fmt, ...) WEIRI_PRINTF(2, 3);
+const char *weiri_em_fmt(emitter *e, const char *f, ...) WEIRI_PRINTF(2, 3);
+void weiri_em_own_line(emitter *e);
+const char *weiri_em_ident(emitter *e, const char *name, const char *suffix);
+const weir_place *weiri_em_place_of(const weiri_action *a);
+const char *weiri_em_base_name(const char *path);
+bool weiri_em_is_float(weir_dtype t);
+const char *weiri_em_float_text(emitter *e, double x);
+const char *weiri_em_coord_name(emitter *e, const weir_res *q, int axis);
+int weiri_em_loop_number(emitter *e, const weiri_node *loop);
+const char *weiri_em_cta_expr(emitter *e, int64_t axis);
+const char *weiri_em_expr(emitter *e, uint32_t id);
+const char *weiri_em_stage_expr(emitter *e, int cur, weiri_stage_ref ref, int back);
+const char *weiri_em_cursor_name(emitter *e, int cur);
+const char *weiri_em_plus_stage(emitter *e, const char *base, const char *stage, int64_t step);
+const char *weiri_em_region_addr(emitter *e, int region, int cur, weiri_stage_ref ref, int back);
+const char *weiri_em_bar_addr(emitter *e, const weiri_action *a);
+const char *weiri_em_origin(emitter *e, const weiri_view *v, const weir_res *g, int d);
+const char *weiri_em_shape_expr(emitter *e, const weir_tensor *t, int d);
+const char *weiri_em_element_offset(emitter *e, const weiri_tile_geom *g, const char *row, const char *col);
+const char *weiri_em_view_element(emitter *e, uint32_t view, const char *row, const char *col, bool load);
+bool weiri_em_has_frag(emitter *e, uint32_t id);
+const weiri_preg *weiri_em_frag_tile(emitter *e, uint32_t id, int depth);
+void weiri_em_count_uses(emitter *e, uint32_t id, uint8_t *seen);
+bool weiri_em_outlives(emitter *e, const weiri_op *read, uint32_t value);
+void weiri_em_make(emitter *e, uint32_t id, uint8_t how);
+void weiri_em_ensure(emitter *e, uint32_t id);
+
+/* emit_work.c */
+const char *weiri_em_guard_of(emitter *e, weiri_who who);
+void weiri_em_remote_arrive(emitter *e, const weiri_action *a, const char *at);
+void weiri_em_advance(emitter *e, const weiri_action *a);
+void weiri_em_cp_async(emitter *e, const weiri_action *a);
+void weiri_em_fetch(emitter *e, const weiri_action *a);
+void weiri_em_bulk(emitter *e, const weiri_action *a);
+bool weiri_em_has_live_flag(emitter *e, const weir_res *r);
+void weiri_em_mma(emitter *e, const weiri_action *a);
+void weiri_em_store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const weir_res *s);
+void weiri_em_store(emitter *e, const weiri_action *a);
+void weiri_em_set(emitter *e, const weiri_action *a);
+void weiri_em_read(emitter *e, const weiri_action *a);
+void weiri_em_body(emitter *e, const weir_res *r, const weiri_work *w);
+void weiri_em_call(emitter *e, const weiri_action *a);
+
+#endif

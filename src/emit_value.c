@@ -1,0 +1,551 @@
+/* Values, views and addresses as expressions, in the author's names. */
+#include "emit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- text ------------------------------------------------------------------------------------------------------------------ */
+
+void em_line(emitter *e, const char *fmt, ...) {
+    weiri_put(e->o, "%*s", 2 * e->depth, "");
+    va_list ap;
+    va_start(ap, fmt);
+    weiri_putv(e->o, fmt, ap);
+    va_end(ap);
+    weiri_put(e->o, "\n");
+}
+
+const char *em_fmt(emitter *e, const char *f, ...) {
+    weiri_buf b;
+    weiri_buf_init(&b, e->k->ctx);
+    va_list ap;
+    va_start(ap, f);
+    weiri_putv(&b, f, ap);
+    va_end(ap);
+    const char *s = weiri_arena_str(e->a, b.s ? b.s : "");
+    weiri_buf_free(&b);
+    return s;
+}
+
+static int line_now(emitter *e) {
+    for (; e->counted < e->o->n; e->counted++)
+        if (e->o->s[e->counted] == '\n') e->lines++;
+    return e->lines + 1;
+}
+
+/* After text that came from the author's file: numbering goes on in ours. */
+void em_own_line(emitter *e) { weiri_put(e->o, "#line %d \"%s.cu\"\n", line_now(e) + 1, e->k->name); }
+
+const char *em_ident(emitter *e, const char *name, const char *suffix) { return weiri_ident((weiri_plan *)e->p, name, suffix); }
+
+const weir_place *em_place_of(const weiri_action *a) { return a->op && a->op->at.n ? a->op->at.at : NULL; }
+
+const char *em_base_name(const char *path) {
+    const char *s = strrchr(path, '/');
+    return s ? s + 1 : path;
+}
+
+/* ---- scalars ----------------------------------------------------------------------------------------------------------------- */
+
+/* Is the value known to be >= 0? */
+static bool nonneg(emitter *e, uint32_t id) {
+    const weiri_value *v = weiri_val(e->k, id);
+    switch (v->op) {
+    case WEIR_OP_INT: return v->i >= 0;
+    case WEIR_OP_DIM:
+    case WEIR_OP_COORD:
+    case WEIR_OP_QUEUE_INDEX:
+    case WEIR_OP_CTA:
+    case WEIR_OP_ROW:
+    case WEIR_OP_COL: return true;
+    case WEIR_OP_INDEX: {
+        int64_t s;
+        return v->loop && nonneg(e, v->loop->start) && weiri_value_const(e->k, v->loop->step, &s) && s > 0;
+    }
+    case WEIR_OP_ADD:
+    case WEIR_OP_MUL:
+    case WEIR_OP_IDIV:
+    case WEIR_OP_CEIL_DIV:
+    case WEIR_OP_MIN: return nonneg(e, v->arg[0]) && nonneg(e, v->arg[1]);
+    case WEIR_OP_MOD: return nonneg(e, v->arg[1]);
+    case WEIR_OP_MAX: return nonneg(e, v->arg[0]) || nonneg(e, v->arg[1]);
+    default: return false;
+    }
+}
+
+bool em_is_float(weir_dtype t) {
+    return t == WEIR_F32 || t == WEIR_F16 || t == WEIR_BF16 || t == WEIR_F64 || t == WEIR_TF32 || t == WEIR_E4M3 ||
+           t == WEIR_E5M2;
+}
+
+const char *em_float_text(emitter *e, double x) {
+    if (x != x) return "__int_as_float(0x7fc00000)";
+    const char *s = em_fmt(e, "%.9g", x);
+    if (strstr(s, "inf")) return x < 0 ? "(-3.402823466e38f * 2.f)" : "(3.402823466e38f * 2.f)";
+    bool point = strpbrk(s, ".e") != NULL;
+    return x < 0 ? em_fmt(e, "(%s%sf)", s, point ? "" : ".") : em_fmt(e, "%s%sf", s, point ? "" : ".");
+}
+
+const char *em_coord_name(emitter *e, const weir_res *q, int axis) { return em_fmt(e, "%s_%s", q->name, q->axis[axis]); }
+
+int em_loop_number(emitter *e, const weiri_node *loop) {
+    int n = 0;
+    for (const weiri_node *x = weiri_node_next(e->pt->task->root, NULL); x; x = weiri_node_next(e->pt->task->root, x)) {
+        if (x == loop) return n;
+        if (x->kind == NODE_LOOP) n++;
+    }
+    return n;
+}
+
+const char *em_cta_expr(emitter *e, int64_t axis) {
+    weir_cluster c = e->k->cluster;
+    int size = axis == 'v' ? c.v : axis == 'm' ? c.m : axis == 'n' ? c.n : axis == 'k' ? c.k : 0;
+    if (size > 1 && size == e->p->cluster) return "(i32)rank";
+    switch (axis) {
+    case 'v': return c.v > 1 ? em_fmt(e, "(i32)(rank %% %d)", c.v) : "0";
+    case 'm': return c.m > 1 ? em_fmt(e, "(i32)(rank / %d %% %d)", c.v, c.m) : "0";
+    case 'n': return c.n > 1 ? em_fmt(e, "(i32)(rank / %d %% %d)", c.v * c.m, c.n) : "0";
+    case 'k': return c.k > 1 ? em_fmt(e, "(i32)(rank / %d)", c.v * c.m * c.n) : "0";
+    default: return e->p->cluster > 1 ? "(i32)rank" : "0";
+    }
+}
+
+/* The text of element `el` of a register tile read as value v, or of a scalar. */
+static const char *leaf_tile(emitter *e, uint32_t id, const weiri_value *v) {
+    const char *name = em_ident(e, v->res->name, "");
+    const weiri_preg *g = &e->p->regs.v[weiri_preg_of(e->p, e->task, v->res)];
+    bool half = weir_dtype_size(v->res->dtype) == 2;
+    if (e->made[id]) name = em_fmt(e, "v%u", id);
+    if (v->res->tile[1] == 1 || v->res->tile[1] == 4) return em_fmt(e, "%s[%s * 2 + (%s >> 1 & 1)]", name, e->fr, e->el);
+    const char *idx = g->frags > 1 ? em_fmt(e, "%s * %d + %s", e->fr, g->cols / 2, e->el) : e->el;
+    if (half) return em_fmt(e, "w_unpack_%s(%s[(%s) >> 1], (%s) & 1)", weir_dtype_name(v->res->dtype), name, idx, idx);
+    return em_fmt(e, "%s[%s]", name, idx);
+}
+
+static const char *frag_row(emitter *e, int rows) {
+    const char *wg = e->pt->warpgroups > 1 && rows ? em_fmt(e, "wg * %d + ", rows) : "";
+    return em_fmt(e, "(i32)(%s%s * 64 + warp %% 4 * 16 + lane / 4 + (%s >> 1 & 1) * 8)", wg, e->fr, e->el);
+}
+
+static const char *frag_col(emitter *e) { return em_fmt(e, "(i32)((%s >> 2) * 8 + lane %% 4 * 2 + (%s & 1))", e->el, e->el); }
+
+/* Rows of a tile that a warpgroup before this one has, per warpgroup. */
+static int share_of(emitter *e, const weir_res *r) {
+    int pr = weiri_preg_of(e->p, e->task, r);
+    return pr >= 0 ? e->p->regs.v[pr].rows : 0;
+}
+
+static const char *binary(emitter *e, const weiri_value *v, const char *op) {
+    return em_fmt(e, "(%s %s %s)", em_expr(e, v->arg[0]), op, em_expr(e, v->arg[1]));
+}
+
+/* The element of a tile that lies in array `name`. */
+static const char *array_element(emitter *e, const char *name, int rows, int cols) {
+    if (cols == 1 || cols == 4) return em_fmt(e, "%s[%s * 2 + (%s >> 1 & 1)]", name, e->fr, e->el);
+    if (rows == 1) return em_fmt(e, "%s[(%s >> 2) * 2 + (%s & 1)]", name, e->el, e->el);
+    return e->frags > 1 ? em_fmt(e, "%s[%s * %d + %s]", name, e->fr, cols / 2, e->el) : em_fmt(e, "%s[%s]", name, e->el);
+}
+
+const char *em_expr(emitter *e, uint32_t id) {
+    const weiri_value *v = weiri_val(e->k, id);
+    const char *a;
+    int64_t c;
+    if (e->made[id] == MADE && v->kind == WEIR_VALUE_SCALAR) return em_fmt(e, "v%u", id);
+    if (e->made[id] == MADE && !e->row && v->op != WEIR_OP_READ_REG)
+        return array_element(e, em_fmt(e, "v%u", id), v->rows, v->cols);
+    switch (v->op) {
+    case WEIR_OP_INT: return v->i < 0 ? em_fmt(e, "(%" PRId64 ")", v->i) : em_fmt(e, "%" PRId64, v->i);
+    case WEIR_OP_FLOAT: return em_float_text(e, v->f);
+    case WEIR_OP_DIM:
+    case WEIR_OP_SCALAR: return em_ident(e, v->name, "");
+    case WEIR_OP_CTA: return em_cta_expr(e, v->i);
+    case WEIR_OP_INDEX: return em_fmt(e, "i%d", em_loop_number(e, v->loop));
+    case WEIR_OP_COORD: return em_coord_name(e, v->res, (int)v->i);
+    case WEIR_OP_QUEUE_INDEX: return em_fmt(e, "%s_at", v->res->name);
+    case WEIR_OP_RETURN:
+    case WEIR_OP_LOAD:
+        if (v->kind == WEIR_VALUE_TILE)
+            return em_view_element(e, v->arg[0], e->row ? e->row : frag_row(e, e->share), e->row ? e->col : frag_col(e), true);
+        return em_fmt(e, "v%u", id);
+    case WEIR_OP_ROW: return em_fmt(e, "%s", e->row ? e->row : frag_row(e, share_of(e, v->res)));
+    case WEIR_OP_COL: return em_fmt(e, "%s", e->row ? e->col : frag_col(e));
+    case WEIR_OP_READ_REG: return leaf_tile(e, id, v);
+    case WEIR_OP_TILE_COLS: {
+        const char *el = e->el;
+        if (v->i) e->el = em_fmt(e, "(%s + %d)", el, (int)v->i / 2);
+        a = em_expr(e, v->arg[0]);
+        e->el = el;
+        return a;
+    }
+    case WEIR_OP_ADD: return binary(e, v, "+");
+    case WEIR_OP_SUB: return binary(e, v, "-");
+    case WEIR_OP_MUL: return binary(e, v, "*");
+    case WEIR_OP_DIV:
+        if (e->made[id] == MADE_INVERSE && !e->row) {
+            const weiri_value *y = weiri_val(e->k, v->arg[1]);
+            return em_fmt(e, "(%s * %s)", em_expr(e, v->arg[0]), array_element(e, em_fmt(e, "r%u", id), y->rows, y->cols));
+        }
+        return em_fmt(e, "((float)%s / (float)%s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
+    case WEIR_OP_IDIV:
+        if (em_is_float(v->dtype)) return em_fmt(e, "floorf(%s / %s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
+        if (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1])) return binary(e, v, "/");
+        return em_fmt(e, "w_floor_div(%s, %s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
+    case WEIR_OP_MOD:
+        if (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1])) return binary(e, v, "%");
+        return em_fmt(e, "(%s - w_floor_div(%s, %s) * %s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[0]), em_expr(e, v->arg[1]),
+                      em_expr(e, v->arg[1]));
+    case WEIR_OP_CEIL_DIV:
+        if (weiri_value_const(e->k, v->arg[1], &c) && c == 1) return em_expr(e, v->arg[0]);
+        if (nonneg(e, v->arg[0])) return em_fmt(e, "w_ceil_div(%s, %s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
+        return em_fmt(e, "(-w_floor_div(-%s, %s))", em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
+    case WEIR_OP_NEG: return em_fmt(e, "(-%s)", em_expr(e, v->arg[0]));
+    case WEIR_OP_MIN:
+    case WEIR_OP_MAX:
+        return em_fmt(e, "%s(%s, %s)",
+                      em_is_float(v->dtype) ? (v->op == WEIR_OP_MIN ? "fminf" : "fmaxf")
+                                            : (v->op == WEIR_OP_MIN ? "w_min" : "w_max"),
+                      em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
+    case WEIR_OP_ABS:
+        return em_is_float(v->dtype) ? em_fmt(e, "fabsf(%s)", em_expr(e, v->arg[0]))
+                                     : em_fmt(e, "w_max(%s, -%s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[0]));
+    case WEIR_OP_EXP: return em_fmt(e, "w_exp2(%s * 1.44269504f)", em_expr(e, v->arg[0]));
+    case WEIR_OP_EXP2: return em_fmt(e, "w_exp2(%s)", em_expr(e, v->arg[0]));
+    case WEIR_OP_LOG2: return em_fmt(e, "w_log2(%s)", em_expr(e, v->arg[0]));
+    case WEIR_OP_RCP: return em_fmt(e, "w_rcp(%s)", em_expr(e, v->arg[0]));
+    case WEIR_OP_RSQRT: return em_fmt(e, "w_rsqrt(%s)", em_expr(e, v->arg[0]));
+    case WEIR_OP_TANH: return em_fmt(e, "w_tanh(%s)", em_expr(e, v->arg[0]));
+    case WEIR_OP_LT: return binary(e, v, "<");
+    case WEIR_OP_LE: return binary(e, v, "<=");
+    case WEIR_OP_GT: return binary(e, v, ">");
+    case WEIR_OP_GE: return binary(e, v, ">=");
+    case WEIR_OP_EQ: return binary(e, v, "==");
+    case WEIR_OP_NE: return binary(e, v, "!=");
+    case WEIR_OP_AND: return binary(e, v, "&&");
+    case WEIR_OP_OR: return binary(e, v, "||");
+    case WEIR_OP_NOT: return em_fmt(e, "(!%s)", em_expr(e, v->arg[0]));
+    case WEIR_OP_SELECT:
+        return em_fmt(e, "(%s ? %s : %s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[1]), em_expr(e, v->arg[2]));
+    case WEIR_OP_CAST:
+        if (v->dtype == WEIR_F32 || v->dtype == WEIR_TF32) return em_fmt(e, "(float)%s", em_expr(e, v->arg[0]));
+        if (em_is_float(v->dtype)) return em_fmt(e, "(float)%s(%s)", weiri_ctype(v->dtype), em_expr(e, v->arg[0]));
+        return em_fmt(e, "(%s)%s", weiri_ctype(v->dtype), em_expr(e, v->arg[0]));
+    default: break;
+    }
+    if (v->kind == WEIR_VALUE_VIEW)
+        return em_view_element(e, id, e->row ? e->row : frag_row(e, e->share), e->row ? e->col : frag_col(e), true);
+    return "0 /* ? */";
+}
+
+/* ---- views: addresses -------------------------------------------------------------------------------------------------------- */
+
+const char *em_stage_expr(emitter *e, int cur, weiri_stage_ref ref, int back) {
+    const weiri_cursor *c = &e->p->cursors.v[cur];
+    if (c->stages == 1) return "0";
+    bool twin = false;
+    for (int i = 0; i < e->p->cursors.n; i++)
+        if (i != cur && e->p->cursors.v[i].task == c->task && !strcmp(e->p->cursors.v[i].name, c->name)) twin = true;
+    const char *n = em_fmt(e, "%s%s", c->name, twin && c->producer ? "_put" : "");
+    if (ref == STAGE_NEXT) return em_fmt(e, "%s_stage", n);
+    if (ref == STAGE_CLOSE && c->split_close) return em_fmt(e, "%s_close", n);
+    if (back) return em_fmt(e, "(%s_at >= %d ? %s_at - %d : %s_at + %d)", n, back, n, back, n, c->stages - back);
+    return em_fmt(e, "%s_at", n);
+}
+
+const char *em_cursor_name(emitter *e, int cur) {
+    const weiri_cursor *c = &e->p->cursors.v[cur];
+    for (int i = 0; i < e->p->cursors.n; i++)
+        if (i != cur && e->p->cursors.v[i].task == c->task && !strcmp(e->p->cursors.v[i].name, c->name) && c->producer)
+            return em_fmt(e, "%s_put", c->name);
+    return c->name;
+}
+
+const char *em_plus_stage(emitter *e, const char *base, const char *stage, int64_t step) {
+    return strcmp(stage, "0") ? em_fmt(e, "%s + %s * %" PRId64, base, stage, step) : base;
+}
+
+/* Shared address of the stage that an effect or action names. */
+const char *em_region_addr(emitter *e, int region, int cur, weiri_stage_ref ref, int back) {
+    const weiri_region *g = &e->p->smem.v[region];
+    const char *base = em_ident(e, g->name, "_smem");
+    return cur >= 0 ? em_plus_stage(e, base, em_stage_expr(e, cur, ref, back), g->stage_bytes) : base;
+}
+
+const char *em_bar_addr(emitter *e, const weiri_action *a) {
+    const weiri_bar *b = &e->p->bars.v[a->bar];
+    return em_plus_stage(e, b->name, em_stage_expr(e, a->cur, a->stage, a->back), 8);
+}
+
+/* Element coordinate of axis d (outermost first) of the tile that a gmem view names: its origin. */
+const char *em_origin(emitter *e, const weiri_view *v, const weir_res *g, int d) {
+    const weiri_value *b = weiri_val(e->k, v->base);
+    if (v->op == WEIR_OP_VIEW_TILE) {
+        const weir_res *q = b->res ? b->res : b->loop->queue;
+        int axis = d - (g->rank - q->qrank);
+        if (axis < 0) return "0";
+        return g->tile[d] == 1 ? em_coord_name(e, q, axis) : em_fmt(e, "%s * %d", em_coord_name(e, q, axis), g->tile[d]);
+    }
+    int axis = d - (g->rank - b->nargs);
+    if (axis < 0) return "0";
+    uint32_t x = b->arg[axis];
+    int64_t c;
+    if (v->op == WEIR_OP_VIEW_FROM || g->tile[d] == 1) return em_expr(e, x);
+    if (weiri_value_const(e->k, x, &c)) return em_fmt(e, "%" PRId64, c * g->tile[d]);
+    return em_fmt(e, "%s * %d", em_expr(e, x), g->tile[d]);
+}
+
+const char *em_shape_expr(emitter *e, const weir_tensor *t, int d) { return em_expr(e, t->shape[d].id); }
+
+/* Byte offset in a stage of element (row, col) of a tile, as an expression. */
+const char *em_element_offset(emitter *e, const weiri_tile_geom *g, const char *row, const char *col) {
+    const char *r = g->rows == 1 ? "0" : row;
+    if (!g->swizzle) return em_fmt(e, "(u32)((%s) * %" PRId64 " + (%s) * %d)", r, g->row_bytes, col, g->elem);
+    int shift = g->swizzle == 128 ? 0 : g->swizzle == 64 ? 1 : 2, mask = g->swizzle / 16 - 1;
+    const char *in = g->panels > 1 ? em_fmt(e, "((u32)(%s) %% %d)", col, g->panel_cols) : em_fmt(e, "(u32)(%s)", col);
+    const char *panel = g->panels > 1 ? em_fmt(e, "(u32)(%s) / %d * %" PRId64 " + ", col, g->panel_cols, g->panel_bytes) : "";
+    return em_fmt(e, "(%s(u32)(%s) * %" PRId64 " + ((%s * %d) ^ (((u32)(%s) >> %d & %d) << 4)))", panel, r, g->row_bytes, in,
+                  g->elem, r, shift, mask);
+}
+
+static const char *load_type(emitter *e, weir_dtype t, const char *lvalue) {
+    (void)e;
+    if (t == WEIR_F32 || !em_is_float(t)) return lvalue;
+    return em_fmt(e, "(float)%s", lvalue);
+}
+
+/* An element of a view: its value (load: 0 outside) or an lvalue. */
+const char *em_view_element(emitter *e, uint32_t view, const char *row, const char *col, bool load) {
+    weiri_view v;
+    if (!weiri_view_of(e->k, view, &v)) return "0";
+    if (v.op == WEIR_OP_VIEW_TILE) v.res = e->dest; /* a work tile is a place of whatever is stored to */
+    if (!v.res) return "0";
+    if (v.t) {
+        const char *s = row;
+        row = col;
+        col = s;
+    }
+    if (v.row0) row = em_fmt(e, "(%s + %d)", row, v.row0);
+    if (v.col0) col = em_fmt(e, "(%s + %d)", col, v.col0);
+    const weir_res *r = v.res;
+    if (r->kind == WEIR_RES_GMEM) {
+        const weir_tensor *t = r->tensor;
+        weiri_buf idx, in;
+        weiri_buf_init(&idx, e->k->ctx);
+        weiri_buf_init(&in, e->k->ctx);
+        for (int d = 0; d < r->rank; d++) {
+            const char *o = em_origin(e, &v, r, d);
+            const char *x = d == r->rank - 1 ? col : d == r->rank - 2 ? row : NULL;
+            if (d == r->rank - 1 && r->tile[d] == 1) x = NULL;
+            if (d == r->rank - 2 && r->tile[d] == 1) x = NULL;
+            const char *at = x ? (strcmp(o, "0") ? em_fmt(e, "(%s + %s)", o, x) : x) : o;
+            if (d == r->rank - 1) weiri_put(&idx, "%s%s", idx.n ? " + " : "", at);
+            else weiri_put(&idx, "%s(i64)%s * %s_stride%d", idx.n ? " + " : "", at, t->name, d);
+            weiri_put(&in, "%s%s < %s", in.n ? " && " : "", at, em_shape_expr(e, t, d));
+            if (v.op == WEIR_OP_VIEW_FROM) weiri_put(&in, " && %s >= 0", at);
+            if (d == r->rank - 1 && v.limit) weiri_put(&in, " && %s < %s", col, em_expr(e, v.limit));
+        }
+        const char *lv = em_fmt(e, "%s[%s]", em_ident(e, t->name, ""), idx.s ? idx.s : "0");
+        const char *s = load ? em_fmt(e, "(%s ? %s : %s)", in.s ? in.s : "true", load_type(e, t->dtype, lv),
+                                      em_is_float(t->dtype) ? "0.f" : "0")
+                             : em_fmt(e, "if (%s) %s", in.s ? in.s : "true", lv);
+        weiri_buf_free(&idx);
+        weiri_buf_free(&in);
+        return s;
+    }
+    weiri_tile_geom g;
+    if (!weiri_geom(e->p, r, &g)) return "0";
+    int region = weiri_region_of(e->p, r);
+    /* the stage: the newest held one of this task, as lower.c noted in the effect */
+    int cur = -1;
+    for (int i = 0; i < e->p->cursors.n; i++) {
+        const weiri_cursor *c = &e->p->cursors.v[i];
+        if (c->task == e->task && !c->producer && (c->res == r || (r->group && c->res == r->group))) cur = i;
+    }
+    const char *addr = em_region_addr(e, region, weiri_pipe_of(e->p, r) >= 0 ? cur : -1, STAGE_HELD, v.back);
+    const char *lv = em_fmt(e, "*(%s%s *)w_ptr(%s + %s)", load ? "const " : "", weiri_ctype(weiri_stage_dtype(e->p, r)), addr,
+                            em_element_offset(e, &g, row, col));
+    return load ? load_type(e, weiri_stage_dtype(e->p, r), em_fmt(e, "(%s)", lv)) : lv;
+}
+
+/* ---- values in registers ------------------------------------------------------------------------------------------------------- */
+
+bool em_has_frag(emitter *e, uint32_t id) {
+    return weiri_value_uses(e->k, id, WEIR_OP_READ_REG) || weiri_value_uses(e->k, id, WEIR_OP_ROW) ||
+           weiri_value_uses(e->k, id, WEIR_OP_COL);
+}
+
+/* The register tile that decides how a value lies in registers: the widest one it reads. */
+const weiri_preg *em_frag_tile(emitter *e, uint32_t id, int depth) {
+    const weiri_value *v = weiri_val(e->k, id);
+    if ((v->op == WEIR_OP_READ_REG || v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL) && v->res) {
+        int i = weiri_preg_of(e->p, e->task, v->res);
+        return i >= 0 ? &e->p->regs.v[i] : NULL;
+    }
+    const weiri_preg *best = NULL;
+    for (int i = 0; i < v->nargs && depth < 64; i++) {
+        const weiri_preg *g = em_frag_tile(e, v->arg[i], depth + 1);
+        if (g && (!best || g->cols > best->cols)) best = g;
+    }
+    return best;
+}
+
+static bool is_tile(const weiri_value *v) {
+    return v->kind == WEIR_VALUE_TILE || (v->kind == WEIR_VALUE_COND && v->rows > 0 && v->rows * v->cols > 1);
+}
+
+static bool is_reduction(weir_op op) { return op == WEIR_OP_ROW_MAX || op == WEIR_OP_ROW_MIN || op == WEIR_OP_ROW_SUM; }
+
+void em_count_uses(emitter *e, uint32_t id, uint8_t *seen) {
+    if (e->uses[id] < UINT16_MAX) e->uses[id]++;
+    if (seen[id]) return;
+    seen[id] = 1;
+    const weiri_value *v = weiri_val(e->k, id);
+    for (int i = 0; i < v->nargs; i++)
+        if (v->arg[i]) em_count_uses(e, v->arg[i], seen);
+}
+
+static bool reaches(emitter *e, uint32_t from, uint32_t to) {
+    if (from == to) return true;
+    const weiri_value *v = weiri_val(e->k, from);
+    if (v->op == WEIR_OP_READ_REG) return false;
+    for (int i = 0; i < v->nargs; i++)
+        if (v->arg[i] && reaches(e, v->arg[i], to)) return true;
+    return false;
+}
+
+/* Is the register tile changed between this read and the last op that takes what was read? Then the read must copy. */
+bool em_outlives(emitter *e, const weiri_op *read, uint32_t value) {
+    bool after = false, changed = false;
+    for (const weiri_node *n = weiri_node_next(e->pt->task->root, NULL); n; n = weiri_node_next(e->pt->task->root, n)) {
+        if (n->kind != NODE_OP) continue;
+        const weiri_op *op = n->op;
+        if (op == read) {
+            after = true;
+            continue;
+        }
+        if (!after) continue;
+        for (int i = 0; i < op->nargs && changed; i++)
+            if (op->arg[i] && reaches(e, op->arg[i], value)) return true;
+        if (op->res == read->res && (op->atom == ATOM_SET || op->atom == ATOM_ZERO || op->atom == ATOM_MMA)) changed = true;
+    }
+    return false;
+}
+
+void em_make(emitter *e, uint32_t id, uint8_t how) {
+    e->made[id] = how;
+    WEIRI_PUSH(e->a, e->made_list, id);
+}
+
+static const char *element_type(const weiri_value *v) {
+    return v->kind == WEIR_VALUE_COND ? "bool" : em_is_float(v->dtype) ? "float" : weiri_ctype(v->dtype);
+}
+
+/* One row of a reduction: two chains (even and odd columns), joined at the end. */
+static void make_reduction(emitter *e, uint32_t id, const weiri_value *v, const weiri_preg *pr) {
+    const weiri_value *x = weiri_val(e->k, v->arg[0]);
+    const char *op = v->op == WEIR_OP_ROW_MAX ? "fmaxf(%s, %s)" : v->op == WEIR_OP_ROW_MIN ? "fminf(%s, %s)" : "%s + %s";
+    em_line(e, "float v%u[%d];  // %s of %d columns", id, 2 * pr->frags,
+            v->op == WEIR_OP_ROW_MAX   ? "row_max"
+            : v->op == WEIR_OP_ROW_MIN ? "row_min"
+                                       : "row_sum",
+            x->cols);
+    em_line(e, "#pragma unroll");
+    em_line(e, "for (int f = 0; f < %d; f++) {", pr->frags);
+    em_line(e, "#pragma unroll");
+    em_line(e, "for (int h = 0; h < 2; h++) {");
+    e->depth++;
+    e->fr = "f";
+    if (x->cols <= 4) {
+        e->el = "(h * 2)";
+        em_line(e, "float x = %s;", em_expr(e, v->arg[0]));
+    } else {
+        e->el = "(h * 2)";
+        const char *x0 = em_expr(e, v->arg[0]);
+        e->el = "(h * 2 + 1)";
+        em_line(e, "float x = %s, y = %s;", x0, em_expr(e, v->arg[0]));
+        em_line(e, "#pragma unroll");
+        e->el = "(j * 4 + h * 2)";
+        x0 = em_expr(e, v->arg[0]);
+        e->el = "(j * 4 + h * 2 + 1)";
+        const char *y0 = em_expr(e, v->arg[0]);
+        const char *a = v->op == WEIR_OP_ROW_SUM ? em_fmt(e, "x + %s", x0) : em_fmt(e, op, "x", x0);
+        const char *b = v->op == WEIR_OP_ROW_SUM ? em_fmt(e, "y + %s", y0) : em_fmt(e, op, "y", y0);
+        em_line(e, "for (int j = 1; j < %d; j++) { x = %s; y = %s; }", x->cols / 8, a, b);
+        em_line(e, "x = %s;", v->op == WEIR_OP_ROW_SUM ? "x + y" : em_fmt(e, op, "x", "y"));
+    }
+    if (v->i == 1) /* the four lanes of a quad share the row */
+        for (int q = 1; q <= 2; q++) {
+            const char *sh = em_fmt(e, "w_shfl_xor(x, %d)", q);
+            em_line(e, "x = %s;", v->op == WEIR_OP_ROW_SUM ? em_fmt(e, "x + %s", sh) : em_fmt(e, op, "x", sh));
+        }
+    em_line(e, "v%u[f * 2 + h] = x;", id);
+    e->depth--;
+    em_line(e, "} }");
+}
+
+/* x / y for a y that a whole row or column shares: one division for it, multiplications for the elements. */
+static void make_inverse(emitter *e, uint32_t id, uint32_t divisor) {
+    const weiri_value *y = weiri_val(e->k, divisor);
+    const weiri_preg *pr = em_frag_tile(e, id, 0);
+    if (!pr || e->made[id]) return;
+    bool by_col = y->rows == 1;
+    e->frags = pr->frags;
+    e->share = pr->rows;
+    e->fr = by_col ? "0" : "f";
+    e->el = "i";
+    em_line(e, "float r%u[%d];", id, by_col ? y->cols / 4 : 2 * pr->frags);
+    em_line(e, "#pragma unroll");
+    if (by_col) {
+        em_line(e, "for (int i = 0; i < %d; i += (i & 1) ? 3 : 1) r%u[(i >> 2) * 2 + (i & 1)] = 1.f / %s;", y->cols / 2, id,
+                em_expr(e, divisor));
+    } else {
+        em_line(e, "for (int f = 0; f < %d; f++) {", pr->frags);
+        em_line(e, "#pragma unroll");
+        em_line(e, "for (int i = 0; i < 4; i += 2) r%u[f * 2 + (i >> 1)] = 1.f / %s; }", id, em_expr(e, divisor));
+    }
+    em_make(e, id, MADE_INVERSE);
+}
+
+static bool spreads(const weiri_value *v) { return v->rows == 1 || v->cols == 1 || v->cols == 4; }
+
+/* Computes what the value needs in arrays: row reductions, tiles that several others take, and what a row or column of a wider
+ * tile shares (once a row, not once an element). Runs where the first op takes it. */
+static void ensure_part(emitter *e, uint32_t id, bool wider) {
+    const weiri_value *v = weiri_val(e->k, id);
+    if (e->made[id] || v->op == WEIR_OP_READ_REG || !is_tile(v)) return;
+    for (int i = 0; i < v->nargs; i++)
+        if (v->arg[i]) ensure_part(e, v->arg[i], !spreads(v) && v->kind == WEIR_VALUE_TILE);
+    bool leaf = v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL || v->op == WEIR_OP_TILE_COLS || v->op == WEIR_OP_LOAD;
+    bool shared = wider && spreads(v) && v->kind == WEIR_VALUE_TILE && em_is_float(v->dtype);
+    const weiri_value *y = v->op == WEIR_OP_DIV ? weiri_val(e->k, v->arg[1]) : NULL;
+    bool plain = !is_reduction(v->op) && (leaf || (e->uses[id] < 2 && !shared));
+    if (y && is_tile(y) && spreads(y) && !spreads(v)) make_inverse(e, id, v->arg[1]);
+    if (plain) return;
+    const weiri_preg *pr = em_frag_tile(e, id, 0);
+    if (!pr) return;
+    e->share = pr->rows;
+    e->frags = pr->frags;
+    if (is_reduction(v->op)) {
+        make_reduction(e, id, v, pr);
+        em_make(e, id, MADE);
+        return;
+    }
+    bool by_row = v->cols == 1 || v->cols == 4, by_col = v->rows == 1;
+    int n = by_row ? 2 * pr->frags : by_col ? v->cols / 4 : pr->frags * v->cols / 2;
+    em_line(e, "%s v%u[%d];", element_type(v), id, n);
+    if (!by_col) em_line(e, "#pragma unroll");
+    em_line(e, "for (int f = 0; f < %d; f++) {", by_col ? 1 : pr->frags);
+    e->depth++;
+    e->fr = "f";
+    e->el = "i";
+    em_line(e, "#pragma unroll");
+    if (by_row) em_line(e, "for (int i = 0; i < 4; i += 2) v%u[f * 2 + (i >> 1)] = %s;", id, em_expr(e, id));
+    else if (by_col)
+        em_line(e, "for (int i = 0; i < %d; i += (i & 1) ? 3 : 1) v%u[(i >> 2) * 2 + (i & 1)] = %s;", v->cols / 2, id,
+                em_expr(e, id));
+    else em_line(e, "for (int i = 0; i < %d; i++) v%u[f * %d + i] = %s;", v->cols / 2, id, v->cols / 2, em_expr(e, id));
+    e->depth--;
+    em_line(e, "}");
+    em_make(e, id, MADE);
+}
+
+void em_ensure(emitter *e, uint32_t id) { ensure_part(e, id, false); }

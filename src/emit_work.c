@@ -1,0 +1,687 @@
+/* Copies, matrix products, stores and the author's bodies: actions that take more than a line. */
+#include "emit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- actions ------------------------------------------------------------------------------------------------------------------ */
+
+const char *em_guard_of(emitter *e, weiri_who who) {
+    if (e->pt && e->pt->solo) return "";
+    switch (who) {
+    case WHO_LANE: return "if (lane == 0) ";
+    case WHO_WG: return "if (wtid == 0) ";
+    case WHO_ONE: return "if (ttid == 0) ";
+    default: return "";
+    }
+}
+
+static int stride_of_axis(weir_cluster c, int axis) { return axis == 1 ? c.v : c.v * c.m; }
+
+/* An arrive at every CTA that the stage is shared with. */
+void em_remote_arrive(emitter *e, const weiri_action *a, const char *at) {
+    weir_cluster c = e->k->cluster;
+    const char *t = a->who == WHO_LANE_CTAS ? "lane" : "wtid";
+    int cm = a->targets & 1 ? c.m : 1, cn = a->targets & 2 ? c.n : 1;
+    int n = a->cross ? cm + cn - 1 : cm * cn;
+    const char *rank;
+    int sm = stride_of_axis(c, 1), sn = stride_of_axis(c, 2);
+    const char *m0 = em_cta_expr(e, 'm'), *n0 = em_cta_expr(e, 'n');
+    if (e->pt->solo) t = "q";
+    if (a->targets == 3 && a->cross)
+        rank = em_fmt(e, "(%s < %d ? rank - %s * %d + %s * %d : rank - %s * %d + (%s - %d + (%s - %d >= (u32)%s)) * %d)", t, cm,
+                      m0, sm, t, sm, n0, sn, t, cm, t, cm, n0, sn);
+    else if (a->targets == 3)
+        rank = em_fmt(e, "rank - %s * %d - %s * %d + %s %% %d * %d + %s / %d * %d", m0, sm, n0, sn, t, cm, sm, t, cm, sn);
+    else {
+        int axis = a->targets & 1 ? 1 : 2, s = axis == 1 ? sm : sn;
+        bool only = e->p->cluster == n; /* the cluster is this axis */
+        rank = only ? t : em_fmt(e, "rank - %s * %d + %s * %d", axis == 1 ? m0 : n0, s, t, s);
+    }
+    if (e->pt->solo) em_line(e, "W_AT(%d); for (u32 q = 0; q < %d; q++) w_mbar_arrive_remote(%s, %s);", a->id, n, at, rank);
+    else em_line(e, "W_AT(%d); if (%s < %d) w_mbar_arrive_remote(%s, %s);", a->id, t, n, at, rank);
+}
+
+void em_advance(emitter *e, const weiri_action *a) {
+    const weiri_cursor *c = &e->p->cursors.v[a->cur];
+    const char *n = em_cursor_name(e, a->cur);
+    const weiri_ppipe *pp = &e->p->pipes.v[c->pipe];
+    bool phased = pp->full >= 0;
+    if (a->stage == STAGE_NEXT) {
+        if (c->stages == 1) {
+            if (phased) em_line(e, "%s_phase ^= 1;", n);
+        } else if (phased) {
+            em_line(e, "%s_at = %s_stage;", n, n);
+            em_line(e, "if (++%s_stage == %d) { %s_stage = 0; %s_phase ^= 1; }", n, c->stages, n, n);
+        } else {
+            em_line(e, "%s_at = %s_stage;", n, n);
+            em_line(e, "if (++%s_stage == %d) %s_stage = 0;", n, c->stages, n);
+        }
+        if (c->needs_held) em_line(e, "%s_held++;", n);
+    } else {
+        if (c->split_close && c->stages > 1) em_line(e, "if (++%s_close == %d) %s_close = 0;", n, c->stages, n);
+        if (c->needs_held) em_line(e, "%s_held--;", n);
+    }
+}
+
+static const char *mask_expr(emitter *e, int axes) {
+    weir_cluster c = e->k->cluster;
+    int cm = axes & 1 ? c.m : 1, cn = axes & 2 ? c.n : 1;
+    unsigned mask = 0;
+    for (int n = 0; n < cn; n++)
+        for (int m = 0; m < cm; m++) mask |= 1u << (m * c.v + n * c.v * c.m);
+    bool all = cm * cn == e->p->cluster;
+    if (all) return em_fmt(e, "(u16)0x%x", mask);
+    const char *shift = em_fmt(e, "rank%s%s", axes & 1 ? em_fmt(e, " - %s * %d", em_cta_expr(e, 'm'), c.v) : "",
+                               axes & 2 ? em_fmt(e, " - %s * %d", em_cta_expr(e, 'n'), c.v * c.m) : "");
+    return em_fmt(e, "(u16)(0x%x << (%s))", mask, shift);
+}
+
+static const char *add_offset(emitter *e, const char *base, int64_t n) {
+    if (!n) return base;
+    if (!strcmp(base, "0")) return em_fmt(e, "%" PRId64, n);
+    return n < 0 ? em_fmt(e, "%s - %" PRId64, base, -n) : em_fmt(e, "%s + %" PRId64, base, n);
+}
+
+/* cp.async, 16 bytes a piece; what lies outside the tensor is filled with zeros. */
+void em_cp_async(emitter *e, const weiri_action *a) {
+    const weir_res *s = a->op->res;
+    weiri_view v;
+    weiri_view_of(e->k, a->op->arg[0], &v);
+    const weir_res *g = v.res;
+    const weir_tensor *t = g->tensor;
+    weiri_tile_geom geo;
+    weiri_geom(e->p, s, &geo);
+    int piece = 16 / geo.elem, per_row = geo.cols / piece, n = 32 * e->pt->task->num_warps;
+    const char *dst = em_region_addr(e, a->eff[0].region, a->eff[0].cur, a->eff[0].stage, a->eff[0].back);
+    em_line(e, "W_AT(%d);", a->id);
+    em_line(e, "for (u32 q = ttid; q < %d; q += %d) {", geo.rows * per_row, n);
+    e->depth++;
+    em_line(e, "const i32 row = (i32)(q / %d), col = (i32)(q %% %d) * %d;", per_row, per_row, piece);
+    weiri_buf at, in;
+    weiri_buf_init(&at, e->k->ctx);
+    weiri_buf_init(&in, e->k->ctx);
+    const char *c0 = em_origin(e, &v, g, g->rank - 1);
+    for (int d = 0, rows = geo.rows; d + 1 < g->rank; d++) { /* leading axes of the tile are folded into its rows */
+        rows /= g->tile[d];
+        const char *o = em_origin(e, &v, g, d);
+        const char *x = g->tile[d] == 1 ? o : em_fmt(e, "(%s + row / %d %% %d)", o, rows > 0 ? rows : 1, g->tile[d]);
+        weiri_put(&at, " + (i64)%s * %s_stride%d", x, t->name, d);
+        weiri_put(&in, "%s < %s && ", x, em_shape_expr(e, t, d));
+    }
+    em_line(e, "const i32 left = %strue ? (%s - (%s + col)) * %d : 0;", in.s ? in.s : "", em_shape_expr(e, t, g->rank - 1), c0,
+            geo.elem);
+    em_line(e, "w_cp_async<16>(%s + %s, %s%s + %s + col, (u32)w_max(0, w_min(16, left)));", dst,
+            em_element_offset(e, &geo, "row", "col"), em_ident(e, t->name, ""), at.s ? at.s : "", c0);
+    weiri_buf_free(&at);
+    weiri_buf_free(&in);
+    e->depth--;
+    em_line(e, "}");
+}
+
+/* The next tile of a dynamic queue, drawn from the counter, into the slot. */
+void em_fetch(emitter *e, const weiri_action *a) {
+    const weir_res *q = a->op->res;
+    em_line(e, "W_AT(%d); %sw_queue_fetch(%s, %s, %s_counter, w_blocks());", a->id, em_guard_of(e, a->who),
+            em_region_addr(e, weiri_region_of(e->p, q), a->cur, a->stage, a->back), em_bar_addr(e, a), q->name);
+}
+
+void em_bulk(emitter *e, const weiri_action *a) {
+    const weiri_plan *p = e->p;
+    bool load = a->kind == ACT_LOAD_BULK;
+    const weiri_copy *c = &p->copies.v[a->copy];
+    weiri_view v;
+    const weir_res *g, *s;
+    if (load) {
+        weiri_view_of(e->k, a->op->arg[0], &v);
+        g = v.res;
+        s = a->op->res;
+    } else {
+        weiri_view sv;
+        weiri_view_of(e->k, a->op->arg[0], &sv);
+        s = sv.res;
+        g = a->op->res;
+        weiri_view_of(e->k, a->op->arg[1], &v);
+    }
+    const char *dst = em_region_addr(e, weiri_region_of(p, s), a->cur, a->stage, a->back);
+    const char *map = em_fmt(e, "&%s", p->tmaps.v[c->tmap].name);
+    const char *slice = NULL;
+    if (c->slice_axis >= 0) {
+        weir_cluster cl = e->k->cluster;
+        slice = a->targets == 3 ? em_fmt(e, "(%s + %s * %d)", em_cta_expr(e, 'm'), em_cta_expr(e, 'n'), cl.m)
+                                : em_cta_expr(e, a->targets == 1 ? 'm' : 'n');
+    }
+    const char *guard = em_guard_of(e, a->who);
+    bool braces = c->nbox > 1 && *guard;
+    if (braces) {
+        em_line(e, "W_AT(%d); %s{", a->id, guard);
+        e->depth++;
+    }
+    for (int b = 0; b < c->nbox; b++) {
+        weiri_buf co;
+        weiri_buf_init(&co, e->k->ctx);
+        for (int d = 0; d < g->rank; d++) { /* innermost first */
+            const char *o = add_offset(e, em_origin(e, &v, g, g->rank - 1 - d), c->box[b].c[d]);
+            if (slice && d == c->slice_axis) o = em_fmt(e, "%s + %s * %d", o, slice, c->slice_elems);
+            if (d == c->wg_axis) o = em_fmt(e, "%s + (i32)wg * %d", o, c->wg_elems);
+            weiri_put(&co, ", %s", o);
+        }
+        const char *addr = add_offset(e, dst, c->box[b].offset);
+        if (slice) addr = em_fmt(e, "%s + (u32)%s * %" PRId64, addr, slice, c->slice_bytes);
+        if (c->wg_axis >= 0) addr = em_fmt(e, "%s + wg * %" PRId64, addr, c->wg_bytes);
+        const char *at = braces || (b && !*guard) ? "" : em_fmt(e, "W_AT(%d); %s", a->id, guard);
+        const char *cache = a->op->cache;
+        if (load) {
+            const char *hint = cache && !strcmp(cache, "evict_first")  ? ", w_policy_evict_first()"
+                               : cache && !strcmp(cache, "evict_last") ? ", w_policy_evict_last()"
+                                                                       : "";
+            const char *h = *hint ? "_hint" : "";
+            if (a->targets)
+                em_line(e, "%sw_tma_load_multicast%s(%s, %s, %s, %s%s%s);", at, h, addr, map, em_bar_addr(e, a),
+                        mask_expr(e, a->targets), hint, co.s);
+            else em_line(e, "%sw_tma_load%s(%s, %s, %s%s%s);", at, h, addr, map, em_bar_addr(e, a), hint, co.s);
+        } else {
+            em_line(e, "%s%s(%s, %s%s);", at, a->op->atom == ATOM_TMA_STORE ? "w_tma_store" : "w_tma_reduce_add", map, addr,
+                    co.s);
+        }
+        weiri_buf_free(&co);
+    }
+    if (braces) {
+        e->depth--;
+        em_line(e, "}");
+    }
+}
+
+static const char *mma_type(weir_dtype t) {
+    return t == WEIR_F16                     ? "W_F16"
+           : t == WEIR_F32 || t == WEIR_TF32 ? "W_TF32"
+           : t == WEIR_E4M3                  ? "W_E4M3"
+           : t == WEIR_E5M2                  ? "W_E5M2"
+                                             : "W_BF16";
+}
+
+bool em_has_live_flag(emitter *e, const weir_res *r) {
+    for (int i = 1; i <= e->p->nactions; i++) {
+        const weiri_action *a = e->p->action[i];
+        if (a->reg == r->index && a->fresh == 3) return true;
+    }
+    return false;
+}
+
+static const char *desc(emitter *e, const char *addr, const weiri_operand *o) {
+    return em_fmt(e, "w_desc(%s, %d, %d, %d)", addr, o->lbo, o->sbo, o->layout);
+}
+
+/* One batch: r += a * transpose(b) over the whole K of the operands. */
+void em_mma(emitter *e, const weiri_action *a) {
+    const weiri_plan *p = e->p;
+    const weir_res *r = a->op->res;
+    const weiri_preg *pr = &p->regs.v[weiri_preg_of(p, e->task, r)];
+    const char *acc = em_ident(e, r->name, "");
+    weiri_view va, vb;
+    bool a_reg = !weiri_view_of(e->k, a->op->arg[0], &va);
+    weiri_view_of(e->k, a->op->arg[1], &vb);
+    char why[256];
+    weiri_tile_geom ga = { 0 }, gb;
+    weiri_operand oa = { 0 }, ob;
+    const weir_dtype dtype = weiri_stage_dtype(p, vb.res);
+    weiri_geom(p, vb.res, &gb);
+    weiri_layout_operand(&gb, dtype, vb.t, pr->cols, &ob, why, sizeof why);
+    int kbytes = 32, elem = gb.elem;
+    int ksize = vb.t ? gb.rows : gb.cols;
+    int ksteps = ksize * elem / kbytes;
+    const char *fresh = a->fresh == 1 ? NULL : a->fresh == 2 ? "1" : em_fmt(e, "%s_live", acc);
+    /* effects of ACT_MMA: the accumulator first, then the operands in order */
+    const weiri_effect *eb = &a->eff[a->neff - 1], *ea = a_reg ? NULL : &a->eff[a->neff - 2];
+    em_line(e, "W_AT(%d);", a->id);
+    em_line(e, "{");
+    e->depth++;
+    if (!a_reg) {
+        weiri_geom(p, va.res, &ga);
+        weiri_layout_operand(&ga, dtype, va.t, 64, &oa, why, sizeof why);
+        const char *addr = em_region_addr(e, ea->region, ea->cur, ea->stage, ea->back);
+        if (e->pt->warpgroups > 1 && pr->split != 'n') addr = em_fmt(e, "%s + wg * %" PRId64, addr, oa.m64_bytes * pr->frags);
+        em_line(e, "const u64 a = %s;", desc(e, addr, &oa));
+    }
+    const char *baddr = em_region_addr(e, eb->region, eb->cur, eb->stage, eb->back);
+    em_line(e, "const u64 b = %s;", desc(e, baddr, &ob));
+    em_line(e, "#pragma unroll");
+    em_line(e, "for (int kk = 0; kk < %d; kk++) {", ksteps);
+    e->depth++;
+    const char *kb = ob.k_per_panel < ksteps ? em_fmt(e, "kk / %d * %" PRId64 " + kk %% %d * %d", ob.k_per_panel,
+                                                      ob.k_panel_bytes / 16, ob.k_per_panel, ob.k_step_bytes / 16)
+                                             : em_fmt(e, "kk * %d", ob.k_step_bytes / 16);
+    const char *ka = a_reg                     ? ""
+                     : oa.k_per_panel < ksteps ? em_fmt(e, "kk / %d * %" PRId64 " + kk %% %d * %d", oa.k_per_panel,
+                                                        oa.k_panel_bytes / 16, oa.k_per_panel, oa.k_step_bytes / 16)
+                                               : em_fmt(e, "kk * %d", oa.k_step_bytes / 16);
+    const char *on = !fresh ? "kk != 0" : !strcmp(fresh, "1") ? "1" : em_fmt(e, "%s | kk", fresh);
+    for (int f = 0; f < pr->frags; f++) {
+        const char *d = pr->frags > 1 ? em_fmt(e, "%s + %d", acc, f * pr->cols / 2) : acc;
+        if (a_reg) {
+            const weiri_value *x = weiri_val(e->k, a->op->arg[0]);
+            const weiri_preg *xr = &p->regs.v[weiri_preg_of(p, e->task, x->res)];
+            em_line(e, "w_wgmma_rs<%d, %s, %d>(%s, %s + %d + kk * 4, b + %s, %s);", pr->cols, mma_type(dtype), ob.mn_major, d,
+                    em_ident(e, x->res->name, ""), f * xr->cols / 4, kb, on);
+        } else {
+            const char *fa = f ? em_fmt(e, " + %" PRId64, oa.m64_bytes * f / 16) : "";
+            em_line(e, "w_wgmma_ss<%d, %s, %d, %d>(%s, a + %s%s, b + %s, %s);", pr->cols, mma_type(dtype), oa.mn_major,
+                    ob.mn_major, d, ka, fa, kb, on);
+        }
+    }
+    e->depth--;
+    em_line(e, "}");
+    e->depth--;
+    em_line(e, "}");
+    if (em_has_live_flag(e, r)) em_line(e, "%s_live = 1;", acc);
+}
+
+/* ---- stores ------------------------------------------------------------------------------------------------------------------- */
+
+static const char *to_dtype(emitter *e, weir_dtype t, const char *x) {
+    if (t == WEIR_F32 || t == WEIR_TF32) return x;
+    return em_fmt(e, "%s(%s)", em_is_float(t) ? weiri_ctype(t) : em_fmt(e, "(%s)", weiri_ctype(t)), x);
+}
+
+static bool pack_name(weir_dtype t, const char **name) {
+    *name = t == WEIR_BF16 ? "w_pack_bf16" : t == WEIR_F16 ? "w_pack_f16" : NULL;
+    return *name != NULL;
+}
+
+/* One fragment element of what is stored: a value, or (value 0) the register tile itself. */
+static const char *stored_element(emitter *e, uint32_t value, const weiri_preg *pr) {
+    if (value) return em_expr(e, value);
+    const char *name = em_ident(e, pr->res->name, "");
+    return pr->frags > 1 ? em_fmt(e, "%s[f * %d + %s]", name, pr->cols / 2, e->el) : em_fmt(e, "%s[%s]", name, e->el);
+}
+
+/* Fragments to a stage in shared memory. */
+void em_store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const weir_res *s) {
+    const weiri_preg *pr = value ? em_frag_tile(e, value, 0) : &e->p->regs.v[weiri_preg_of(e->p, e->task, s)];
+    const weir_dtype dtype = weiri_stage_dtype(e->p, s);
+    weiri_tile_geom g;
+    weiri_geom(e->p, s, &g);
+    const weiri_effect *ef = &a->eff[a->neff - 1];
+    const char *base = em_region_addr(e, ef->region, ef->cur, ef->stage, ef->back), *pack;
+    e->share = pr->rows;
+    e->frags = pr->frags;
+    em_line(e, "{");
+    e->depth++;
+    em_line(e, "#pragma unroll");
+    em_line(e, "for (int f = 0; f < %d; f++) {", pr->frags);
+    e->depth++;
+    e->fr = "f";
+    e->el = "(j * 4 + i)"; /* i runs over two (stmatrix: four) neighbouring 8-column groups */
+    const char *wg = e->pt->warpgroups > 1 ? em_fmt(e, "wg * %d + ", pr->rows) : "";
+    if (pack_name(dtype, &pack) && g.cols % 16 == 0 && g.swizzle) {
+        int shift = g.swizzle == 128 ? 0 : g.swizzle == 64 ? 1 : 2, mask = g.swizzle / 16 - 1;
+        em_line(e, "const u32 row = %sf * 64 + warp %% 4 * 16 + lane %% 16;", wg);
+        em_line(e, "const u32 at = %s + row * %" PRId64 ", twist = (%s & %d) << 4;", base, g.row_bytes,
+                shift ? em_fmt(e, "row >> %d", shift) : "row", mask);
+        em_line(e, "#pragma unroll");
+        em_line(e, "for (int j = 0; j < %d; j += 2) {", g.cols / 8);
+        e->depth++;
+        em_line(e, "float x[8];");
+        em_line(e, "#pragma unroll");
+        em_line(e, "for (int i = 0; i < 8; i++) x[i] = %s;", stored_element(e, value, pr));
+        const char *panel = g.panels > 1 ? em_fmt(e, "j / %d * %" PRId64 " + ", g.panel_cols / 8, g.panel_bytes) : "";
+        const char *in =
+            g.panels > 1 ? em_fmt(e, "(j %% %d * 16u + lane / 16 * 16u)", g.panel_cols / 8) : "(j * 16u + lane / 16 * 16u)";
+        em_line(e, "w_stmatrix4(at + %s(%s ^ twist), %s(x[0], x[1]), %s(x[2], x[3]), %s(x[4], x[5]), %s(x[6], x[7]));", panel,
+                in, pack, pack, pack, pack);
+        e->depth--;
+        em_line(e, "}");
+    } else {
+        em_line(e, "#pragma unroll");
+        em_line(e, "for (int j = 0; j < %d; j++) {", g.cols / 8);
+        e->depth++;
+        em_line(e, "#pragma unroll");
+        em_line(e, "for (int i = 0; i < 4; i++) {");
+        e->depth++;
+        em_line(e,
+                "const u32 row = %sf * 64 + warp %% 4 * 16 + lane / 4 + (i >> 1) * 8, col = j * 8 + lane %% 4 * 2 + (i & 1);",
+                wg);
+        em_line(e, "*(%s *)w_ptr(%s + %s) = %s;", weiri_ctype(dtype), base, em_element_offset(e, &g, "row", "col"),
+                to_dtype(e, dtype, stored_element(e, value, pr)));
+        e->depth--;
+        em_line(e, "}");
+        e->depth--;
+        em_line(e, "}");
+    }
+    e->depth--;
+    em_line(e, "}");
+    e->depth--;
+    em_line(e, "}");
+    e->share = 0;
+}
+
+/* Fragments straight to global memory, in bounds, two columns at a time where the row allows. */
+static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const weir_res *g) {
+    const weiri_preg *pr = em_frag_tile(e, value, 0);
+    const weiri_value *val = weiri_val(e->k, value);
+    const weir_tensor *t = g->tensor;
+    weiri_view v;
+    weiri_view_of(e->k, place, &v);
+    e->share = pr->rows;
+    e->frags = pr->frags;
+    int cols = val->cols;
+    const char *name = em_ident(e, t->name, ""), *pack;
+    const char *wg = e->pt->warpgroups > 1 ? em_fmt(e, "wg * %d + ", pr->rows) : "";
+    const char *r0 = g->rank >= 2 ? em_origin(e, &v, g, g->rank - 2) : "0", *c0 = em_origin(e, &v, g, g->rank - 1);
+    const char *lead = "";
+    for (int d = 0; d + 2 < g->rank; d++)
+        lead = em_fmt(e, "%s + (i64)(%s) * %s_stride%d", lead, em_origin(e, &v, g, d), t->name, d);
+    const char *rows = g->rank >= 2 ? em_shape_expr(e, t, g->rank - 2) : "1", *width = em_shape_expr(e, t, g->rank - 1);
+    const char *limit = v.limit ? em_fmt(e, "w_min(%s, %s + %s)", width, c0, em_expr(e, v.limit)) : width;
+    em_line(e, "{");
+    e->depth++;
+    bool packs = pack_name(t->dtype, &pack) && cols >= 8;
+    if (packs) em_line(e, "const bool pairs = %s_pairs;", t->name);
+    em_line(e, "#pragma unroll");
+    em_line(e, "for (int fh = 0; fh < %d; fh++) {", pr->frags * 2);
+    e->depth++;
+    em_line(e, "const int f = fh / 2, h = fh %% 2;");
+    em_line(e, "const i32 row = (i32)(%sf * 64 + warp %% 4 * 16 + lane / 4 + h * 8) + %s;", wg, r0);
+    em_line(e, "%s *out = %s + (i64)row * %s_stride%d%s;", weiri_ctype(t->dtype), name, t->name, g->rank - 2, lead);
+    if (cols < 8) { /* one per row: every lane of the quad has it, the first stores; four: one a lane */
+        e->fr = "f";
+        e->el = "(h * 2)";
+        em_line(e, "const i32 col = (i32)(lane %% 4) + %s;", c0);
+        em_line(e, "if (lane %% 4 < %d && row < %s && col < %s) out[col] = %s;", cols, rows, limit,
+                to_dtype(e, t->dtype, em_expr(e, value)));
+        e->depth--;
+        em_line(e, "}");
+        e->depth--;
+        em_line(e, "}");
+        e->share = 0;
+        return;
+    }
+    em_line(e, "#pragma unroll");
+    em_line(e, "for (int j = 0; j < %d; j++) {", cols / 8);
+    e->depth++;
+    e->fr = "f";
+    em_line(e, "const i32 col = (i32)(j * 8 + lane %% 4 * 2) + %s;", c0);
+    e->el = "(j * 4 + h * 2)";
+    const char *x0 = em_expr(e, value);
+    e->el = "(j * 4 + h * 2 + 1)";
+    const char *x1 = em_expr(e, value);
+    em_line(e, "const float x0 = %s, x1 = %s;", x0, x1);
+    em_line(e, "if (row < %s) {", rows);
+    e->depth++;
+    if (packs) {
+        em_line(e, "if (pairs && col + 1 < %s) *(u32 *)(out + col) = %s(x0, x1);", limit, pack);
+        em_line(e, "else {");
+        e->depth++;
+    }
+    em_line(e, "if (col < %s) out[col] = %s;", limit, to_dtype(e, t->dtype, "x0"));
+    em_line(e, "if (col + 1 < %s) out[col + 1] = %s;", limit, to_dtype(e, t->dtype, "x1"));
+    if (packs) {
+        e->depth--;
+        em_line(e, "}");
+    }
+    for (int i = 0; i < 3; i++) {
+        e->depth--;
+        em_line(e, "}");
+    }
+    e->depth--;
+    em_line(e, "}");
+    e->share = 0;
+}
+
+/* No fragments: the task's threads share the elements in order. */
+static void store_linear(emitter *e, const weiri_action *a, uint32_t value, uint32_t place, const weir_res *dst) {
+    int rows = 1, cols = dst->tile[dst->rank - 1];
+    for (int d = 0; d + 1 < dst->rank; d++) rows *= dst->tile[d];
+    int n = 32 * e->pt->task->num_warps;
+    const char *tid = e->pt->solo ? "0" : "ttid";
+    em_line(e, "for (u32 q = %s; q < %d; q += %d) {", tid, rows * cols, e->pt->solo ? 1 : n);
+    e->depth++;
+    em_line(e, "const i32 row = (i32)(q / %d), col = (i32)(q %% %d);", cols, cols);
+    e->row = "row";
+    e->col = "col";
+    if (rows == 1) em_line(e, "(void)row;");
+    const char *x = em_expr(e, value);
+    if (dst->kind == WEIR_RES_GMEM) {
+        e->dest = dst;
+        em_line(e, "%s = %s;", em_view_element(e, place, "row", "col", false), to_dtype(e, dst->tensor->dtype, x));
+    } else {
+        weiri_tile_geom g;
+        weiri_geom(e->p, dst, &g);
+        const weiri_effect *ef = &a->eff[a->neff - 1];
+        em_line(e, "*(%s *)w_ptr(%s + %s) = %s;", weiri_ctype(dst->dtype),
+                em_region_addr(e, ef->region, ef->cur, ef->stage, ef->back), em_element_offset(e, &g, "row", "col"),
+                to_dtype(e, dst->dtype, x));
+    }
+    e->row = e->col = NULL;
+    e->depth--;
+    em_line(e, "}");
+}
+
+void em_store(emitter *e, const weiri_action *a) {
+    const weiri_op *op = a->op;
+    uint32_t value = op->arg[0];
+    em_line(e, "W_AT(%d);", a->id);
+    if (em_has_frag(e, value)) em_ensure(e, value);
+    if (op->res->kind == WEIR_RES_GMEM) {
+        if (em_has_frag(e, value)) store_frag_gmem(e, value, op->arg[1], op->res);
+        else store_linear(e, a, value, op->arg[1], op->res);
+    } else {
+        if (em_has_frag(e, value)) em_store_frag_smem(e, a, value, op->res);
+        else store_linear(e, a, value, 0, op->res);
+    }
+}
+
+void em_set(emitter *e, const weiri_action *a) {
+    const weir_res *r = a->op->res;
+    const weiri_preg *pr = &e->p->regs.v[weiri_preg_of(e->p, e->task, r)];
+    const char *name = em_ident(e, r->name, "");
+    em_line(e, "W_AT(%d);", a->id);
+    em_ensure(e, a->op->arg[0]);
+    em_line(e, "#pragma unroll");
+    em_line(e, "for (int f = 0; f < %d; f++) {", pr->frags);
+    e->depth++;
+    e->fr = "f";
+    e->el = "i";
+    e->frags = pr->frags;
+    e->share = pr->rows;
+    const char *pack;
+    em_line(e, "#pragma unroll");
+    if (r->tile[1] == 1 || r->tile[1] == 4) {
+        em_line(e, "for (int i = 0; i < 4; i += 2) %s[f * 2 + (i >> 1)] = %s;", name, em_expr(e, a->op->arg[0]));
+    } else if (pack_name(r->dtype, &pack)) {
+        e->el = "(i + 0)";
+        const char *x0 = em_expr(e, a->op->arg[0]);
+        e->el = "(i + 1)";
+        const char *x1 = em_expr(e, a->op->arg[0]);
+        em_line(e, "for (int i = 0; i < %d; i += 2) %s[(f * %d + i) >> 1] = %s(%s, %s);", pr->cols / 2, name, pr->cols / 2,
+                pack, x0, x1);
+    } else {
+        em_line(e, "for (int i = 0; i < %d; i++) %s[f * %d + i] = %s;", pr->cols / 2, name, pr->cols / 2,
+                em_expr(e, a->op->arg[0]));
+    }
+    e->share = 0;
+    e->depth--;
+    em_line(e, "}");
+    if (em_has_live_flag(e, r)) em_line(e, "%s_live = 1;", name);
+}
+
+static void copy_read(emitter *e, uint32_t value, const weir_res *r, const weiri_preg *pr) {
+    em_line(e, "%s v%u[%d];", weir_dtype_size(r->dtype) == 2 ? "u32" : weiri_ctype(r->dtype), value, pr->per_thread);
+    em_line(e, "#pragma unroll");
+    em_line(e, "for (int i = 0; i < %d; i++) v%u[i] = %s[i];", pr->per_thread, value, em_ident(e, r->name, ""));
+    em_make(e, value, MADE);
+}
+
+/* r:read(): a pending zero() becomes real, so that every later use may take the registers as they are. */
+void em_read(emitter *e, const weiri_action *a) {
+    const weir_res *r = e->k->res.v[a->reg];
+    const weiri_preg *pr = &e->p->regs.v[weiri_preg_of(e->p, e->task, r)];
+    const char *name = em_ident(e, r->name, "");
+    uint32_t value = a->op->nret ? a->op->ret[0] : 0;
+    bool copy = value && em_outlives(e, a->op, value);
+    if (!(a->fresh & 1)) {
+        em_line(e, "W_AT(%d);", a->id);
+        if (copy) copy_read(e, value, r, pr);
+        return;
+    }
+    if (a->fresh == 3) em_line(e, "W_AT(%d); if (!%s_live) {  // no mma since zero()", a->id, name);
+    else em_line(e, "W_AT(%d); {", a->id);
+    e->depth++;
+    em_line(e, "#pragma unroll");
+    em_line(e, "for (int i = 0; i < %d; i++) %s[i] = 0;", pr->per_thread, name);
+    if (em_has_live_flag(e, r)) em_line(e, "%s_live = 1;", name);
+    e->depth--;
+    em_line(e, "}");
+    if (copy) copy_read(e, value, r, pr);
+}
+
+/* ---- custom bodies -------------------------------------------------------------------------------------------------------------- */
+
+static const char *body_name(emitter *e, const weir_res *r, const weiri_work *w) {
+    return em_fmt(e, "%s_%s", r->name, w->name);
+}
+
+static const char *param_type(emitter *e, const weiri_param *q, const weir_res *view) {
+    if (q->view) return em_fmt(e, "const %s *", view ? weiri_ctype(view->dtype) : "void");
+    return weiri_ctype(q->dtype);
+}
+
+/* First op that calls the body, to learn what its views are. */
+static const weiri_op *first_call(const weir_kernel *k, const weiri_work *w) {
+    for (int t = 0; t < k->tasks.n; t++)
+        for (const weiri_node *n = weiri_node_next(k->tasks.v[t]->root, NULL); n; n = weiri_node_next(k->tasks.v[t]->root, n))
+            if (n->kind == NODE_OP && n->op->work == w) return n->op;
+    return NULL;
+}
+
+void em_body(emitter *e, const weir_res *r, const weiri_work *w) {
+    const weiri_op *call = first_call(e->k, w);
+    if (!call) return;
+    weiri_put(e->o, "\n");
+    if (w->file) em_line(e, "// work %s of %s, %s:%d", w->name, r->name, em_base_name(w->file), w->line);
+    bool templ = false;
+    weiri_buf t;
+    weiri_buf_init(&t, e->k->ctx);
+    for (int i = 0; i < w->nparams; i++)
+        if (w->params[i].constant)
+            weiri_put(&t, "%s%s %s", templ ? ", " : "template <", weiri_ctype(w->params[i].dtype), w->params[i].name),
+                templ = true;
+    if (templ) em_line(e, "%s>", t.s);
+    weiri_buf_free(&t);
+    weiri_buf b;
+    weiri_buf_init(&b, e->k->ctx);
+    if (weiri_in_smem(r)) weiri_put(&b, ", %s *smem", weiri_ctype(r->dtype));
+    for (int i = 0; i < r->nbind; i++) {
+        const weir_tensor *x = r->bind[i].tensor;
+        weiri_put(&b, ", %s%s *%s", x->out ? "" : "const ", weiri_ctype(x->dtype), r->bind[i].name);
+        for (int d = 0; d < x->rank; d++) weiri_put(&b, ", const i32 %s_shape%d", r->bind[i].name, d);
+        for (int d = 0; d + 1 < x->rank; d++) weiri_put(&b, ", const i64 %s_stride%d", r->bind[i].name, d);
+    }
+    for (int i = 0; i < w->nparams; i++) {
+        if (w->params[i].constant) continue;
+        weiri_view v = { 0 };
+        if (w->params[i].view && i < call->nargs) weiri_view_of(e->k, call->arg[i], &v);
+        weiri_put(&b, ", %s %s", param_type(e, &w->params[i], v.res), w->params[i].name);
+    }
+    for (int i = 0; i < w->nreturns; i++) weiri_put(&b, ", %s &%s", weiri_ctype(w->returns[i].dtype), w->returns[i].name);
+    const char *tile = e->p->queue ? em_fmt(e, ", const %s_tile &tile", e->p->queue->name) : "";
+    em_line(e,
+            "static __device__ __forceinline__ void %s(const i32 iter, const i32 stage, const u32 bar, const u32 tid, const "
+            "u32 nthreads, const u32 warp, const u32 lane,",
+            body_name(e, r, w));
+    em_line(e, "    const bool elected, const u32 w_sync_id%s%s) {", tile, b.s ? b.s : "");
+    weiri_buf_free(&b);
+    e->depth++;
+    em_line(e, "(void)iter; (void)stage; (void)bar; (void)tid; (void)nthreads; (void)warp; (void)lane; (void)elected;%s",
+            e->p->queue ? " (void)tile;" : "");
+    for (int i = 0; i < r->nbind; i++) {
+        const weir_tensor *x = r->bind[i].tensor;
+        weiri_buf s, st;
+        weiri_buf_init(&s, e->k->ctx);
+        weiri_buf_init(&st, e->k->ctx);
+        for (int d = 0; d < x->rank; d++) {
+            weiri_put(&s, "%s%s_shape%d", d ? ", " : "", r->bind[i].name, d);
+            if (d + 1 < x->rank) weiri_put(&st, "%s_stride%d, ", r->bind[i].name, d);
+        }
+        em_line(e, "const i32 %s_shape[] = { %s }; const i64 %s_stride[] = { %s1 }; (void)%s_shape; (void)%s_stride;",
+                r->bind[i].name, s.s, r->bind[i].name, st.s ? st.s : "", r->bind[i].name, r->bind[i].name);
+        weiri_buf_free(&s);
+        weiri_buf_free(&st);
+    }
+    for (int i = 0; i < r->nconsts; i++) {
+        if (r->consts[i].is_int) em_line(e, "constexpr i32 %s = %" PRId64 ";", r->consts[i].name, (int64_t)r->consts[i].value);
+        else em_line(e, "constexpr float %s = %s;", r->consts[i].name, em_float_text(e, r->consts[i].value));
+    }
+    if (strstr(w->code, "task_sync"))
+        em_line(e, "auto task_sync = [=] { if (w_sync_id) w_bar_sync(w_sync_id, nthreads); else w_sync_warp(); };");
+    if (w->file) weiri_put(e->o, "#line %d \"%s\"\n", w->line, w->file);
+    weiri_put(e->o, "%s\n", w->code);
+    em_own_line(e);
+    e->depth--;
+    em_line(e, "}");
+}
+
+void em_call(emitter *e, const weiri_action *a) {
+    const weiri_op *op = a->op;
+    const weir_res *r = op->res;
+    const weiri_work *w = op->work;
+    for (int i = 0; i < op->nret && i < w->nreturns; i++)
+        em_line(e, "%s v%u = 0;", weiri_ctype(w->returns[i].dtype), op->ret[i]);
+    weiri_buf b;
+    weiri_buf_init(&b, e->k->ctx);
+    bool templ = false;
+    for (int i = 0; i < w->nparams && i < op->nargs; i++)
+        if (w->params[i].constant) weiri_put(&b, "%s%s", templ ? ", " : "<", em_expr(e, op->arg[i])), templ = true;
+    if (templ) weiri_put(&b, ">");
+    bool producer = w->side == WEIR_SIDE_PRODUCER;
+    int pi = weiri_pipe_of(e->p, r);
+    const weiri_effect *ef = NULL; /* of the resource's own stage: the last effect on its region */
+    for (int i = 0; i < a->neff; i++)
+        if (a->eff[i].region >= 0 && e->p->smem.v[a->eff[i].region].res == r) ef = &a->eff[i];
+    const char *stage = ef && ef->cur >= 0 ? em_stage_expr(e, ef->cur, ef->stage, ef->back) : "0";
+    const char *bar = "0";
+    if (pi >= 0 && ef && e->p->pipes.v[pi].full >= 0) {
+        const weiri_bar *x = &e->p->bars.v[producer ? e->p->pipes.v[pi].full : e->p->pipes.v[pi].empty];
+        bar = em_plus_stage(e, x->name, stage, 8);
+    }
+    const char *iter = e->loop ? em_fmt(e, "i%d", em_loop_number(e, e->loop->src)) : "0";
+    bool solo = e->pt->solo;
+    weiri_put(&b, "(%s, (i32)%s, %s, %s, %d, %s, %s, %s, %d", iter, stage, bar, solo ? "0" : "ttid",
+              solo ? 1 : 32 * e->pt->task->num_warps, solo ? "0" : em_fmt(e, "warp - %d", e->pt->task->first_warp),
+              solo ? "0" : "lane", solo ? "true" : "ttid == 0", e->pt->named_task);
+    if (e->p->queue) {
+        weiri_put(&b, ", %s_tile{", e->p->queue->name);
+        for (int i = 0; i < e->p->queue->qrank; i++)
+            weiri_put(&b, "%s%s", i ? ", " : "", e->tiles ? em_coord_name(e, e->p->queue, i) : "0");
+        weiri_put(&b, "}");
+    }
+    if (weiri_in_smem(r))
+        weiri_put(&b, ", (%s *)w_ptr(%s)", weiri_ctype(r->dtype),
+                  ef ? em_region_addr(e, ef->region, ef->cur, ef->stage, ef->back) : em_ident(e, r->name, "_smem"));
+    for (int i = 0; i < r->nbind; i++) {
+        const weir_tensor *x = r->bind[i].tensor;
+        weiri_put(&b, ", %s", em_ident(e, x->name, ""));
+        for (int d = 0; d < x->rank; d++) weiri_put(&b, ", %s", em_shape_expr(e, x, d));
+        for (int d = 0; d + 1 < x->rank; d++) weiri_put(&b, ", %s_stride%d", x->name, d);
+    }
+    for (int i = 0; i < w->nparams && i < op->nargs; i++) {
+        if (w->params[i].constant) continue;
+        if (!w->params[i].view) {
+            weiri_put(&b, ", %s", em_expr(e, op->arg[i]));
+            continue;
+        }
+        weiri_view v;
+        weiri_view_of(e->k, op->arg[i], &v);
+        int region = weiri_region_of(e->p, v.res);
+        const char *addr = "0";
+        for (int j = 0; j < a->neff; j++)
+            if (a->eff[j].region == region && a->eff[j].back == v.back && !a->eff[j].write)
+                addr = em_region_addr(e, region, a->eff[j].cur, a->eff[j].stage, v.back);
+        weiri_put(&b, ", (const %s *)w_ptr(%s)", weiri_ctype(v.res->dtype), addr);
+    }
+    for (int i = 0; i < w->nreturns; i++) {
+        if (i < op->nret) weiri_put(&b, ", v%u", op->ret[i]);
+    }
+    em_line(e, "W_AT(%d); %s%s);", a->id, body_name(e, r, w), b.s);
+    weiri_buf_free(&b);
+}

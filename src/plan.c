@@ -279,11 +279,22 @@ static int serve_axes(const weir_kernel *k, const weir_res *r, bool *cross) {
     return axes;
 }
 
+/* The lane of r that a task takes by its loop: a constant start, a step equal to the stride. -1: none, or dealt to its warps. */
+static int loop_lane(const weir_kernel *k, const weiri_task *t, int stride) {
+    int64_t start, step;
+    if (stride < 2 || t->num_warps == stride) return -1;
+    for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n))
+        if (n->kind == NODE_LOOP && weiri_value_const(k, n->start, &start) && weiri_value_const(k, n->step, &step) && step == stride)
+            return (int)((start % stride + stride) % stride);
+    return -1;
+}
+
 /* The side of the pipeline that closes with `stage`: tasks, warps, warpgroups that do it. */
 static weiri_pside side_of(const weiri_plan *p, const weir_res *r, weiri_stage stage) {
     const weir_kernel *k = p->k;
     const weir_res *g = r->group;
     weiri_pside s = { 0 };
+    uint64_t lanes = 0;
     for (int ti = 0; ti < k->tasks.n; ti++) {
         bool does = false;
         const weiri_task *t = k->tasks.v[ti];
@@ -294,18 +305,23 @@ static weiri_pside side_of(const weiri_plan *p, const weir_res *r, weiri_stage s
         s.warps += t->num_warps;
         if (p->tasks[ti].wg_actor) s.warpgroups += p->tasks[ti].warpgroups;
         if (t->num_warps > s.max_warps_of_a_task) s.max_warps_of_a_task = t->num_warps;
+        int lane = loop_lane(k, t, r->pipe.given.interleave[stage == STAGE_PROD_COMMIT ? 1 : 3]);
+        if (lane >= 0 && lane < 64 && !(lanes >> lane & 1)) lanes |= 1ull << lane, s.domain_lanes++;
     }
     return s;
 }
 
-/* Bytes that the copies bring to one CTA per stage of r: what it must arm. */
+/* Bytes that the copies bring to one CTA per stage of r: what it must arm. Tasks fill a stage together, unless they are lanes that
+ * fill stages in turn. */
 static int64_t landed_bytes(weiri_plan *p, const weir_res *r) {
     const weir_kernel *k = p->k;
-    int64_t most = 0;
+    int64_t sum = 0, lane_most = 0;
     for (int ti = 0; ti < k->tasks.n; ti++) {
-        const weiri_node *root = k->tasks.v[ti]->root;
-        int64_t open = 0;
-        for (const weiri_node *n = weiri_node_next(root, NULL); n; n = weiri_node_next(root, n)) {
+        const weiri_task *t = k->tasks.v[ti];
+        int64_t open = 0, most = 0;
+        bool lane = loop_lane(k, t, r->pipe.given.interleave[1]) >= 0;
+        for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n)) {
+            if (n->kind == NODE_TILES && n->lanes > 1) lane = true;
             if (n->kind != NODE_OP) continue;
             const weiri_op *op = n->op;
             if (op->stage == STAGE_PROD_ACQUIRE && op->res == r) open = 0;
@@ -315,8 +331,10 @@ static int64_t landed_bytes(weiri_plan *p, const weir_res *r) {
             if (op->atom == ATOM_QUEUE_FETCH) open += 16;
             if (open > most) most = open;
         }
+        if (!lane) sum += most;
+        else if (most > lane_most) lane_most = most;
     }
-    return most;
+    return sum + lane_most;
 }
 
 static bool fold_group(const weir_res *g) { return g && g->mode == WEIR_GROUP_FUSED_MERGE && g->fold; }
@@ -331,25 +349,23 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         f->hint = "sm_80 has async_async";
         return;
     }
-    if (k->arch >= WEIR_ARCH_SM_100A) {
+    bool missing = k->arch >= WEIR_ARCH_SM_100A; /* its counts and bytes are checked all the same */
+    if (missing) {
         weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
                                      "pipeline '%s' of type %s cannot be built for sm_100a yet", r->name, weiri_pipe_type_name(type));
         f->hint = "sm_90a builds every pipeline type";
-        return;
+    }
+    for (int i = 0; i < 4 && !missing; i++) {
+        if (in.given.interleave[i] < 2) continue;
+        missing = true;
+        weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at), "pipeline '%s': interleaved stages cannot be built yet", r->name)->hint =
+            "deal work tiles to tasks: work_tile_loop(wq, { lane = 0, lanes = 2 })";
     }
     if (type == WEIR_CLC_FETCH_ASYNC && p->cluster > 1) {
         weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
                                      "work queue '%s': a dynamic queue in a cluster of %d CTAs cannot be built yet", r->name, p->cluster);
         f->hint = "kind = \"static\", or no cluster";
         return;
-    }
-    const weir_cluster *l = &in.given.cta_layout;
-    if (l->v || l->m || l->n || l->k) {
-        weir_cluster c = { l->v ? l->v : 1, l->m ? l->m : 1, l->n ? l->n : 1, l->k ? l->k : 1 };
-        if (c.v != k->cluster.v || c.m != k->cluster.m || c.n != k->cluster.n || c.k != k->cluster.k)
-            weiri_find(&p->findings, "MF3", place_of(&r->at),
-                       "pipeline '%s' has cta_layout { %d, %d, %d, %d }, the kernel's cluster is { %d, %d, %d, %d }", r->name, c.v,
-                       c.m, c.n, c.k, k->cluster.v, k->cluster.m, k->cluster.n, k->cluster.k);
     }
     in.producer = side_of(p, r, STAGE_PROD_COMMIT);
     in.consumer = side_of(p, r, STAGE_CONS_RELEASE);
@@ -390,7 +406,9 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         weir_finding *f = weiri_find(&p->findings, pr->fault[i].rule, place_of(&r->at), "pipeline '%s': %s", r->name, pr->fault[i].text);
         if (pr->fault[i].expected[0]) f->expected = weiri_arena_str(&p->a, pr->fault[i].expected);
         if (pr->fault[i].got[0]) f->got = weiri_arena_str(&p->a, pr->fault[i].got);
+        f->objects[0] = r->name;
     }
+    if (missing) return;
     weiri_ppipe pp = { .res = r, .type = type, .stages = in.given.stages, .full = -1, .empty = -1, .region = -1,
                        .tx = in.tx, .serve = own_serve, .cross = in.serve_cross };
     WEIRI_PUSH(&p->a, p->pipes, pp);

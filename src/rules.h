@@ -215,7 +215,6 @@ const char *weiri_rule_title(const char *id);
     X("PLAN-CLUSTER", WEIR_ERROR, "the cluster is legal") \
     X("PLAN-ROUND", WEIR_ERROR, "members of a group are moved in one order") \
     X("PLAN-COUNT", WEIR_ERROR, "an mbarrier counts 1 to 1048575 arrivals") \
-    X("MF3", WEIR_ERROR, "the pipeline has its storage where it must") \
     X("PLAN-UNSUPPORTED", WEIR_ERROR, "not lowered yet") \
     /* prove */ \
     X("PROVE-DEADLOCK", WEIR_ERROR, "a wait can never end") \

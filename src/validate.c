@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "layout.h"
+
 /* ---- uses --------------------------------------------------------------------------------------------------------------- */
 
 typedef enum section { SEC_ONCE, SEC_HEAD, SEC_LOOP, SEC_TAIL } section; /* ONCE: beside the work-tile loop */
@@ -30,6 +32,7 @@ typedef struct checker {
     uses *of;                     /* per task */
     WEIRI_LIST(weiri_edge) graph; /* as given, else every dst of a task on all its src */
     bool graph_given;
+    WEIRI_LIST(const weiri_task *) edge_of; /* derived graph: whose edge it is */
 } checker;
 
 static const weir_place *first(const weiri_chain *c) { return c->n ? &c->at[0] : NULL; }
@@ -197,7 +200,8 @@ static void check_task(checker *c, const weiri_task *t) {
         weir_finding *f = weiri_find(c->out, "T-REG-01", at, "task '%s': registers = %d", t->name, t->registers);
         f->expected = "a multiple of 8, 24 to 256";
         f->got = weiri_arena_fmt(c->out->a, "%d", t->registers);
-    } else if (t->registers && t->registers < 24) {
+    }
+    if (t->registers && t->registers < 24) {
         weir_finding *f = weiri_find(c->out, "X-REG-01", at, "task '%s': registers = %d, setmaxnreg takes 24 at least", t->name,
                                      t->registers);
         f->hint = "registers = 24";
@@ -332,8 +336,9 @@ static void check_roles(checker *c, const weiri_task *t, const uses *us) {
     }
 }
 
-static void add_edge(checker *c, weir_res *down, weir_res **up, int nup) {
+static void add_edge(checker *c, const weiri_task *t, weir_res *down, weir_res **up, int nup) {
     weiri_edge e = { .down = down, .up = up, .nup = nup };
+    WEIRI_PUSH(c->out->a, c->edge_of, t);
     WEIRI_PUSH(c->out->a, c->graph, e);
 }
 
@@ -348,7 +353,7 @@ static void make_graph(checker *c) {
             int n = 0;
             for (int s = 0; s < t->nsrc; s++)
                 if (t->src[s] != t->dst[j] || t->dst[j]->kind == WEIR_RES_QUEUE) up[n++] = t->src[s];
-            add_edge(c, t->dst[j], up, n);
+            add_edge(c, t, t->dst[j], up, n);
         }
     }
 }
@@ -705,40 +710,105 @@ static bool takes_view(const weir_kernel *k, const weiri_op *op, const weir_res 
     return false;
 }
 
+static const weiri_labels *labels_of(const checker *c, const weir_res *up, const weir_res *down) {
+    for (int i = 0; i < c->k->labels.n; i++)
+        if (c->k->labels.v[i].up == up && c->k->labels.v[i].down == down) return &c->k->labels.v[i];
+    return NULL;
+}
+
+/* A release's label is the latest work on its resource. */
+static bool is_labelled(const weiri_labels *l, const use *latest) {
+    for (int i = 0; i < l->n && latest; i++)
+        if (strcmp(l->work[i], written(latest)) == 0) return true;
+    return false;
+}
+
+/* Work on `down` is issued between the wait for a stage of `up` and its release. Stages that another task waited for: somewhere
+ * before the release. */
 static void release_after_issue(checker *c, const weiri_task *t, const uses *us, const weir_res *up, const weir_res *down) {
-    bool issued = false, any = false, takes = false;
-    for (int i = 0; i < us->n; i++)
-        if (us->v[i].res == down && us->v[i].stage == STAGE_PROD_WORK) any = true, takes |= takes_view(c->k, us->v[i].op, up);
-    if (!c->graph_given && !takes) return; /* a derived edge only says that one task touches both */
-    if (!any) {
-        if (c->graph_given)
-            weiri_find(c->out, "V-DMA-03", first(&t->at), "task '%s' carries '%s' to '%s' and has no work on '%s'", t->name,
-                       up->name, down->name, down->name);
-        return;
+    const weiri_labels *labels = labels_of(c, up, down);
+    bool seen = false, ever_issued = false, matched = false, ended = false;
+    int held = 0, unissued = 0; /* stages waited for; of them, the newest that no work followed */
+    const use *latest = NULL, *first_release = NULL;
+    for (int i = 0; i < us->n && !ended; i++) {
+        const use *u = &us->v[i];
+        if (u->res == down && u->stage == STAGE_PROD_WORK) ever_issued = true, unissued = 0;
+        if (u->res != up) continue;
+        if (u->stage == STAGE_CONS_WORK) latest = u;
+        if (u->stage == STAGE_CONS_WAIT) held++, unissued++, seen = true;
+        if (u->stage != STAGE_CONS_RELEASE) continue;
+        if (!first_release) first_release = u;
+        bool meant = !labels || is_labelled(labels, latest);
+        matched |= meant;
+        bool issued = seen && held > 0 ? held > unissued : ever_issued;
+        if (meant && !issued) {
+            weir_finding *f = weiri_find(c->out, "V-DMA-01", AT_OP(u->op),
+                                         "task '%s' releases '%s' before the work on '%s' that reads it is issued", t->name,
+                                         spelled(c, up), spelled(c, down));
+            f->objects[0] = up->name, f->objects[1] = down->name;
+            f->hint = "release it after that work";
+            called_from(f, &u->op->at);
+            ended = true;
+        }
+        int keep = u->op->keep < 0 ? held - 1 : u->op->keep;
+        held = keep < 0 ? 0 : keep < held ? keep : held;
+        if (unissued > held) unissued = held;
     }
+    if (!labels || !first_release || matched) return;
+    const char *names = "";
+    for (int i = 0; i < labels->n; i++) names = weiri_arena_fmt(c->out->a, "%s%s%s", names, i ? ", " : "", labels->work[i]);
+    weir_finding *f = weiri_find(c->out, "V-DMA-02", AT_OP(first_release->op),
+                                 "task '%s': no release of '%s' follows the work that its edge to '%s' names", t->name,
+                                 spelled(c, up), spelled(c, down));
+    f->objects[0] = up->name, f->objects[1] = down->name;
+    f->expected = weiri_arena_fmt(c->out->a, "a release after %s", names);
+    f->got = latest ? weiri_arena_fmt(c->out->a, "releases after %s", written(latest)) : "releases after no work";
+    second_place(f, &labels->at, "the edge");
+    f->hint = "name the work that the release follows";
+}
+
+/* A task that fills `down` and never says by what. */
+static bool fills_without_work(checker *c, const weiri_task *t, const uses *us, const weir_res *down) {
+    bool commits = false;
+    const use *at = NULL;
     for (int i = 0; i < us->n; i++) {
         const use *u = &us->v[i];
-        if (u->res == down && u->stage == STAGE_PROD_WORK) issued = true;
-        if (u->res != up || u->stage != STAGE_CONS_RELEASE || issued) continue;
-        weir_finding *f = weiri_find(c->out, "V-DMA-01", AT_OP(u->op),
-                                     "task '%s' releases '%s' before the work on '%s' that reads it is issued", t->name,
-                                     spelled(c, up), spelled(c, down));
-        f->hint = "release it after that work";
-        called_from(f, &u->op->at);
-        return;
+        if (u->res != down) continue;
+        if (u->stage == STAGE_PROD_WORK) return false;
+        if (u->stage == STAGE_PROD_COMMIT && !at) commits = true, at = u;
     }
+    if (!commits) return true;
+    weir_finding *f = weiri_find(c->out, "V-DMA-03", AT_OP(at->op), "task '%s' commits '%s' and does no work on it", t->name,
+                                 spelled(c, down));
+    f->objects[0] = down->name;
+    f->hint = "write the work that fills the stage, between acquire and commit";
+    return true;
+}
+
+/* A derived edge only says that one task touches both. Does work on `down` read `up`: take a view of it, or may a body do so? */
+static bool may_read(const checker *c, const uses *us, const weir_res *up, const weir_res *down) {
+    for (int i = 0; i < us->n; i++) {
+        const use *u = &us->v[i];
+        if (u->res != down || u->stage != STAGE_PROD_WORK || u->operand) continue;
+        if (u->op->atom == ATOM_CUSTOM || takes_view(c->k, u->op, up)) return true;
+    }
+    return false;
 }
 
 static void check_dma(checker *c) {
     for (int i = 0; i < c->graph.n; i++) {
-        const weir_res *down = c->graph.v[i].down;
+        const weiri_edge *e = &c->graph.v[i];
+        const weir_res *down = e->down;
         if (!is_hardware_produced(down) || down->kind == WEIR_RES_QUEUE) continue;
-        for (int j = 0; j < c->graph.v[i].nup; j++) {
-            const weir_res *up = c->graph.v[i].up[j];
-            if (up == down || up->kind == WEIR_RES_QUEUE) continue;
-            for (int t = 0; t < c->k->tasks.n; t++)
-                if (in_src(c->k->tasks.v[t], up) && in_dst(c->k->tasks.v[t], down))
-                    release_after_issue(c, c->k->tasks.v[t], &c->of[t], up, down);
+        for (int ti = 0; ti < c->k->tasks.n; ti++) {
+            const weiri_task *t = c->k->tasks.v[ti];
+            if (!in_dst(t, down) || (!c->graph_given && c->edge_of.v[i] != t)) continue;
+            if (fills_without_work(c, t, &c->of[ti], down)) continue;
+            for (int j = 0; j < e->nup; j++) {
+                const weir_res *up = e->up[j];
+                if (up == down || up->kind == WEIR_RES_QUEUE || !in_src(t, up)) continue;
+                if (c->graph_given || may_read(c, &c->of[ti], up, down)) release_after_issue(c, t, &c->of[ti], up, down);
+            }
         }
     }
 }
@@ -751,7 +821,6 @@ static bool has(const uses *us, const weir_res *r, weiri_stage s) {
 
 static void check_pipes(checker *c) {
     const weir_kernel *k = c->k;
-    const weir_res *laid = NULL;
     for (int i = 0; i < k->res.n; i++) {
         const weir_res *r = k->res.v[i];
         if (!weiri_piped(r) || r->kind == WEIR_RES_GROUP) continue;
@@ -765,22 +834,159 @@ static void check_pipes(checker *c) {
                            "pipeline '%s': consumer_wait_signaling is given, but every task that waits also releases", r->name)
                     ->hint = "leave it out";
         }
-        weir_cluster l = p->cta_layout;
+        weir_cluster l = p->cta_layout, w = k->cluster;
         if (!l.v && !l.m && !l.n && !l.k) continue;
-        if (laid) {
-            weir_cluster o = laid->pipe.given.cta_layout;
-            if (o.v != l.v || o.m != l.m || o.n != l.n || o.k != l.k) {
-                weir_finding *f =
-                    weiri_find(c->out, "V-CTA-01", first(&r->pipe.at),
-                               "pipeline '%s' has cta_layout { %d, %d, %d, %d }, pipeline '%s' { %d, %d, %d, %d }", r->name,
-                               l.v, l.m, l.n, l.k, laid->name, o.v, o.m, o.n, o.k);
-                second_place(f, &laid->pipe.at, "the other pipeline");
-                f->hint = "leave it out: it is the kernel's cluster";
-            }
-        }
-        laid = r;
+        l = (weir_cluster){ l.v ? l.v : 1, l.m ? l.m : 1, l.n ? l.n : 1, l.k ? l.k : 1 };
+        if (l.v == w.v && l.m == w.m && l.n == w.n && l.k == w.k) continue;
+        weir_finding *f = weiri_find(c->out, "V-CTA-01", first(&r->pipe.at),
+                                     "pipeline '%s' has cta_layout { %d, %d, %d, %d }, the kernel's cluster is { %d, %d, %d, %d }",
+                                     r->name, l.v, l.m, l.n, l.k, w.v, w.m, w.n, w.k);
+        f->objects[0] = r->name;
+        f->hint = "leave it out: it is the kernel's cluster";
     }
 }
+
+/* ---- interleaved pipelines ---------------------------------------------------------------------------------------------- */
+
+static const char *const role_names[] = { "acquire", "commit", "wait", "release" }; /* ORDER weir_pipe_desc.interleave */
+
+/* Stages whose cursor a role's stride moves. */
+static int role_of(weiri_stage s) {
+    switch (s) {
+    case STAGE_PROD_COMMIT: return 1;
+    case STAGE_CONS_RELEASE: return 3;
+    default: return consumes(s) ? 2 : 0;
+    }
+}
+
+static int stride_of(const weir_res *r, int role) { return r->pipe.given.interleave[role] > 1 ? r->pipe.given.interleave[role] : 1; }
+
+/* Dealt by the loop: a constant start, a step equal to the stride, in a task of another number of warps. The loop, or NULL. */
+static const weiri_node *lane_loop(const checker *c, const weiri_task *t, int stride) {
+    int64_t start, step;
+    if (stride < 2 || t->num_warps == stride) return NULL;
+    for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n));)
+        if (n->kind == NODE_LOOP && weiri_value_const(c->k, n->start, &start) && weiri_value_const(c->k, n->step, &step) && step == stride)
+            return n;
+    return NULL;
+}
+
+static const use *first_of_role(const uses *us, const weir_res *r, int role) {
+    for (int i = 0; i < us->n; i++)
+        if (us->v[i].res == r && role_of(us->v[i].stage) == role) return &us->v[i];
+    return NULL;
+}
+
+/* Its loops, for a message: "0 to N by 1". */
+static const char *loops_text(checker *c, const weiri_task *t) {
+    for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n));) {
+        if (n->kind != NODE_LOOP) continue;
+        char a[64], b[64];
+        weir_value_text(c->k, (weir_value){ n->start }, a, sizeof a);
+        weir_value_text(c->k, (weir_value){ n->step }, b, sizeof b);
+        return weiri_arena_fmt(c->out->a, "its loop starts at %s and steps by %s", a, b);
+    }
+    return "it has no loop";
+}
+
+static void lanes_of_task(checker *c, const weiri_task *t, const uses *us, const weir_res *r) {
+    for (int side = 0; side < 4; side += 2) {
+        int open = stride_of(r, side), close = stride_of(r, side + 1);
+        const use *opens = first_of_role(us, r, side), *closes = first_of_role(us, r, side + 1);
+        for (int role = side; role < side + 2; role++) {
+            const use *u = role == side ? opens : closes;
+            int k = stride_of(r, role);
+            if (!u || k == 1 || t->num_warps == k || lane_loop(c, t, k)) continue;
+            weir_finding *f = weiri_find(c->out, "V-ILV-06", AT_OP(u->op),
+                                         "task '%s': %s of '%s' is interleaved by %d, the task has %d warp%s and %s", t->name,
+                                         role_names[role], spelled(c, r), k, t->num_warps, t->num_warps == 1 ? "" : "s",
+                                         loops_text(c, t));
+            f->objects[0] = r->name;
+            second_place(f, &r->pipe.at, "the pipeline");
+            f->hint = weiri_arena_fmt(c->out->a, "%d warps, or a task per lane whose loop starts at the lane and steps by %d", k, k);
+            return;
+        }
+        if (open == close) continue;
+        const use *u = opens ? opens : closes;
+        const char *strides = weiri_arena_fmt(c->out->a, "%s %d, %s %d", role_names[side], open, role_names[side + 1], close);
+        weir_finding *f = NULL;
+        if (opens && closes) {
+            f = weiri_find(c->out, side ? "V-ILV-09" : "V-ILV-08", AT_OP(u->op),
+                           "task '%s' has both %s and %s of '%s', which are interleaved differently (%s)", t->name, role_names[side],
+                           role_names[side + 1], spelled(c, r), strides);
+            f->hint = "one stride for both, or a task for each";
+        } else if (u && lane_loop(c, t, opens ? open : close)) {
+            f = weiri_find(c->out, "V-ILV-07", AT_OP(u->op),
+                           "task '%s' takes its lane of '%s' from its loop, but the side's strides differ (%s)", t->name,
+                           spelled(c, r), strides);
+            f->hint = weiri_arena_fmt(c->out->a, "one stride for both, or a task of %d warps", opens ? open : close);
+        }
+        if (!f) continue;
+        f->objects[0] = r->name;
+        second_place(f, &r->pipe.at, "the pipeline");
+    }
+}
+
+/* Tasks that close one side of r as lanes of their loops and tasks that do not: no one count fits. */
+static void lanes_mixed(checker *c, const weir_res *r, int role) {
+    weiri_stage s = role == 1 ? STAGE_PROD_COMMIT : STAGE_CONS_RELEASE;
+    int k = stride_of(r, role);
+    const use *lane = NULL, *other = NULL;
+    const weiri_task *lane_task = NULL, *other_task = NULL;
+    for (int i = 0; i < c->k->tasks.n; i++)
+        for (int j = 0; j < c->of[i].n; j++) {
+            const use *u = &c->of[i].v[j];
+            if (u->res != r || u->stage != s) continue;
+            if (lane_loop(c, c->k->tasks.v[i], k)) lane = u, lane_task = c->k->tasks.v[i];
+            else other = u, other_task = c->k->tasks.v[i];
+        }
+    if (k == 1 || !lane || !other) return;
+    weir_finding *f = weiri_find(c->out, "V-CNT-05", AT_OP(other->op),
+                                 "%s of '%s' is interleaved by %d: task '%s' is one lane by its loop, task '%s' has %d warps and %s",
+                                 move_text(s), r->name, k, lane_task->name, other_task->name, other_task->num_warps,
+                                 loops_text(c, other_task));
+    f->objects[0] = r->name;
+    second_place(f, &lane->op->at, "the other task");
+    f->hint = "deal the stages one way: by loops or by warps";
+}
+
+static void check_lanes(checker *c) {
+    for (int i = 0; i < c->k->res.n; i++) {
+        const weir_res *r = c->k->res.v[i];
+        if (!weiri_piped(r) || r->kind == WEIR_RES_GROUP || r->kind == WEIR_RES_QUEUE) continue;
+        const int *q = r->pipe.given.interleave;
+        if (q[0] < 2 && q[1] < 2 && q[2] < 2 && q[3] < 2) continue;
+        for (int t = 0; t < c->k->tasks.n; t++) lanes_of_task(c, c->k->tasks.v[t], &c->of[t], r);
+        weir_pipe_type type = r->pipe.given.type;
+        if (type == WEIR_ASYNC_ASYNC || type == WEIR_ASYNC_UMMA) lanes_mixed(c, r, 1);
+        if (type == WEIR_ASYNC_ASYNC || type == WEIR_UMMA_ASYNC) lanes_mixed(c, r, 3);
+    }
+}
+
+/* ---- tensor memory ------------------------------------------------------------------------------------------------------ */
+
+static void check_tmem(checker *c) {
+    const weir_kernel *k = c->k;
+    int have = weiri_layout_capacity(k->arch).tmem_columns, need = 0;
+    const weir_res *most = NULL;
+    for (int i = 0; i < k->res.n && have; i++) {
+        const weir_res *r = k->res.v[i];
+        if (r->kind != WEIR_RES_TMEM) continue;
+        int columns = r->tile[1] * (r->pipe.given.stages > 0 ? r->pipe.given.stages : 1);
+        need += columns;
+        if (!most || columns > most->tile[1] * most->pipe.given.stages) most = r;
+    }
+    if (need <= have || !most) return;
+    weir_finding *f = weiri_find(c->out, "V-TMEM-01", first(&most->at),
+                                 "the tmem_tiles take %d columns of tensor memory, an SM has %d ('%s' takes %d x %d)", need, have,
+                                 most->name, most->pipe.given.stages, most->tile[1]);
+    f->objects[0] = most->name;
+    f->expected = weiri_arena_fmt(c->out->a, "at most %d columns", have);
+    f->got = weiri_arena_fmt(c->out->a, "%d", need);
+    f->hint = "fewer stages, or narrower tiles";
+}
+
+/* ---- self-edges --------------------------------------------------------------------------------------------------------- */
 
 static void check_self_edges(checker *c) {
     for (int i = 0; i < c->graph.n && c->graph_given; i++) {
@@ -799,6 +1005,18 @@ static void check_self_edges(checker *c) {
     }
 }
 
+/* Has `wait` run whenever `work` runs? It is written before, and no condition or loop stands around it alone; the first
+ * iteration's guard lets the work of later ones follow. */
+static bool comes_first(const use *wait, const use *work) {
+    if (wait->order > work->order) return false;
+    for (const weiri_node *n = wait->node->parent; n && n->parent; n = n->parent) {
+        if (inside(work->node, n)) return true;
+        if (n->kind == NODE_GUARD && n->guard == WEIR_GUARD_FIRST && inside(work->node, n->loop)) continue;
+        return false;
+    }
+    return true;
+}
+
 static void pdl_order(checker *c, const weiri_task *t, const uses *us, const weir_res *wait, const weir_res *r) {
     if (!in_list(t->dst, t->ndst, r) && !(in_list(t->src, t->nsrc, r) && !weiri_piped(r))) return;
     const use *work = NULL, *waited = NULL;
@@ -807,15 +1025,16 @@ static void pdl_order(checker *c, const weiri_task *t, const uses *us, const wei
         if (u->res == r && (is_work(u->stage) || is_aux(u->stage))) work = u;
         if (u->res == wait && u->op->atom == ATOM_GRID_WAIT) waited = u;
     }
-    if (!work || (waited && waited->order < work->order)) return;
-    weir_finding *f = waited ? weiri_find(c->out, "V-PDL-02", AT_OP(work->op),
-                                          "task '%s' touches '%s' before it waits on '%s' for the previous kernel", t->name,
-                                          r->name, wait->name)
-                             : weiri_find(c->out, "V-PDL-01", AT_OP(work->op),
-                                          "task '%s' touches '%s' and never waits on '%s' for the previous kernel", t->name,
-                                          r->name, wait->name);
+    if (!work) return;
+    for (int i = 0; i < us->n; i++)
+        if (us->v[i].res == wait && us->v[i].op->atom == ATOM_GRID_WAIT && comes_first(&us->v[i], work)) return;
+    const char *how = !waited ? "and never waits" : waited->order > work->order ? "before it waits" : "and does not always wait";
+    weir_finding *f = weiri_find(c->out, waited ? "V-PDL-02" : "V-PDL-01", AT_OP(work->op),
+                                 "task '%s' touches '%s' %s on '%s' for the previous kernel", t->name, r->name, how, wait->name);
     if (waited) second_place(f, &waited->op->at, "the wait");
-    f->hint = weiri_arena_fmt(c->out->a, "write %s:wait_griddep() first", wait->name);
+    f->objects[0] = r->name, f->objects[1] = wait->name;
+    f->hint = weiri_arena_fmt(c->out->a, "write %s:wait_griddep() first%s", wait->name,
+                              waited && waited->order < work->order ? ", outside of conditions and loops" : "");
 }
 
 static void check_pdl(checker *c) {
@@ -1060,6 +1279,49 @@ static void check_atom(checker *c, const weiri_op *op) {
 
 /* ---- values ------------------------------------------------------------------------------------------------------------- */
 
+/* Does a value contain what a call of `by`'s task returned? The op that made it. */
+static const weiri_op *made_by(const weir_kernel *k, uint32_t id, int *budget) {
+    const weiri_value *v = weiri_val(k, id);
+    if (--*budget < 0) return NULL;
+    if (v->op == WEIR_OP_RETURN) return v->by;
+    for (int i = 0; i < v->nargs; i++) {
+        const weiri_op *op = v->arg[i] ? made_by(k, v->arg[i], budget) : NULL;
+        if (op) return op;
+    }
+    return NULL;
+}
+
+static void route(checker *c, const weiri_task *t, const weiri_op *by, const weiri_op *to) {
+    const char *value = weiri_arena_fmt(c->out->a, "%s:%s", by->res->name, by->work->name);
+    weir_finding *f = NULL;
+    if (!in_src(t, by->res)) {
+        f = weiri_find(c->out, "V-VAL-02", AT_OP(by), "task '%s': what %s returns is used, and '%s' is not in its src", t->name, value,
+                       by->res->name);
+        f->objects[0] = by->res->name;
+        f->hint = weiri_arena_fmt(c->out->a, "add '%s' to src", by->res->name);
+        second_place(f, &to->at, "used here");
+    }
+    bool produces = !consumes(to->stage);
+    if (produces ? in_dst(t, to->res) : in_src(t, to->res)) return;
+    f = weiri_find(c->out, produces ? "V-VAL-03" : "V-VAL-04", AT_OP(to), "task '%s': what %s returns goes to %s:%s, and '%s' is not in its %s",
+                   t->name, value, to->res->name, to->atom == ATOM_CUSTOM ? to->work->name : weiri_atom_name(to->atom), to->res->name,
+                   produces ? "dst" : "src");
+    f->objects[0] = to->res->name;
+    f->hint = weiri_arena_fmt(c->out->a, "add '%s' to %s", to->res->name, produces ? "dst" : "src");
+    second_place(f, &by->at, "returned here");
+}
+
+/* Values go from consumer work to the work that takes them, on resources that the task has on that side. */
+static void check_routes(checker *c, const weiri_task *t) {
+    for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n));) {
+        if (n->kind != NODE_OP) continue;
+        for (int i = 0; i < n->op->nargs; i++) {
+            const weiri_op *by = n->op->arg[i] ? made_by(c->k, n->op->arg[i], &(int){ 200 }) : NULL;
+            if (by) route(c, t, by, n->op);
+        }
+    }
+}
+
 static void check_values(checker *c) {
     const weir_kernel *k = c->k;
     for (int i = 1; i < k->values.n; i++) {
@@ -1098,6 +1360,7 @@ void weiri_validate(const weir_kernel *k, weiri_findings *out) {
         check_brackets(&c, t, &c.of[i]);
         check_skippable(&c, t);
         check_head_and_loop(&c, t, &c.of[i]);
+        check_routes(&c, t);
         for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n));)
             if (n->kind == NODE_OP) check_atom(&c, n->op);
     }
@@ -1107,6 +1370,8 @@ void weiri_validate(const weir_kernel *k, weiri_findings *out) {
     check_queue(&c);
     check_dma(&c);
     check_pipes(&c);
+    check_lanes(&c);
+    check_tmem(&c);
     check_self_edges(&c);
     check_pdl(&c);
     check_values(&c);

@@ -81,7 +81,7 @@ bool em_is_float(weir_dtype t) {
 const char *em_float_text(emitter *e, double x) {
     if (x != x) return "__int_as_float(0x7fc00000)";
     const char *s = em_fmt(e, "%.9g", x);
-    if (strstr(s, "inf")) return x < 0 ? "(-3.402823466e38f * 2.f)" : "(3.402823466e38f * 2.f)";
+    if (strstr(s, "inf")) return x < 0 ? "__int_as_float((i32)0xff800000u)" : "__int_as_float(0x7f800000)";
     bool point = strpbrk(s, ".e") != NULL;
     return x < 0 ? em_fmt(e, "(%s%sf)", s, point ? "" : ".") : em_fmt(e, "%s%sf", s, point ? "" : ".");
 }

@@ -65,6 +65,7 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
     X(void, w_sim_stmatrix, (u32 addr, u32 n, u32 trans, const u32 *r), (addr, n, trans, r))                                    \
     X(void, w_sim_ldmatrix, (u32 addr, u32 n, u32 trans, u32 *r), (addr, n, trans, r))                                          \
     X(u32, w_sim_shfl, (u32 x, u32 kind, u32 lane, u32 width, u32 members), (x, kind, lane, width, members))                    \
+    X(u32, w_sim_nan, (u32 bits), (bits))                                                                                       \
     X(u32, w_sim_from_float, (u32 kind, float x), (kind, x))                                                                    \
     X(float, w_sim_to_float, (u32 kind, u32 bits), (kind, bits))                                                                \
     X(void, w_sim_trap, (const char *what), (what))
@@ -263,7 +264,7 @@ W_FN float __int_as_float(i32 x) { return w_sim_cast<float>(x); }
 
 W_FN u16 w_sim_bf16(float x) {
     u32 b = __float_as_uint(x);
-    return (u16)((b & 0x7fffffffu) > 0x7f800000u ? 0x7fffu : (b + 0x7fffu + ((b >> 16) & 1u)) >> 16);
+    return (u16)((b & 0x7fffffffu) > 0x7f800000u ? w_sim_nan(b) : (b + 0x7fffu + ((b >> 16) & 1u)) >> 16);
 }
 
 struct bf16 {

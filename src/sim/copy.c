@@ -296,7 +296,7 @@ static void tma_load(w_sim_api *api, u32 dst, const w_tmap *map, u32 bar, u32 ma
         cta *to = &cl->ctas[i];
         if (!(mask >> i & 1)) continue;
         if (!to->running) weiri_sim_fault(m, t, t->at, "sim-exited", "a multicast load to CTA %u, which has exited", to->block);
-        if (!weiri_smem_inside(to, dst, bytes, t, "a TMA load")) return;
+        if (!weiri_smem_inside(to, dst, bytes, t, "a TMA load to")) return;
         weiri_sync_need(to, bar, t);
         weiri_smem_fill_begin(to, dst, bytes, t, t->at, "a TMA load into");
         op *o = new_op(m, OP_LOAD, t);
@@ -317,7 +317,7 @@ static void tma_store(w_sim_api *api, const w_tmap *map, u32 src, u32 reduce, u3
     if (!d) return;
     u32 bytes = box_bytes(d);
     need_aligned(t, src, 128, "a TMA store from");
-    if (!weiri_smem_inside(t->c, src, bytes, t, "a TMA store")) return;
+    if (!weiri_smem_inside(t->c, src, bytes, t, "a TMA store from")) return;
     for (u32 i = 0; i < rank; i++)
         if (c[i] < 0)
             weiri_sim_fault(m, t, t->at, "sim-tmap", "a TMA store at coordinate %d of dimension %u; a store's coordinates must not be negative", c[i], i);
@@ -363,7 +363,7 @@ static void prefetch(w_sim_api *api, const w_tmap *map) { (void)api, (void)map; 
 static void queue_fetch(w_sim_api *api, u32 slot, u32 bar, u32 *counter, u32 first) {
     thread *t = weiri_sim_self(api);
     need_aligned(t, slot, 16, "a queue's slot at");
-    if (!weiri_smem_inside(t->c, slot, 16, t, "a queue's slot")) return;
+    if (!weiri_smem_inside(t->c, slot, 16, t, "a queue's slot at")) return;
     weiri_sync_need(t->c, bar, t);
     weiri_smem_fill_begin(t->c, slot, 16, t, t->at, "a fetch into");
     op *o = new_op(t->m, OP_FETCH, t);
@@ -388,7 +388,7 @@ static void bulk_push(w_sim_api *api, u32 dst, u32 src, u32 bytes, u32 bar, u32 
     need_aligned(t, src, 16, "a push from");
     if (bytes % 16 || !bytes) weiri_sim_fault(m, t, t->at, "sim-align", "a push of %u bytes, which is no multiple of 16", bytes);
     if (!to->running) weiri_sim_fault(m, t, t->at, "sim-exited", "a push to CTA %u, which has exited", to->block);
-    if (!weiri_smem_inside(t->c, src, bytes, t, "a push") || !weiri_smem_inside(to, dst, bytes, t, "a push")) return;
+    if (!weiri_smem_inside(t->c, src, bytes, t, "a push from") || !weiri_smem_inside(to, dst, bytes, t, "a push to")) return;
     weiri_sync_need(to, bar, t);
     weiri_smem_aread_begin(t->c, src, bytes, t, t->at, "a push of");
     weiri_smem_fill_begin(to, dst, bytes, t, t->at, "a push into");
@@ -412,7 +412,7 @@ static void cp_async(w_sim_api *api, u32 size, u32 dst, const void *src, u32 byt
     if (bytes > size) weiri_sim_fault(m, t, t->at, "sim-align", "a cp.async of %u bytes into %u", bytes, size);
     if (bytes && (uintptr_t)src % size)
         weiri_sim_fault(m, t, t->at, "sim-align", "a cp.async of %u bytes from %p, which is no multiple of it", size, src);
-    if (!weiri_smem_inside(t->c, dst, size, t, "a cp.async")) return;
+    if (!weiri_smem_inside(t->c, dst, size, t, "a cp.async to")) return;
     if (bytes && !weiri_host_range(m->sim, src, bytes, why, sizeof why))
         weiri_sim_fault(m, t, t->at, "sim-bounds", "a cp.async of %u bytes at %p is in no buffer: %s", bytes, src, why);
     weiri_smem_fill_begin(t->c, dst, size, t, t->at, "a cp.async into");
@@ -472,9 +472,21 @@ void weiri_copy_cta_exit(cta *c) {
         const op *o = m->pending[i];
         if (o->dst_cta != c && (o->src_cta != c || o->kind == OP_STORE)) continue;
         weiri_sim_fault(m, o->by, o->at, "sim-exit", "CTA %u exits while %s still %s its shared memory", c->block,
-                        o->kind == OP_LOAD ? "a TMA load" : o->kind == OP_PUSH ? "a push" : "a cp.async", o->dst_cta == c ? "fills" : "reads");
+                        weiri_copy_name(o->kind), o->dst_cta == c ? "fills" : "reads");
         return;
     }
+}
+
+const char *weiri_copy_name(op_kind k) {
+    switch (k) {
+    case OP_LOAD: return "a TMA load";
+    case OP_STORE: return "a TMA store";
+    case OP_PUSH: return "a push";
+    case OP_FETCH: return "a queue's fetch";
+    case OP_CP:
+    case OP_CP_ARRIVE: return "a cp.async";
+    }
+    return "a copy";
 }
 
 const op *weiri_copy_reader(const cta *c, u32 addr) {

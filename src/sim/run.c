@@ -495,8 +495,10 @@ static void at(w_sim_api *api, u32 id) {
 static weir_dtype number_type(u32 kind) { return kind == W_SIM_F16 ? WEIR_F16 : kind == W_SIM_E4M3 ? WEIR_E4M3 : WEIR_E5M2; }
 
 static u32 from_float(w_sim_api *api, u32 kind, float x) {
-    u32 bits = 0;
-    (void)api;
+    u32 bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (x != x) api->w_sim_nan(api, bits);
+    bits = 0;
     weiri_number_put(number_type(kind), x, &bits);
     return bits;
 }

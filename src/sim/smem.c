@@ -51,7 +51,7 @@ void weiri_smem_name(const cta *c, u32 addr, char *out, size_t size) {
 
 bool weiri_smem_inside(const cta *c, i64 addr, i64 n, const thread *by, const char *what) {
     if (addr >= SMEM_BASE && n >= 0 && addr + n <= SMEM_BASE + c->m->smem_bytes) return true;
-    weiri_sim_fault(c->m, by, by ? by->at : 0, "sim-bounds", "%s of shared bytes %lld to %lld; the kernel has %lld", what,
+    weiri_sim_fault(c->m, by, by ? by->at : 0, "sim-bounds", "%s shared bytes %lld to %lld; the kernel has %lld", what,
                     addr - SMEM_BASE, addr - SMEM_BASE + n - 1, c->m->smem_bytes);
     return false;
 }
@@ -60,12 +60,11 @@ bool weiri_smem_inside(const cta *c, i64 addr, i64 n, const thread *by, const ch
 
 /* "a TMA store (gemm.lua:60)": the asynchronous access in flight at an address. */
 static void name_other(const cta *c, u32 addr, bool fill, char *out, size_t size) {
-    static const char *const ops[] = { "", "a TMA load", "a TMA store", "a bulk push", "a cp.async", "a cp.async" };
     const op *o = fill ? weiri_copy_filler(c, addr) : weiri_copy_reader(c, addr);
     const mma *w = fill || o ? NULL : weiri_wgmma_reader(c, addr);
     char at[160];
     u32 id = o ? o->at : w ? w->at : 0;
-    const char *what = o ? ops[o->kind] : w ? "a wgmma" : "an asynchronous access";
+    const char *what = o ? weiri_copy_name(o->kind) : w ? "a wgmma" : "an asynchronous access";
     weiri_sim_place(c->m, id, at, sizeof at);
     snprintf(out, size, "%s%s%s%s", what, *at ? " (" : "", at, *at ? ")" : "");
 }
@@ -140,7 +139,7 @@ void weiri_smem_write(thread *t, u32 addr, u32 n, const char *what) {
             char name[96];
             if (!b) continue;
             weiri_sync_bar_name(c, b, name, sizeof name);
-            weiri_sim_fault(c->m, t, t->at, "sim-bar-write", "%s of shared byte %lld, which is mbarrier %s", what, (i64)a - SMEM_BASE, name);
+            weiri_sim_fault(c->m, t, t->at, "sim-bar-write", "%s shared byte %lld, which is mbarrier %s", what, (i64)a - SMEM_BASE, name);
             return;
         }
     }
@@ -300,7 +299,7 @@ static void ldmatrix(w_sim_api *api, u32 addr, u32 n, u32 trans, u32 *r) {
 static u8 *ptr(w_sim_api *api, u32 addr) {
     thread *t = weiri_sim_self(api);
     /* One past the end is a pointer too. */
-    if (addr < SMEM_BASE || addr > SMEM_BASE + t->m->smem_bytes) weiri_smem_inside(t->c, addr, 1, t, "a pointer");
+    if (addr < SMEM_BASE || addr > SMEM_BASE + t->m->smem_bytes) weiri_smem_inside(t->c, addr, 1, t, "a pointer to");
     return weiri_smem_at(t->c, addr);
 }
 

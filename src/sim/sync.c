@@ -69,7 +69,7 @@ static void mbar_init(w_sim_api *api, u32 addr, u32 count) {
     cta *c = t->c;
     machine *m = t->m;
     if (addr % 8) weiri_sim_fault(m, t, t->at, "sim-align", "an mbarrier at shared address %u, which is no multiple of 8", addr);
-    if (!weiri_smem_inside(c, addr, 8, t, "an mbarrier")) return;
+    if (!weiri_smem_inside(c, addr, 8, t, "an mbarrier at")) return;
     if (count < 1 || count > MAX_TX)
         weiri_sim_fault(m, t, t->at, "sim-bar-init", "an mbarrier with an arrive count of %u; 1 to %d can be counted", count, MAX_TX);
     bar *b = weiri_sync_bar(c, addr);

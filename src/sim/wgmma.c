@@ -153,7 +153,7 @@ static void mark(warpgroup *g, mma *o, bool begin, const thread *by) {
                 weiri_smem_aread_end(g->c, addr[i], GRANULE);
                 continue;
             }
-            if (!weiri_smem_inside(g->c, addr[i], GRANULE, by, side ? "operand B of a wgmma" : "operand A of a wgmma")) return;
+            if (!weiri_smem_inside(g->c, addr[i], GRANULE, by, side ? "operand B of a wgmma at" : "operand A of a wgmma at")) return;
             weiri_smem_aread_begin(g->c, addr[i], GRANULE, by, o->at, side ? "a wgmma reads B from" : "a wgmma reads A from");
         }
     }
@@ -228,6 +228,14 @@ static void give_back(thread *t, u64 end) {
         }
     }
     t->nuse = kept;
+}
+
+/* A NaN met by a conversion: the compiler's hooks do not see every read of a register array, the poison does. */
+static u32 not_a_number(w_sim_api *api, u32 bits) {
+    thread *t = weiri_sim_self(api);
+    if ((bits & 0x7fffffffu) == POISON)
+        weiri_sim_fault(t->m, t, t->at, "sim-accumulator", "a value read from an accumulator while a wgmma on it was in flight: the wait is missing");
+    return 0x7fff;
 }
 
 void weiri_wgmma_registers(thread *t, const void *p, u64 size, bool write) {
@@ -387,4 +395,5 @@ void weiri_wgmma_calls(w_sim_api *api) {
     api->w_wgmma_commit = commit;
     api->w_sim_wgmma_wait = wait;
     api->w_sim_wgmma = wgmma;
+    api->w_sim_nan = not_a_number;
 }

@@ -875,7 +875,7 @@ static void test_faults(void) {
     finds(l, spin_source, 2, "[sim-livelock]", "a spin that never ends");
     free_lab(l);
 
-    static const char *const want[] = { "1 coordinates for a tensor map of rank 2 [sim-tmap]", "no multiple of 128 [sim-align]", "a TMA load of shared bytes 3072 to 5119", "must not be negative",
+    static const char *const want[] = { "1 coordinates for a tensor map of rank 2 [sim-tmap]", "no multiple of 128 [sim-align]", "a TMA load to shared bytes 3072 to 5119", "must not be negative",
         "which is mbarrier at shared byte 4096 [sim-bar-write]", "an arrival too many", "which is not initialised [sim-bar-init]", "which nothing has written [sim-uninit]", "a trap [sim-trap]" };
     l = new_lab("maps", 32, 4096 + 64);
     map_param(l, "x_map", x, WEIR_U32, 32, 16, 16, 16, 32, 0);

@@ -3,7 +3,7 @@
 package.path = "t/?.lua;" .. package.path
 local tap = require "tap"
 local lab = require "lab"
-local weir, plan = lab.weir, lab.plan
+local plan = lab.plan
 
 local function build(k) return k:build { device = lab.device() } end
 

@@ -207,7 +207,7 @@ end
 
 --- Runs a GEMM of lab.gemm: true when it ran and is right; else false and what went wrong: the findings, or "wrong numbers".
 function lab.run_gemm(program, m, n, k, o)
-  local dev, dtype = lab.device(), o and o.dtype or "bf16"
+  local dev, dtype = o and o.device or lab.device(), o and o.dtype or "bf16"
   local a = dev:tensor { dtype = dtype, shape = { m, k } }:randn(3)
   local b = dev:tensor { dtype = dtype, shape = { n, k } }:randn(4)
   local d = dev:tensor { dtype = dtype, shape = { m, n } }:fill(0 / 0)
@@ -222,7 +222,8 @@ function lab.run_gemm(program, m, n, k, o)
         s, size = s + p, size + math.abs(p)
       end
       local got = z[i * n + j + 1]
-      if not (math.abs(got - s) <= math.abs(s) / 128 + size * 1e-5) then
+      local off = math.abs(got - s)
+      if off ~= off or off > math.abs(s) / 128 + size * 1e-5 then
         return false, ("wrong numbers: D[%d][%d] is %g, should be %g"):format(i, j, got, s)
       end
     end
@@ -230,9 +231,9 @@ function lab.run_gemm(program, m, n, k, o)
   return true, ""
 end
 
---- Runs a copy of lab.tma_copy or lab.thread_copy.
+--- Runs a copy of lab.tma_copy or lab.thread_copy; o: options of the launch.
 function lab.run_copy(program, shape, o)
-  local dev = lab.device()
+  local dev = o and o.device or lab.device()
   local dtype, X, Y = "f32", "X", "Y"
   if #shape == 1 then dtype, X, Y = "i32", "x", "y" end
   local size = 1

@@ -192,12 +192,18 @@ void em_bulk(emitter *e, const weiri_action *a) {
     }
 }
 
-static const char *mma_type(weir_dtype t) {
-    return t == WEIR_F16                     ? "W_F16"
-           : t == WEIR_F32 || t == WEIR_TF32 ? "W_TF32"
-           : t == WEIR_E4M3                  ? "W_E4M3"
-           : t == WEIR_E5M2                  ? "W_E5M2"
-                                             : "W_BF16";
+/* ORDER WTYPE: the preamble's name of a pair of operand types. */
+static const char *mma_type(weir_dtype a, weir_dtype b) {
+    if (a == WEIR_E4M3 && b == WEIR_E5M2) return "W_E4M3_E5M2";
+    if (a == WEIR_E5M2 && b == WEIR_E4M3) return "W_E5M2_E4M3";
+    switch (b) {
+    case WEIR_F16: return "W_F16";
+    case WEIR_F32:
+    case WEIR_TF32: return "W_TF32";
+    case WEIR_E4M3: return "W_E4M3";
+    case WEIR_E5M2: return "W_E5M2";
+    default: return "W_BF16";
+    }
 }
 
 bool em_has_live_flag(emitter *e, const weir_res *r) {
@@ -225,6 +231,7 @@ void em_mma(emitter *e, const weiri_action *a) {
     weiri_tile_geom ga = { 0 }, gb;
     weiri_operand oa = { 0 }, ob;
     const weir_dtype dtype = weiri_stage_dtype(p, vb.res);
+    const char *type = mma_type(a_reg ? dtype : weiri_stage_dtype(p, va.res), dtype);
     weiri_geom(p, vb.res, &gb);
     weiri_layout_operand(&gb, dtype, vb.t, pr->cols, &ob, why, sizeof why);
     int kbytes = 32, elem = gb.elem;
@@ -238,7 +245,7 @@ void em_mma(emitter *e, const weiri_action *a) {
     e->depth++;
     if (!a_reg) {
         weiri_geom(p, va.res, &ga);
-        weiri_layout_operand(&ga, dtype, va.t, 64, &oa, why, sizeof why);
+        weiri_layout_operand(&ga, weiri_stage_dtype(p, va.res), va.t, 64, &oa, why, sizeof why);
         const char *addr = em_region_addr(e, ea->region, ea->cur, ea->stage, ea->back);
         if (e->pt->warpgroups > 1 && pr->split != 'n') addr = em_fmt(e, "%s + wg * %" PRId64, addr, oa.m64_bytes * pr->frags);
         em_line(e, "const u64 a = %s;", desc(e, addr, &oa));
@@ -261,11 +268,11 @@ void em_mma(emitter *e, const weiri_action *a) {
         if (a_reg) {
             const weiri_value *x = weiri_val(e->k, a->op->arg[0]);
             const weiri_preg *xr = &p->regs.v[weiri_preg_of(p, e->task, x->res)];
-            em_line(e, "w_wgmma_rs<%d, %s, %d>(%s, %s + %d + kk * 4, b + %s, %s);", pr->cols, mma_type(dtype), ob.mn_major, d,
+            em_line(e, "w_wgmma_rs<%d, %s, %d>(%s, %s + %d + kk * 4, b + %s, %s);", pr->cols, type, ob.mn_major, d,
                     em_ident(e, x->res->name, ""), f * xr->cols / 4, kb, on);
         } else {
             const char *fa = f ? em_fmt(e, " + %" PRId64, oa.m64_bytes * f / 16) : "";
-            em_line(e, "w_wgmma_ss<%d, %s, %d, %d>(%s, a + %s%s, b + %s, %s);", pr->cols, mma_type(dtype), oa.mn_major,
+            em_line(e, "w_wgmma_ss<%d, %s, %d, %d>(%s, a + %s%s, b + %s, %s);", pr->cols, type, oa.mn_major,
                     ob.mn_major, d, ka, fa, kb, on);
         }
     }

@@ -546,7 +546,9 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
         f->hint = "give both the same tile; leading 1s may be left out in shared memory";
         return -1;
     }
-    if (g->tensor->dtype != weiri_stage_dtype(p, s)) {
+    weir_dtype stage = weiri_stage_dtype(p, s), tensor = g->tensor->dtype;
+    bool same_bits = (stage == WEIR_TF32 && tensor == WEIR_F32) || (stage == WEIR_F32 && tensor == WEIR_TF32);
+    if (tensor != stage && !same_bits) {
         weir_finding *f = weiri_find(&p->findings, "PLAN-DTYPE", place_of(&op->at), "copies '%s' of %s %s '%s' of %s", g->name,
                                      weir_dtype_name(g->tensor->dtype), store ? "from" : "into", s->name, weir_dtype_name(s->dtype));
         f->hint = "a bulk copy converts nothing: give both one dtype";
@@ -670,6 +672,23 @@ static void stage_access(lowering *l, weiri_action *a, const weir_res *r, bool p
     effect(l, a, write, async, region, cursor_for(l, r, producer), working_stage(l, r, producer), 0);
 }
 
+/* Part of a stage or of a tile, where only whole ones are built. */
+static bool sliced(lowering *l, const weiri_op *op, const weiri_view *v) {
+    if (!v->sub && !v->row0 && !v->nrows && !v->col0 && !v->ncols && !v->limit) return false;
+    complain(l, "PLAN-UNSUPPORTED", op, "take the whole stage, with tiles of the size of the part", "works on a part of a view (rows, cols, sub or limit), which cannot be built here yet");
+    return true;
+}
+
+/* A value of one row, or one of a few columns into shared memory: its elements lie several times over in the registers. */
+static void narrow_store(lowering *l, const weiri_op *op) {
+    const weiri_value *v = op->nargs ? weiri_val(l->k, op->arg[0]) : NULL;
+    if (!v || v->kind != WEIR_VALUE_TILE || !weiri_value_uses(l->k, op->arg[0], WEIR_OP_READ_REG)) return;
+    bool smem = op->res->kind != WEIR_RES_GMEM;
+    if (v->rows == 1 || (smem && v->cols < 8))
+        complain(l, "PLAN-UNSUPPORTED", op, smem ? "store it to global memory, or a wider value" : "store a value of whole rows",
+                 "stores a register value of a single row, or of few columns to shared memory, which cannot be built yet");
+}
+
 static int popcount_axes(const weir_kernel *k, int axes) {
     return (axes & 1 ? k->cluster.m : 1) * (axes & 2 ? k->cluster.n : 1);
 }
@@ -716,6 +735,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
             complain(l, "PLAN-UNSUPPORTED", op, "leave `issue` out: each CTA loads its slice", "issue = \"first\" cannot be built yet");
             return;
         }
+        if (sliced(l, op, &v)) return;
         int axes = op->multicast;
         if (k->cluster.m == 1) axes &= ~1;
         if (k->cluster.n == 1) axes &= ~2;
@@ -736,6 +756,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         for (int i = 0; i < op->nargs && i < 1; i++) reads(l, a, op->arg[i], 0);
         if (r->kind == WEIR_RES_GMEM) touch(l, r->tensor);
         else stage_access(l, a, r, true, true, false);
+        narrow_store(l, op);
         return;
     case ATOM_TMA_STORE:
     case ATOM_TMA_REDUCE_ADD:
@@ -743,6 +764,9 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
             complain(l, "PLAN-VIEW", op, "write g:tma_store(s:read(), g:at(i, j))", "stores something that is not a stage in shared memory");
             return;
         }
+        if (sliced(l, op, &v)) return;
+        if (op->nargs > 1 && weiri_view_of(k, op->arg[1], &v) && sliced(l, op, &v)) return;
+        weiri_view_of(k, op->arg[0], &v);
         a = act(p, at, ACT_STORE_BULK, who_here(l, l->pt->wg_actor ? WHO_WG : WHO_ONE), op, NULL);
         a->copy = make_copy(l, op, r, v.res, true, 1);
         a->bytes = a->copy >= 0 ? p->copies.v[a->copy].bytes : 0;
@@ -778,6 +802,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         reg_effect(l, a, true, r);
         for (int i = 0; i < op->nargs; i++) {
             if (weiri_view_of(k, op->arg[i], &v) && v.res && weiri_region_of(p, v.res) >= 0) {
+                if (sliced(l, op, &v)) return;
                 check_operand(l, op, i, &v);
                 int cur = weiri_pipe_of(p, v.res) >= 0 ? cursor_for(l, v.res, false) : -1;
                 effect(l, a, false, true, weiri_region_of(p, v.res), cur, cur >= 0 ? working_stage(l, v.res, false) : STAGE_NONE, v.back);

@@ -19,11 +19,12 @@ typedef struct wtype_row {
 static const wtype_row wtypes[WTYPE_COUNT] = {
     { "W_BF16", "k16.f32.bf16.bf16", true },  { "W_F16", "k16.f32.f16.f16", true },     { "W_TF32", "k8.f32.tf32.tf32", false },
     { "W_E4M3", "k32.f32.e4m3.e4m3", false }, { "W_E5M2", "k32.f32.e5m2.e5m2", false },
+    { "W_E4M3_E5M2", "k32.f32.e4m3.e5m2", false }, { "W_E5M2_E4M3", "k32.f32.e5m2.e4m3", false }, /* A, B */
 };
 
 bool weiri_wgmma_valid(const weiri_wgmma *w, char *why, size_t size) {
     if (w->type < 0 || w->type >= WTYPE_COUNT)
-        snprintf(why, size, "wgmma operand type %d does not exist (0 bf16, 1 f16, 2 tf32, 3 e4m3, 4 e5m2)", w->type);
+        snprintf(why, size, "wgmma operand type %d does not exist (0 bf16, 1 f16, 2 tf32, 3 e4m3, 4 e5m2, 5 e4m3 by e5m2, 6 e5m2 by e4m3)", w->type);
     else if (w->n < 8 || w->n > 256 || w->n % 8)
         snprintf(why, size, "wgmma N is %d; it must be a multiple of 8 from 8 to 256", w->n);
     else if ((w->ta | w->tb) >> 1 || (w->rs && w->ta))

@@ -1125,7 +1125,8 @@ static void copy_fits(checker *c, const weiri_op *op, uint32_t view, const exten
         f->hint = "a copy moves whole tiles: make the two tiles alike";
         second_place(f, &base->at, "declared here");
     }
-    if (base->dtype != to_dtype) {
+    bool same_bits = (base->dtype == WEIR_F32 && to_dtype == WEIR_TF32) || (base->dtype == WEIR_TF32 && to_dtype == WEIR_F32);
+    if (base->dtype != to_dtype && !same_bits) { /* tf32 is f32 whose low bits the tensor core ignores */
         weir_finding *f =
             at_op(c, op, "V-ATOM-02", "%s:%s: '%s' is %s, '%s' is %s, and a copy converts nothing", op->res->name,
                   weiri_atom_name(op->atom), base->name, weir_dtype_name(base->dtype), to_name, weir_dtype_name(to_dtype));

@@ -240,7 +240,7 @@ template <int N> W_FN void w_cp_wait(void) { W_ASM("cp.async.wait_group %0;" :: 
 // ---- wgmma ("Asynchronous Warpgroup Level Matrix Instructions"; sm_90a) -----------------------------------------------------
 // The instances that a source names follow this file; all four warps of a warpgroup run them converged, with equal descriptors.
 
-enum { W_BF16 = 0, W_F16 = 1, W_TF32 = 2, W_E4M3 = 3, W_E5M2 = 4 };
+enum { W_BF16 = 0, W_F16 = 1, W_TF32 = 2, W_E4M3 = 3, W_E5M2 = 4, W_E4M3_E5M2 = 5, W_E5M2_E4M3 = 6 };
 
 // "Matrix Descriptor Format": start address, leading and stride byte offsets in units of 16 bytes.
 W_FN u64 w_desc(u32 addr, u32 lbo, u32 sbo, u32 layout) {

@@ -363,7 +363,7 @@ template <int N> W_FN void w_cp_wait(void) { w_sim_cp_wait(N); }
 
 // ---- wgmma --------------------------------------------------------------------------------------------------------------
 
-enum { W_BF16 = 0, W_F16 = 1, W_TF32 = 2, W_E4M3 = 3, W_E5M2 = 4 };
+enum { W_BF16 = 0, W_F16 = 1, W_TF32 = 2, W_E4M3 = 3, W_E5M2 = 4, W_E4M3_E5M2 = 5, W_E5M2_E4M3 = 6 };
 
 W_FN u64 w_desc(u32 addr, u32 lbo, u32 sbo, u32 layout) {
     return (u64)((addr & 0x3ffffu) >> 4) | (u64)(lbo >> 4) << 16 | (u64)(sbo >> 4) << 32 | (u64)layout << 62;

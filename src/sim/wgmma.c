@@ -7,7 +7,14 @@
 #include "machine.h"
 
 enum { THREADS = 128, MAX_CHUNKS = 512, POISON = 0x7fdeadbe };
-enum { TYPE_BF16, TYPE_F16, TYPE_TF32, TYPE_E4M3, TYPE_E5M2 };   /* ORDER: W_BF16 ... of weir_sim.h */
+enum { TYPE_BF16, TYPE_F16, TYPE_TF32, TYPE_E4M3, TYPE_E5M2, TYPE_E4M3_E5M2, TYPE_E5M2_E4M3 };   /* ORDER: W_BF16 ... of weir_sim.h */
+
+/* The type of one operand of a product of two. */
+static u32 operand_type(u32 type, bool b) {
+    if (type == TYPE_E4M3_E5M2) return b ? TYPE_E5M2 : TYPE_E4M3;
+    if (type == TYPE_E5M2_E4M3) return b ? TYPE_E4M3 : TYPE_E5M2;
+    return type;
+}
 
 static int element_size(u32 type) { return type <= TYPE_F16 ? 2 : type == TYPE_TF32 ? 4 : 1; }
 
@@ -131,9 +138,9 @@ static void multiply(float *restrict d, const float *restrict a, const float *re
 static void execute(warpgroup *g, mma *o) {
     machine *m = g->c->m;
     u32 k = 32 / (u32)element_size(o->type);
-    if (o->rs) load_registers(m, o->ra, o->type, m->mat_a, k);
-    else load_operand(g->c, o->a, 64, o->ta, o->type, m->mat_a, k, 1);
-    load_operand(g->c, o->b, o->n, o->tb, o->type, m->mat_b, 1, o->n);
+    if (o->rs) load_registers(m, o->ra, operand_type(o->type, false), m->mat_a, k);
+    else load_operand(g->c, o->a, 64, o->ta, operand_type(o->type, false), m->mat_a, k, 1);
+    load_operand(g->c, o->b, o->n, o->tb, operand_type(o->type, true), m->mat_b, 1, o->n);
     if (!o->accumulate) memset(o->acc->d, 0, 64 * (size_t)o->n * sizeof(float));
     multiply(o->acc->d, m->mat_a, m->mat_b, o->n, k);
     o->read = true;

@@ -863,7 +863,7 @@ weiri_plan *weiri_plan_new(weir_kernel *k) {
 
 void weiri_plan_free(weiri_plan *p) {
     if (!p) return;
-    weir_ctx *c = p->k->ctx;
+    weir_ctx *c = p->a.ctx; /* a program may outlive its kernel */
     weiri_arena_free(&p->a);
     weiri_free(c, p, sizeof *p);
 }

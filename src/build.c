@@ -7,6 +7,7 @@
 #include "plan.h"
 #include "program.h"
 #include "validate.h"
+#include "walk.h"
 
 static double now_ms(void) {
     struct timespec t;
@@ -22,6 +23,12 @@ static double lap(double *t) {
 
 typedef struct weiri_checked { weir_report *report; weiri_plan *plan; bool valid, safe; } weiri_checked;
 
+static bool has_rule(const weiri_findings *f, const char *rule) {
+    for (int i = 0; i < f->list.n; i++)
+        if (strcmp(f->list.v[i].rule, rule) == 0) return true;
+    return false;
+}
+
 /* Validates, plans, proves. The report has all findings, sorted by line; the plan becomes the kernel's. */
 static weir_status check(weir_kernel *k, bool no_proof, bool warn_only, weir_times *times, weiri_checked *out) {
     double t = now_ms();
@@ -31,6 +38,9 @@ static weir_status check(weir_kernel *k, bool no_proof, bool warn_only, weir_tim
     weiri_report_add(r, &k->faults);
     bool valid = weiri_findings_errors(&k->faults) == 0;
     weiri_validate(k, &found);
+    weiri_findings credits = { .a = &r->a }; /* named at the author's lines; the proof gives the counterexample */
+    bool sure = false;
+    if (weiri_findings_errors(&k->faults) == 0) weiri_balance(k, &credits, &sure);
     if (!warn_only) valid = valid && weiri_findings_errors(&found) == 0;
     times->validate = lap(&t);
 
@@ -62,9 +72,13 @@ static weir_status check(weir_kernel *k, bool no_proof, bool warn_only, weir_tim
     }
     times->prove = lap(&t);
 
-    if (warn_only)
-        for (int i = 0; i < found.list.n; i++)
-            if (found.list.v[i].severity == WEIR_ERROR && strncmp(found.list.v[i].rule, "PROVE", 5)) found.list.v[i].severity = WEIR_WARNING;
+    /* With lengths or conditions that only the launch knows, the proof has the last word. */
+    bool unbalanced = credits.list.n && (sure || (has_rule(&credits, "V-SIM-01") && has_rule(&found, "PROVE-DEADLOCK")));
+    if (unbalanced && !warn_only) valid = safe = false;
+    for (int i = 0; warn_only && i < found.list.n; i++)
+        if (found.list.v[i].severity == WEIR_ERROR && strncmp(found.list.v[i].rule, "PROVE", 5)) found.list.v[i].severity = WEIR_WARNING;
+    for (int i = 0; warn_only && i < credits.list.n; i++) credits.list.v[i].severity = WEIR_WARNING;
+    if (unbalanced) weiri_report_add(r, &credits);
     weiri_report_add(r, &found);
     weiri_report_finish(r);
     *out = (weiri_checked){ r, k->plan, valid, safe };

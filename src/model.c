@@ -404,9 +404,13 @@ static void take_pipe(weir_kernel *k, weir_res *r, const weir_pipe_desc *d) {
     for (int i = 0; i < 4; i++) {
         int q = d->interleave[i];
         want_pipe_field(k, r, q >= 0, "interleave", q, "at least 1");
-        if (q > 1 && r->pipe.given.stages % q != 0)
-            weiri_kernel_fault(k, &k->here, "P-ILV-01", NULL, "%s: %d stages are not divisible by interleave %d",
+        bool told = false;
+        for (int j = 0; j < i; j++) told |= d->interleave[j] == q;
+        if (q > 1 && r->pipe.given.stages % q != 0 && !told) {
+            weiri_kernel_fault(k, &k->here, "P-ILV-01", "a stride divides the stages", "%s: %d stages are not divisible by interleave %d",
                                weiri_label(k, r), r->pipe.given.stages, q);
+            k->faults.list.v[k->faults.list.n - 1].objects[0] = r->name;
+        }
     }
     weir_cluster *l = &r->pipe.given.cta_layout;
     want_pipe_field(k, r, l->v >= 0 && l->m >= 0 && l->n >= 0 && l->k >= 0, "cta_layout", -1, "sizes are positive");

@@ -109,19 +109,44 @@ static bool same(const weir_finding *x, const weir_finding *y) {
     return by_place(x, y) == 0 && strcmp(x->rule, y->rule) == 0 && strcmp(x->message, y->message) == 0;
 }
 
-/* A finding of the plan at a line where a rule before it failed repeats that one, or follows from it. */
-static bool follows(const weir_finding *x, const weir_finding *cause) {
-    return x->line && strncmp(x->rule, "PLAN-", 5) == 0 && cause->severity == WEIR_ERROR &&
-           strncmp(cause->rule, "PLAN-", 5) != 0 && by_place(x, cause) == 0;
+/* Rules whose failure brings others about, by the starts of their ids. `one`: only those about the same object. */
+static const struct { const char *cause, *follower; bool one; } chains[] = {
+    { "V-SIM-", "PROVE-", false },      /* wrong credits: the proof finds the same, with the counterexample */
+    { "PROVE-DEADLOCK", "PROVE-LOST", false }, { "PROVE-COUNT", "PROVE-LOST", false },
+    { "X-WARP-", "PLAN-WARPS", false }, /* the plan places the same warps */
+    { "T-REG-", "PLAN-REGS", false },   { "X-REG-", "PLAN-REGS", false },
+    { "V-REG-", "PLAN-REGS", false },   { "V-WG-", "PLAN-REGS", false },
+    { "P-ILV-", "V-ILV-", true },       { "V-ILV-", "V-CNT-", true },
+    { "V-CNT-05", "V-CNT-06", true },   { "V-CNT-04", "V-BYT-", true },
+    { "X-V2-02", "V-CNT-", true },      { "V-ROLE-04", "V-CNT-", true }, /* who arrives is not yet known */
+};
+
+static bool starts(const char *s, const char *with) { return strncmp(s, with, strlen(with)) == 0; }
+
+static bool share_object(const weir_finding *x, const weir_finding *y) {
+    for (int i = 0; i < 4 && x->objects[i]; i++)
+        for (int j = 0; j < 4 && y->objects[j]; j++)
+            if (strcmp(x->objects[i], y->objects[j]) == 0) return true;
+    return false;
 }
 
-static int drop_follow_ons(weir_finding *f, int n) {
+/* Does x repeat `cause`, or follow from it? So does what the plan finds at a line where a rule before it failed. */
+static bool follows(const weir_finding *x, const weir_finding *cause) {
+    if (cause->severity != WEIR_ERROR) return false;
+    if (x->line && starts(x->rule, "PLAN-") && !starts(cause->rule, "PLAN-") && by_place(x, cause) == 0) return true;
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++)
+        if (starts(x->rule, chains[i].follower) && starts(cause->rule, chains[i].cause) && (!chains[i].one || share_object(x, cause)))
+            return true;
+    return false;
+}
+
+static int drop_follow_ons(weiri_arena *a, weir_finding *f, int n) {
+    bool *drop = WEIRI_NEW_N(a, bool, n + 1);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n && !drop[i]; j++) drop[i] = follows(&f[i], &f[j]);
     int kept = 0;
-    for (int i = 0; i < n; i++) {
-        bool drop = false;
-        for (int j = 0; j < n && !drop; j++) drop = follows(&f[i], &f[j]);
-        if (!drop) f[kept++] = f[i];
-    }
+    for (int i = 0; i < n; i++)
+        if (!drop[i]) f[kept++] = f[i];
     return kept;
 }
 
@@ -170,7 +195,7 @@ static void put_proof(weiri_buf *b, const weir_proof *p) {
 
 void weiri_report_finish(weir_report *r) {
     sort(r->f, r->n);
-    r->n = drop_repeats(r->f, drop_follow_ons(r->f, r->n));
+    r->n = drop_repeats(r->f, drop_follow_ons(&r->a, r->f, r->n));
     weiri_buf b;
     weiri_buf_init(&b, r->ctx);
     for (int i = 0; i < r->n; i++) put_finding(&b, &r->f[i]);

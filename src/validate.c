@@ -314,6 +314,8 @@ static void check_roles(checker *c, const weiri_task *t, const uses *us) {
         weir_finding *f =
             weiri_find(c->out, "V-ROLE-04", AT_OP(n->op), "task '%s' moves group '%s' and lists none of its members (%s)",
                        t->name, g->name, names_of(c, g->members, g->nmembers));
+        f->objects[0] = g->name;
+        for (int i = 0; i < g->nmembers && i < 3; i++) f->objects[i + 1] = g->members[i]->name;
         second_place(f, &t->at, "the task");
     }
     for (int i = 0; i < us->n; i++) {

@@ -226,7 +226,8 @@ static bool conditions_hold(const weiri_prog *g, const replay *p, const int64_t 
     for (int i = 0; i < k->assumes.n; i++)
         if (weiri_value_eval(k, k->assumes.v[i], dims, NULL, 0, &x) && !x) return false;
     for (int i = 0; i < g->tapes.n; i++)
-        if (p->key[i] && weiri_value_eval(k, condition(&g->tapes.v[i]), dims, NULL, 0, &x) && (x != 0) != (p->key[i] == 2)) return false;
+        if (p->key[i] && weiri_value_eval(k, condition(&g->tapes.v[i]), dims, NULL, 0, &x) && (x != 0) != (p->key[i] == 2))
+            return false;
     return true;
 }
 
@@ -493,7 +494,8 @@ void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, w
             out->verdict = WEIR_UNSAFE;
             out->text = weiri_arena_fmt(a, "%s [%s]", x->message, x->rule);
         } else if (s.endless) {
-            incomplete(out, a, f, NULL, "a task makes very many steps that no length decides: a fixed loop is too long, or never ends");
+            incomplete(out, a, f, NULL,
+                       "a task makes very many steps that no length decides: a fixed loop is too long, or never ends");
         } else if (s.capped || s.letters_out || s.a.oom || mine.oom) {
             incomplete(out, a, f, NULL,
                        s.capped ? weiri_arena_fmt(a, "more than %d states", s.nodes.n) : "tasks can run too far apart");

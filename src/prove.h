@@ -108,7 +108,7 @@ typedef struct weiri_ring {
     bool turns;              /* its stages may be renamed: nothing outside tells them apart */
     int ref_actor, ref_cur;  /* whose next open is the origin; -1: none, nothing moves */
     int bits;                /* knowledge bits per stage */
-    int word, words;         /* first word, words per stage */
+    int at, stride;          /* first bit in a row, distance of the stages: whole words, or all stages lie in one word */
 } weiri_ring;
 
 /* Bytes that accesses name: part of every stage of a region, or a register tile of an actor. */
@@ -166,7 +166,8 @@ typedef struct weiri_prog {
     int named_row, cluster_row;
     uint64_t *write_mask;        /* a row's bits that stand for writes */
     uint64_t *must_mask;         /* ... for what must have happened, not for what may still go on */
-    int bit_init, bit_remote, bit_wait, bit_named;   /* bits of ring 0: by CTA, [actor][CTA], by actor, [CTA][17] */
+    int bit_init, bit_remote, bit_wait, bit_named;   /* bits of ring 0: by CTA, [actor][CTA], by actor, [CTA][slot] */
+    WEIRI_LIST(int) named;       /* ids of named barriers in use; their places are the slots */
     const char *why;             /* it cannot be modelled: reason */
     const weir_place *why_at;
     const char *depth_fault;     /* a cursor and a barrier of different depth */
@@ -189,6 +190,7 @@ int weiri_prog_by(const weiri_action *act);                                     
 int weiri_prog_targets(const weiri_prog *g, int cta, const weiri_action *act, int *out);    /* CTAs, own first */
 weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e);
 int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_action *act);  /* barrier id; 16: the CTA's */
+int weiri_prog_slot(const weiri_prog *g, int cta, int id);                                 /* place of a named barrier */
 int weiri_prog_tape(const weiri_prog *g, int tape, int cta);                               /* the CTA's own, or the shared one */
 
 static inline const weir_place *weiri_act_at(const weiri_action *a) {

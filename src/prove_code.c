@@ -1,8 +1,6 @@
 /* The plan as the prover runs it: flat code per task, actors per CTA, and the numbered bits and ints that make up a state. */
 #include <stdlib.h>
-#include <string.h>
-
-#include "prove.h"
+#include "prove_know.h"
 
 /* ---- targets, executors ------------------------------------------------------------------------------------------------- */
 
@@ -60,6 +58,12 @@ int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_act
     return act->named;
 }
 
+int weiri_prog_slot(const weiri_prog *g, int cta, int id) {
+    int i = 0;
+    while (i < g->named.n - 1 && g->named.v[i] != id) i++;
+    return cta * g->named.n + i;
+}
+
 weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e) {
     switch (act->kind) {
     case ACT_MMA: return e->write ? REC_MMA_WRITE : REC_MMA_READ;
@@ -112,12 +116,6 @@ static bool idle(const weiri_action *a) {
     case ACT_BODY: return a->neff == 0 && a->bar < 0;
     default: return false;
     }
-}
-
-static int local_cursor(const weiri_code *c, int cur) {
-    for (int i = 0; i < c->ncursors; i++)
-        if (c->cursor[i] == cur) return i;
-    return -1;
 }
 
 static int loop_of(const builder *b, const weiri_node *n) {
@@ -584,7 +582,38 @@ static bool locs_meet(const weiri_prog *g, const weiri_loc *x, const weiri_loc *
     return regions_meet(g->p, x->region, y->region);
 }
 
+/* Ids of the named barriers in use. */
+static void find_named(weiri_prog *g) {
+    for (int i = 0; i < g->actors.n; i++) {
+        const weiri_code *c = &g->code.v[g->actors.v[i].code];
+        for (int x = 0; x < c->ins.n; x++) {
+            const weiri_action *a = c->ins.v[x].op == IN_ACT ? c->ins.v[x].act : NULL;
+            if (!a || (a->kind != ACT_NAMED_SYNC && a->kind != ACT_NAMED_ARRIVE && a->kind != ACT_CTA_SYNC)) continue;
+            int id = weiri_prog_named(g, &g->actors.v[i], a);
+            bool there = false;
+            for (int n = 0; n < g->named.n; n++) there = there || g->named.v[n] == id;
+            if (!there) WEIRI_PUSH(g->a, g->named, id);
+        }
+    }
+}
+
 /* ---- the whole ---------------------------------------------------------------------------------------------------------- */
+
+/* Small rings share words; the stages of one never straddle two. */
+static void place_bits(weiri_prog *g) {
+    int at = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < g->rings.n; i++) {
+            weiri_ring *r = &g->rings.v[i];
+            bool small = r->bits * r->stages <= 64;
+            if (small != (pass == 1)) continue;
+            if (!small || at % 64 + r->bits * r->stages > 64) at = (at + 63) / 64 * 64;
+            r->at = at;
+            r->stride = small ? r->bits : (r->bits + 63) / 64 * 64;
+            at += r->stride * r->stages;
+        }
+    g->nwords = (at + 63) / 64;
+}
 
 static void place_state(weiri_prog *g) {
     const weiri_plan *p = g->p;
@@ -605,8 +634,8 @@ static void place_state(weiri_prog *g) {
         b->vars = at, at += B_VARS * stages;
         b->row = g->nrows, g->nrows += 2 * stages;
     }
-    g->named_at = at, at += 17 * g->nctas;
-    g->named_row = g->nrows, g->nrows += 17 * g->nctas;
+    g->named_at = at, at += g->named.n * g->nctas;
+    g->named_row = g->nrows, g->nrows += g->named.n * g->nctas;
     g->cluster_at = at, at += 2;
     g->cluster_row = g->nrows, g->nrows += 2;
     g->stream_at = at, at += 2;     /* tiles known, no more */
@@ -618,17 +647,13 @@ static void place_state(weiri_prog *g) {
         at += R_VARS * g->rings.v[g->recs.v[i].ring].stages;
     }
     g->nints = (at + 1) & ~1;
-    for (int i = 0; i < g->rings.n; i++) {
-        weiri_ring *r = &g->rings.v[i];
-        r->words = (r->bits + 63) / 64;
-        r->word = g->nwords;
-        g->nwords += r->words * r->stages;
-    }
+    place_bits(g);
     g->write_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
     g->must_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
     for (int i = 0; i < g->nctas + g->actors.n; i++) {
         int n = i < g->nctas ? g->bit_init + i : g->bit_wait + i - g->nctas;
-        g->must_mask[g->rings.v[0].word + n / 64] |= 1ull << (n % 64);
+        bit b = bit_of(g, 0, 0, n);
+        g->must_mask[b.word] |= b.mask;
     }
     for (int i = 0; i < g->recs.n; i++) {
         const weiri_rec *q = &g->recs.v[i];
@@ -636,8 +661,8 @@ static void place_state(weiri_prog *g) {
         bool write = q->kind == REC_WRITE || q->kind == REC_MMA_WRITE || q->kind == REC_LOAD || q->kind == REC_CP_WRITE;
         for (int s = 0; write && s < r->stages; s++)
             for (int f = 0; f < (q->fence_bit >= 0 ? 2 : 1); f++) {
-                int n = f ? q->fence_bit : q->bit;
-                g->write_mask[r->word + s * r->words + n / 64] |= 1ull << (n % 64);
+                bit b = bit_of(g, q->ring, s, f ? q->fence_bit : q->bit);
+                g->write_mask[b.word] |= b.mask;
             }
     }
 }
@@ -657,6 +682,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     if (g->why) return g;
     place_tapes(&b);
     place_actors(g);
+    find_named(g);
     int nact = g->actors.n;
     joiner j = { .g = g, .ncur = nact * p->cursors.n, .nbar = g->nctas * g->nbars };
     int things = j.ncur + j.nbar + (g->nctas + nact) * p->smem.n;
@@ -692,7 +718,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     g->bit_remote = g->nctas;
     g->bit_wait = g->bit_remote + nact * g->nctas;
     g->bit_named = g->bit_wait + nact;
-    g->rings.v[0].bits = g->bit_named + 17 * g->nctas;
+    g->rings.v[0].bits = g->bit_named + g->named.n * g->nctas;
     g->bars = WEIRI_NEW_N(a, weiri_bari, j.nbar + 1);
     for (int i = 0; i < j.nbar; i++) {
         g->bars[i].waiter = WEIRI_NEW_N(a, int, nact + 1);

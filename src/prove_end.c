@@ -132,7 +132,7 @@ const char *weiri_run_stop_text(weiri_run *r, int ai, const weiri_action **act) 
     }
     if (a->kind == ACT_NAMED_SYNC)
         return weiri_arena_fmt(r->a, "waits at named barrier %d: %d of %d threads have come", weiri_prog_named(g, me, a),
-                               r->v[g->named_at + 17 * me->cta + weiri_prog_named(g, me, a)], a->threads);
+                               r->v[g->named_at + weiri_prog_slot(g, me->cta, weiri_prog_named(g, me, a))], a->threads);
     if (a->kind == ACT_CTA_SYNC) return "waits for the CTA";
     return "waits for the cluster";
 }

@@ -18,8 +18,8 @@ static inline int *actor_vars(const weiri_run *r, int ai) { return r->v + r->g->
 /* A bit of a ring's stage: word and mask. */
 typedef struct bit { int word; uint64_t mask; } bit;
 static inline bit bit_of(const weiri_prog *g, int ring, int stage, int n) {
-    const weiri_ring *q = &g->rings.v[ring];
-    return (bit){ q->word + stage * q->words + n / 64, 1ull << (n % 64) };
+    int at = g->rings.v[ring].at + stage * g->rings.v[ring].stride + n;
+    return (bit){ at / 64, 1ull << (at % 64) };
 }
 static inline bool has(const weiri_run *r, int rw, bit b) { return row(r, rw)[b.word] & b.mask; }
 static inline void set(weiri_run *r, int rw, bit b) { row(r, rw)[b.word] |= b.mask; }

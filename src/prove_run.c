@@ -340,13 +340,15 @@ static int ctas_actors(const weiri_prog *g, int cta) {
 static bool rendezvous(weiri_run *r, int ai, const weiri_action *act, bool stay) {
     const weiri_prog *g = r->g;
     const weiri_actor *me = &g->actors.v[ai];
-    int id = weiri_prog_named(g, me, act), slot = 17 * me->cta + (id < 0 || id > 16 ? 0 : id);
+    int id = weiri_prog_named(g, me, act), slot = weiri_prog_slot(g, me->cta, id);
     int *count = r->v + g->named_at + slot, gather = g->named_row + slot;
     bit last = bit_of(g, 0, 0, g->bit_named + slot); /* the barrier's last round is over */
     if (has(r, 0, last) && !has(r, need_row(me, BY_ALL), last)) {
         weiri_fault *f = weiri_fault_add(r, "PROVE-COUNT", act, ai, 20480 + id);
         if (f) {
-            f->text = weiri_arena_fmt(r->a, "'%s' may come to named barrier %d twice in one round: nothing says that the last one is over", me->name, id);
+            f->text = weiri_arena_fmt(
+                r->a, "'%s' may come to named barrier %d twice in one round: nothing says that the last one is over", me->name,
+                id);
             f->hint = "wait for the others (bar.sync) before the barrier is used again";
         }
     }

@@ -55,13 +55,24 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
     if (!any) return;
     memcpy(scratch, state, weiri_state_size(g));
     /* bits of a stage move with it, in every row */
-    for (int rw = 0; rw < g->nrows; rw++) {
-        uint64_t *from = row(&b, rw), *to = row(&a, rw);
-        for (int i = 0; i < g->rings.n; i++) {
-            const weiri_ring *q = &g->rings.v[i];
-            for (int s = 0; q->turns && s < q->stages; s++)
-                memcpy(to + q->word + mod(s - origin[i], q->stages) * q->words, from + q->word + s * q->words,
-                       sizeof(uint64_t) * (size_t)q->words);
+    for (int i = 0; i < g->rings.n; i++) {
+        const weiri_ring *q = &g->rings.v[i];
+        int by = q->turns ? mod(-origin[i], q->stages) * q->stride : 0, all = q->stages * q->stride;
+        if (!by) continue;
+        if (q->stride % 64) { /* a field of one word */
+            uint64_t field = (all < 64 ? (1ull << all) - 1 : ~0ull);
+            for (int rw = 0; rw < g->nrows; rw++) {
+                uint64_t *w = row(&a, rw) + q->at / 64, x = *w >> q->at % 64 & field;
+                x = (x << by | x >> (all - by)) & field;
+                *w = (*w & ~(field << q->at % 64)) | x << q->at % 64;
+            }
+        } else {
+            size_t words = (size_t)all / 64, head = words - (size_t)by / 64;
+            for (int rw = 0; rw < g->nrows; rw++) {
+                uint64_t *to = row(&a, rw) + q->at / 64, *from = row(&b, rw) + q->at / 64;
+                memcpy(to + by / 64, from, sizeof(uint64_t) * head);
+                memcpy(to, from + head, sizeof(uint64_t) * (words - head));
+            }
         }
     }
     memcpy(b.w, a.w, sizeof(uint64_t) * (size_t)g->nrows * (size_t)g->nwords);

@@ -552,12 +552,15 @@ static void guards(void) {
         task("one", 0), loop(cst(0), cst(3)), guard(WEIR_GUARD_TRUE, c, 0, 0, NULL), give(s), end(), end(), weir_task_end(k);
         task("two", 1), loop(cst(0), cst(3)), guard(same ? WEIR_GUARD_TRUE : WEIR_GUARD_FALSE, c, 0, 0, NULL), get(s), end(),
             end(), weir_task_end(k);
-        says(same ? "SAFE" : "DEADLOCK LOST", same ? NULL : "N = ", same ? "one condition in both tasks" : "a condition and its opposite");
+        says(same ? "SAFE" : "DEADLOCK LOST",
+             same ? NULL : "N = ", same ? "one condition in both tasks" : "a condition and its opposite");
         start(), n = dim("N", 0), c = op2(WEIR_OP_GT, n, cst(7)), s = ring("s", 1);
         if (same) weir_assume(k, op2(WEIR_OP_LE, n, cst(7)));
         task("one", 0), guard(WEIR_GUARD_TRUE, c, 0, 0, NULL), loop(cst(0), n), give(s), end(), end(), weir_task_end(k);
         task("two", 1), weir_task_end(k);
-        says(same ? "INCOMPLETE" : "LOST DEADLOCK", NULL, same ? "a fault that an assumption rules out is not reported as one" : "a condition that the length contradicts or not");
+        says(same ? "INCOMPLETE" : "LOST DEADLOCK", NULL,
+             same ? "a fault that an assumption rules out is not reported as one"
+                  : "a condition that the length contradicts or not");
         start(), n = dim("N", 0), c = op2(WEIR_OP_GT, n, cst(7)), s = ring("s", 1);
         task("one", 0), loop(cst(0), n), guard(WEIR_GUARD_TRUE, c, 0, 0, "a"), give(s), end(), end(), weir_task_end(k);
         task("two", 1), loop(cst(0), n), guard(WEIR_GUARD_TRUE, c, 0, 0, same ? "a" : "b"), get(s), end(), end(),
@@ -1074,7 +1077,8 @@ static void random_plans(int n) {
     ok(wrong == 0,
        "%d random plans agree with the oracle (%d proved, %d refuted, %d undecided, %d refuted by the counting rules alone)", n,
        safes, unsafes, undecided, stricter);
-    ok(reductions == 0 && plain > reduced, "without each reduction the verdict is the same (%d states become %d)", (int)plain, (int)reduced);
+    ok(reductions == 0 && plain > reduced, "without each reduction the verdict is the same (%d states become %d)", (int)plain,
+       (int)reduced);
 }
 
 int main(int argc, char **argv) {

@@ -349,7 +349,8 @@ static const weiri_action *regs_action(const weiri_plan *p, int wg) {
     for (int i = 0; i < p->ntasks; i++) {
         const weiri_task *t = p->tasks[i].task;
         const weiri_pnode *r = p->tasks[i].root;
-        if (t->first_warp / 4 == wg && r && r->kind == PN_ACTION && r->act->kind == ACT_REGS) return r->act;
+        bool in = t->first_warp < 4 * wg + 4 && t->first_warp + t->num_warps > 4 * wg;
+        if (in && r && r->kind == PN_ACTION && r->act->kind == ACT_REGS) return r->act;
     }
     return NULL;
 }
@@ -503,7 +504,11 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
     for (int i = 0; i < p->bars.n; i++) em_line(e, "const u32 %s = mbar + %d;", p->bars.v[i].name, 8 * p->bars.v[i].first);
     for (int i = 0; i < k->tensors.n; i++) {
         const weir_tensor *t = k->tensors.v[i];
-        if (!p->touches[i] || !t->out || (t->dtype != WEIR_BF16 && t->dtype != WEIR_F16) || t->rank < 2) continue;
+        if (!p->touches[i]) continue;
+        weiri_put(out, "  const bool %s_wide = ((u64)%s", t->name, em_ident(e, t->name, ""));
+        for (int d = 0; d + 1 < t->rank; d++) weiri_put(out, " | (u64)%s_stride%d * %d", t->name, d, weir_dtype_size(t->dtype));
+        weiri_put(out, ") %% 16 == 0; (void)%s_wide;\n", t->name);
+        if (!t->out || (t->dtype != WEIR_BF16 && t->dtype != WEIR_F16) || t->rank < 2) continue;
         em_line(e, "const bool %s_pairs = ((u64)%s | (u64)%s_stride%d * 2) %% 4 == 0; (void)%s_pairs;", t->name,
                 em_ident(e, t->name, ""), t->name, t->rank - 2, t->name);
     }

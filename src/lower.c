@@ -21,6 +21,7 @@ typedef struct lowering {
     uint64_t *held_in;       /* by op id: the set of numbers of held stages before the op */
     uint64_t *loose_in;      /* by op id: the set of numbers of newest opens that no mma has followed */
     bool stores, copies;     /* the task issues bulk stores, cp.asyncs */
+    struct turn *turn;       /* by node id: which iteration of a loop the walk below is in */
 } lowering;
 
 static const weir_place *place_of(const weiri_chain *c) { return c->n > 0 ? c->at : NULL; }
@@ -156,6 +157,55 @@ static bool merge_set(uint64_t *into, uint64_t from) {
     return grew;
 }
 
+static bool merge_held(held *into, const held *from) {
+    bool grew = false;
+    for (int i = 0; i < MAX_CURSORS; i++) {
+        grew = merge_set(&into->v[i], from->v[i]) || grew;
+        grew = merge_set(&into->loose[i], from->loose[i]) || grew;
+    }
+    return grew;
+}
+
+typedef enum is_it { MAYBE = 0, YES, NO } is_it;
+typedef struct turn { is_it first, last; } turn;
+
+/* Does a guard on this loop's first or last iteration stand in the list? */
+static bool has_ends(const weiri_node *loop, const weiri_node *n) {
+    for (; n; n = n->next) {
+        bool end = n->kind == NODE_GUARD && (n->guard == WEIR_GUARD_FIRST || n->guard == WEIR_GUARD_LAST) && n->loop == loop;
+        if (end || has_ends(loop, n->first)) return true;
+    }
+    return false;
+}
+
+static void held_walk(lowering *l, const weiri_node *n, held *s);
+
+static void one_turn(lowering *l, const weiri_node *loop, is_it first, is_it last, held *s) {
+    turn before = l->turn[loop->id];
+    l->turn[loop->id] = (turn){ first, last };
+    held_walk(l, loop->first, s);
+    l->turn[loop->id] = before;
+}
+
+/* A loop whose first or last iteration differs: each walked as such, those between until nothing is new. */
+static void walk_ends(lowering *l, const weiri_node *n, bool must, held *s) {
+    int64_t a, b, by, trips = -1;
+    if (weiri_value_const(l->k, n->start, &a) && weiri_value_const(l->k, n->stop, &b) && weiri_value_const(l->k, n->step, &by) && by)
+        trips = by > 0 ? (b - a + by - 1) / by : (a - b - by - 1) / -by;
+    held single = *s, many = *s, before = *s;
+    one_turn(l, n, YES, YES, &single);
+    one_turn(l, n, YES, NO, &many);
+    for (bool grew = trips != 2; grew;) {
+        held out = many;
+        one_turn(l, n, NO, NO, &out);
+        grew = merge_held(&many, &out);
+    }
+    one_turn(l, n, NO, YES, &many);
+    *s = trips == 1 ? single : many;
+    if (trips < 0) merge_held(s, &single);
+    if (!must) merge_held(s, &before);
+}
+
 static void held_walk(lowering *l, const weiri_node *n, held *s) {
     for (; n; n = n->next) {
         if (n->kind == NODE_OP) {
@@ -183,21 +233,24 @@ static void held_walk(lowering *l, const weiri_node *n, held *s) {
             }
             continue;
         }
-        held before = *s;
         bool must = n->kind == NODE_LOOP && weiri_loop_runs(l->k, n);
         bool again = n->kind == NODE_LOOP || n->kind == NODE_TILES;
-        held in = *s;
-        for (;;) {
-            held out = in;
-            held_walk(l, n->first, &out);
-            bool grew = false;
-            for (int i = 0; i < MAX_CURSORS; i++) {
-                if (again) grew = merge_set(&in.v[i], out.v[i]) || grew, grew = merge_set(&in.loose[i], out.loose[i]) || grew;
-                s->v[i] = must ? out.v[i] : before.v[i] | out.v[i];
-                s->loose[i] = must ? out.loose[i] : before.loose[i] | out.loose[i];
-            }
-            if (!grew) break;
+        if (n->kind == NODE_LOOP && has_ends(n, n->first)) {
+            walk_ends(l, n, must, s);
+            continue;
         }
+        if (n->kind == NODE_GUARD && n->loop) {
+            is_it it = n->guard == WEIR_GUARD_FIRST ? l->turn[n->loop->id].first : n->guard == WEIR_GUARD_LAST ? l->turn[n->loop->id].last : MAYBE;
+            if (it == NO) continue;
+            must = it == YES;
+        }
+        held in = *s, out;
+        do {
+            out = in;
+            held_walk(l, n->first, &out);
+        } while (again && merge_held(&in, &out));
+        if (must) *s = out;
+        else merge_held(s, &out);
     }
 }
 
@@ -1173,6 +1226,7 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
         lowering l = { .p = p, .k = k, .protos = protos, .task = i, .pt = &p->tasks[i] };
         l.held_in = WEIRI_NEW_N(&p->a, uint64_t, k->nops + 2);
         l.loose_in = WEIRI_NEW_N(&p->a, uint64_t, k->nops + 2);
+        l.turn = WEIRI_NEW_N(&p->a, turn, k->nnodes + 2);
         find_held(&l);
         weiri_pnode *root = list_node(p);
         int w = l.pt->task->first_warp / 4;

@@ -174,7 +174,8 @@ static bool op_is_solo(const weir_kernel *k, const weiri_op *op) {
     if (op->atom == ATOM_NONE) {
         const weir_res *b = r->kind == WEIR_RES_GROUP ? r->members[0] : r;
         weir_pipe_type t = b->pipe.given.type;
-        if (b->kind == WEIR_RES_QUEUE) return true;
+        const weir_pipe_desc *d = &b->pipe.given; /* threads that each release for themselves cannot be one */
+        if (b->kind == WEIR_RES_QUEUE) return op->stage != STAGE_CONS_RELEASE || (!d->consumers && d->grain != WEIR_GRAIN_THREAD);
         return t == WEIR_TMA_ASYNC || t == WEIR_TMA_UMMA;
     }
     return op->atom == ATOM_TMA_LOAD || op->atom == ATOM_QUEUE_ADVANCE || op->atom == ATOM_QUEUE_FETCH || op->atom == ATOM_QUEUE_INIT ||
@@ -714,11 +715,14 @@ static void split_registers(weiri_plan *p) {
     for (int i = 0; i < k->tasks.n; i++) {
         const weiri_task *t = k->tasks.v[i];
         int end = t->first_warp + t->num_warps;
-        if (t->first_warp / 4 == (end - 1) / 4 || (t->first_warp % 4 == 0 && end % 4 == 0)) continue;
-        for (int w = 0; w < nwg; w++)
-            if (p->reg_split[w]) {
-                weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at), "task '%s' has warps %d to %d, parts of several warpgroups whose registers differ",
-                           t->name, t->first_warp, end - 1)->hint = "setmaxnreg is for whole warpgroups: let the task begin and end at a multiple of 4";
+        if (end > 32 || t->first_warp < 0) continue;
+        for (int w = t->first_warp / 4 + 1; w <= (end - 1) / 4; w++)
+            if (p->reg_split[w] != p->reg_split[t->first_warp / 4]) {
+                weir_finding *f = weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at),
+                                             "task '%s' has warps %d to %d, in warpgroups of %d and %d registers", t->name, t->first_warp,
+                                             end - 1, want[t->first_warp / 4], want[w]);
+                f->objects[0] = t->name;
+                f->hint = "setmaxnreg is for whole warpgroups: give the task one warpgroup, or all of its warpgroups the same registers";
                 break;
             }
     }

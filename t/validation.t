@@ -19,6 +19,17 @@ local settled = {
   ["GAP-WTL"] = { "V-ROLE-03" },
 }
 
+-- Rows that a later decision overrules.
+local overruled = {
+  ["V-SIM-01.f3"] = { "C-MOVE-01" }, -- a move on what has no pipeline is refused where it is written
+  -- cp.async producers at v = 2 are refused: the leader's mma cannot see that the peer's copies landed.
+  ["V-CNT-09.f6"] = { "X-V2-02" }, ["V-CNT-09.p6"] = { "X-V2-02" },
+}
+
+-- Not proved: which warp of a task, which of two tasks or of two loads brings which bytes of a stage, the notation does not say, and
+-- the proof takes the first warp and whole stages.
+local unproved = { ["V-CNT-03.p1"] = true, ["V-BYT-01.f2"] = true, ["V-CNT-09.p7"] = true, ["V-CNT-11.p2"] = true }
+
 -- Rules of the specification that another id stands for: PLAN-SMEM is V-SMEM-01.
 local known, spec_id = {}, {}
 for _, r in ipairs(data.rules) do known[r.id] = true end
@@ -42,7 +53,7 @@ local function fired(v)
     ids[id or "raised without a rule"] = true
     return sorted(ids), text
   end
-  local report = k:verify()
+  local report = k:verify { prove = not unproved[v.id] }
   local text = report.text
   for _, f in ipairs(report.findings) do
     local id = spec_id[f.rule] or f.rule
@@ -57,7 +68,7 @@ local function fired(v)
 end
 
 local function check(v)
-  local want = settled[v.id] or v.weir_expect
+  local want = settled[v.id] or overruled[v.id] or v.weir_expect
   local set = {}
   for _, id in ipairs(want) do set[id] = true end
   local seen, text = fired(v)

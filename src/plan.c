@@ -290,6 +290,18 @@ static int loop_lane(const weir_kernel *k, const weiri_task *t, int stride) {
     return -1;
 }
 
+/* One load along m beside another along n: the union of row and column, unless a load serves their whole product. */
+static void also_serves(weiri_proto_in *in, int axes, bool cross) {
+    bool whole = (axes == 3 && !cross) || (in->serve == 3 && !in->serve_cross);
+    in->serve |= axes;
+    in->serve_cross = in->serve == 3 && !whole;
+}
+
+static const weir_res *storage_of(const weir_res *r) {
+    while (r->storage) r = r->storage;
+    return r;
+}
+
 /* The side of the pipeline that closes with `stage`: tasks, warps, warpgroups that do it. */
 static weiri_pside side_of(const weiri_plan *p, const weir_res *r, weiri_stage stage) {
     const weir_kernel *k = p->k;
@@ -374,15 +386,13 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
     in.consumer.async_reads = in.consumer.only_mma_reads || async_reads(k, r);
     in.serve = serve_axes(k, r, &in.serve_cross);
     int own_serve = in.serve;
-    if (r->group && r->group->mode != WEIR_GROUP_FORK) { /* the shared empty barrier answers for every member */
-        for (int i = 0; i < r->group->nmembers; i++) {
-            bool cross;
-            int axes = serve_axes(k, r->group->members[i], &cross);
-            /* one member along m beside another along n: the union of row and column, not their product */
-            in.serve_cross = in.serve_cross || cross || (axes && in.serve && (axes | in.serve) == 3 && axes != 3 && in.serve != 3);
-            in.serve |= axes;
-            in.consumer.only_mma_reads = in.consumer.only_mma_reads && only_mma_reads(k, r->group->members[i]);
-        }
+    for (int i = 0; r->group && i < r->group->nmembers; i++) {
+        /* a shared empty barrier answers for every member, an empty barrier of a fork for every load into the same bytes */
+        const weir_res *m = r->group->members[i];
+        bool cross, fork = r->group->mode == WEIR_GROUP_FORK;
+        int axes = serve_axes(k, m, &cross);
+        if (!fork || storage_of(m) == storage_of(r)) also_serves(&in, axes, cross);
+        if (!fork) in.consumer.only_mma_reads = in.consumer.only_mma_reads && only_mma_reads(k, m);
     }
     for (int i = 0; r->group && r->group->mode == WEIR_GROUP_FORK && i < r->group->nmembers; i++) {
         const weir_res *m = r->group->members[i];

@@ -27,6 +27,8 @@ typedef struct emitter {
     const char *fr;          /* index of the m64 block */
     int frags;               /* m64 blocks of the fragments that are walked */
     const weir_res *dest;    /* what a store writes, for a work tile as its place */
+    uint32_t pack[8];        /* views of tensors that a linear store has loaded 16 bytes at a time, as p<id>.x[i] */
+    int npack;
     int share;               /* rows of one warpgroup, while a store or set walks fragments */
     uint16_t *uses;          /* by value: how many values and ops take it */
     uint8_t *made; /* by value: MADE: it lies in an array of its own, v<id>, in this block; MADE_INVERSE: a quotient by a row or
@@ -55,6 +57,7 @@ typedef struct emitter {
 #define em_origin weiri_em_origin
 #define em_shape_expr weiri_em_shape_expr
 #define em_element_offset weiri_em_element_offset
+#define em_gmem_index weiri_em_gmem_index
 #define em_view_element weiri_em_view_element
 #define em_has_frag weiri_em_has_frag
 #define em_frag_tile weiri_em_frag_tile
@@ -98,6 +101,9 @@ const char *weiri_em_bar_addr(emitter *e, const weiri_action *a);
 const char *weiri_em_origin(emitter *e, const weiri_view *v, const weir_res *g, int d);
 const char *weiri_em_shape_expr(emitter *e, const weir_tensor *t, int d);
 const char *weiri_em_element_offset(emitter *e, const weiri_tile_geom *g, const char *row, const char *col);
+/* Index of element (row, col) of a tile of a tensor, and the condition that `width` columns from there exist. */
+void weiri_em_gmem_index(emitter *e, const weiri_view *v, const char *row, const char *col, int width, const char **index,
+                         const char **exists);
 const char *weiri_em_view_element(emitter *e, uint32_t view, const char *row, const char *col, bool load);
 bool weiri_em_has_frag(emitter *e, uint32_t id);
 const weiri_preg *weiri_em_frag_tile(emitter *e, uint32_t id, int depth);

@@ -312,6 +312,40 @@ static const char *load_type(emitter *e, weir_dtype t, const char *lvalue) {
     return em_fmt(e, "(float)%s", lvalue);
 }
 
+/* Leading axes of a tile are folded into its rows. */
+void em_gmem_index(emitter *e, const weiri_view *v, const char *row, const char *col, int width, const char **index,
+                   const char **exists) {
+    const weir_res *r = v->res;
+    const weir_tensor *t = r->tensor;
+    int rows = 1, axes = 0; /* of the folded axes: rows of the tile, axes longer than 1 */
+    for (int d = 0; d + 1 < r->rank; d++) rows *= r->tile[d], axes += r->tile[d] > 1;
+    weiri_buf idx, in;
+    weiri_buf_init(&idx, e->k->ctx);
+    weiri_buf_init(&in, e->k->ctx);
+    for (int d = 0; d < r->rank; d++) {
+        bool last = d == r->rank - 1;
+        if (!last) rows /= r->tile[d];
+        const char *o = em_origin(e, v, r, d);
+        const char *x = r->tile[d] == 1 ? NULL
+                        : last          ? col
+                        : axes == 1     ? row
+                                        : em_fmt(e, "%s / %d %% %d", row, rows, r->tile[d]);
+        const char *at = x ? (strcmp(o, "0") ? em_fmt(e, "(%s + %s)", o, x) : x) : o;
+        if (last) weiri_put(&idx, "%s%s", idx.n ? " + " : "", at);
+        else
+            weiri_put(&idx, "%s(i64)%s * %s_stride%d", idx.n ? " + " : "",
+                      strchr(at, ' ') && at[0] != '(' ? em_fmt(e, "(%s)", at) : at, t->name, d);
+        const char *most = last && width > 1 ? em_fmt(e, "%s + %d", at, width - 1) : at;
+        weiri_put(&in, "%s%s < %s", in.n ? " && " : "", most, em_shape_expr(e, t, d));
+        if (v->op == WEIR_OP_VIEW_FROM) weiri_put(&in, " && %s >= 0", at);
+        if (last && v->limit) weiri_put(&in, " && %s + %d < %s", col, width - 1, em_expr(e, v->limit));
+    }
+    *index = em_fmt(e, "%s", idx.s ? idx.s : "0");
+    *exists = em_fmt(e, "%s", in.s ? in.s : "true");
+    weiri_buf_free(&idx);
+    weiri_buf_free(&in);
+}
+
 /* An element of a view: its value (load: 0 outside) or an lvalue. */
 const char *em_view_element(emitter *e, uint32_t view, const char *row, const char *col, bool load) {
     weiri_view v;
@@ -328,28 +362,13 @@ const char *em_view_element(emitter *e, uint32_t view, const char *row, const ch
     const weir_res *r = v.res;
     if (r->kind == WEIR_RES_GMEM) {
         const weir_tensor *t = r->tensor;
-        weiri_buf idx, in;
-        weiri_buf_init(&idx, e->k->ctx);
-        weiri_buf_init(&in, e->k->ctx);
-        for (int d = 0; d < r->rank; d++) {
-            const char *o = em_origin(e, &v, r, d);
-            const char *x = d == r->rank - 1 ? col : d == r->rank - 2 ? row : NULL;
-            if (d == r->rank - 1 && r->tile[d] == 1) x = NULL;
-            if (d == r->rank - 2 && r->tile[d] == 1) x = NULL;
-            const char *at = x ? (strcmp(o, "0") ? em_fmt(e, "(%s + %s)", o, x) : x) : o;
-            if (d == r->rank - 1) weiri_put(&idx, "%s%s", idx.n ? " + " : "", at);
-            else weiri_put(&idx, "%s(i64)%s * %s_stride%d", idx.n ? " + " : "", at, t->name, d);
-            weiri_put(&in, "%s%s < %s", in.n ? " && " : "", at, em_shape_expr(e, t, d));
-            if (v.op == WEIR_OP_VIEW_FROM) weiri_put(&in, " && %s >= 0", at);
-            if (d == r->rank - 1 && v.limit) weiri_put(&in, " && %s < %s", col, em_expr(e, v.limit));
-        }
-        const char *lv = em_fmt(e, "%s[%s]", em_ident(e, t->name, ""), idx.s ? idx.s : "0");
-        const char *s = load ? em_fmt(e, "(%s ? %s : %s)", in.s ? in.s : "true", load_type(e, t->dtype, lv),
-                                      em_is_float(t->dtype) ? "0.f" : "0")
-                             : em_fmt(e, "if (%s) %s", in.s ? in.s : "true", lv);
-        weiri_buf_free(&idx);
-        weiri_buf_free(&in);
-        return s;
+        for (int i = 0; load && i < e->npack; i++)
+            if (e->pack[i] == view) return load_type(e, t->dtype, em_fmt(e, "p%u.x[i]", view));
+        const char *index, *exists;
+        em_gmem_index(e, &v, row, col, 1, &index, &exists);
+        const char *lv = em_fmt(e, "%s[%s]", em_ident(e, t->name, ""), index);
+        if (!load) return em_fmt(e, "if (%s) %s", exists, lv);
+        return em_fmt(e, "(%s ? %s : %s)", exists, load_type(e, t->dtype, lv), em_is_float(t->dtype) ? "0.f" : "0");
     }
     weiri_tile_geom g;
     if (!weiri_geom(e->p, r, &g)) return "0";

@@ -272,8 +272,8 @@ void em_mma(emitter *e, const weiri_action *a) {
                     em_ident(e, x->res->name, ""), f * xr->cols / 4, kb, on);
         } else {
             const char *fa = f ? em_fmt(e, " + %" PRId64, oa.m64_bytes * f / 16) : "";
-            em_line(e, "w_wgmma_ss<%d, %s, %d, %d>(%s, a + %s%s, b + %s, %s);", pr->cols, type, oa.mn_major,
-                    ob.mn_major, d, ka, fa, kb, on);
+            em_line(e, "w_wgmma_ss<%d, %s, %d, %d>(%s, a + %s%s, b + %s, %s);", pr->cols, type, oa.mn_major, ob.mn_major, d, ka,
+                    fa, kb, on);
         }
     }
     e->depth--;
@@ -435,8 +435,94 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     e->share = 0;
 }
 
+/* Can 16-byte packs of the tensor's rows be moved, wherever the tile starts? Then `wide` tells at run time whether the tensor lies so. */
+static bool packs_well(emitter *e, uint32_t view, int elems, weiri_view *v) {
+    if (!weiri_view_of(e->k, view, v)) return false;
+    if (v->op == WEIR_OP_VIEW_TILE) v->res = e->dest;
+    const weir_res *r = v->res;
+    if (!r || r->kind != WEIR_RES_GMEM || v->t || v->row0 || v->col0 || v->limit ||
+        (v->op != WEIR_OP_VIEW_AT && v->op != WEIR_OP_VIEW_TILE))
+        return false;
+    int cols = r->tile[r->rank - 1];
+    return cols > 1 && cols % elems == 0 && cols * weir_dtype_size(r->tensor->dtype) % 16 == 0;
+}
+
+/* Views of tensors in the value that packs can be loaded of; those that cannot are loaded an element at a time. */
+static void find_packs(emitter *e, uint32_t id, int elems, int depth) {
+    const weiri_value *v = weiri_val(e->k, id);
+    if (depth > 64) return;
+    weiri_view view;
+    uint32_t at = v->op == WEIR_OP_LOAD ? v->arg[0] : v->kind == WEIR_VALUE_VIEW ? id : 0;
+    if (at) {
+        for (int i = 0; i < e->npack; i++)
+            if (e->pack[i] == at) return;
+        if (e->npack < 8 && packs_well(e, at, elems, &view)) e->pack[e->npack++] = at;
+        return;
+    }
+    for (int i = 0; i < v->nargs; i++)
+        if (v->arg[i]) find_packs(e, v->arg[i], elems, depth + 1);
+}
+
+/* The same tile to a tensor, 16 bytes of the destination a thread at a time where it and what it is made of allow; else, and at
+ * ragged ends, element by element. */
+static bool store_packed(emitter *e, uint32_t value, uint32_t place, const weir_res *dst) {
+    const weir_dtype dtype = dst->tensor->dtype;
+    const char *type = weiri_ctype(dtype), *index, *exists;
+    int elems = 16 / weir_dtype_size(dtype), cols = dst->tile[dst->rank - 1], rows = 1;
+    weiri_view v;
+    e->dest = dst;
+    if (e->pt->solo || !packs_well(e, place, elems, &v)) return false;
+    for (int d = 0; d + 1 < dst->rank; d++) rows *= dst->tile[d];
+    e->npack = 0;
+    find_packs(e, value, elems, 0);
+    em_line(e, "for (u32 q = ttid; q < %d; q += %d) {", rows * cols / elems, 32 * e->pt->task->num_warps);
+    e->depth++;
+    em_line(e, "const i32 row = (i32)(q / %d), first = (i32)(q %% %d) * %d;", cols / elems, cols / elems, elems);
+    if (rows == 1) em_line(e, "(void)row;");
+    em_gmem_index(e, &v, "row", "first", elems, &index, &exists);
+    const char *out = em_fmt(e, "%s[%s]", em_ident(e, dst->tensor->name, ""), index);
+    weiri_buf all;
+    weiri_buf_init(&all, e->k->ctx);
+    weiri_put(&all, "%s_wide && %s", dst->tensor->name, exists);
+    const int npack = e->npack;
+    const char *load[8];
+    for (int i = 0; i < npack; i++) {
+        weiri_view x;
+        weiri_view_of(e->k, e->pack[i], &x);
+        if (x.op == WEIR_OP_VIEW_TILE) x.res = dst;
+        const char *at, *in, *t = weiri_ctype(x.res->tensor->dtype);
+        em_gmem_index(e, &x, "row", "first", elems, &at, &in);
+        weiri_put(&all, " && %s_wide && %s", x.res->tensor->name, in);
+        load[i] = em_fmt(e, "const w_pack<%s, %d> p%u = *(const w_pack<%s, %d> *)&%s[%s];", t, elems, e->pack[i], t, elems,
+                         em_ident(e, x.res->tensor->name, ""), at);
+    }
+    em_line(e, "if (%s) {", all.s);
+    weiri_buf_free(&all);
+    e->depth++;
+    for (int i = 0; i < npack; i++) em_line(e, "%s", load[i]);
+    em_line(e, "w_pack<%s, %d> out;", type, elems);
+    e->row = "row";
+    e->col = "(first + i)";
+    em_line(e, "#pragma unroll");
+    em_line(e, "for (int i = 0; i < %d; i++) out.x[i] = %s;", elems, to_dtype(e, dtype, em_expr(e, value)));
+    em_line(e, "*(w_pack<%s, %d> *)&%s = out;", type, elems, out);
+    e->npack = 0;
+    e->depth--;
+    em_line(e, "} else {");
+    e->depth++;
+    em_line(e, "for (int i = 0; i < %d; i++) %s = %s;", elems, em_view_element(e, place, "row", "(first + i)", false),
+            to_dtype(e, dtype, em_expr(e, value)));
+    e->row = e->col = NULL;
+    for (int i = 0; i < 2; i++) {
+        e->depth--;
+        em_line(e, "}");
+    }
+    return true;
+}
+
 /* No fragments: the task's threads share the elements in order. */
 static void store_linear(emitter *e, const weiri_action *a, uint32_t value, uint32_t place, const weir_res *dst) {
+    if (dst->kind == WEIR_RES_GMEM && store_packed(e, value, place, dst)) return;
     int rows = 1, cols = dst->tile[dst->rank - 1];
     for (int d = 0; d + 1 < dst->rank; d++) rows *= dst->tile[d];
     int n = 32 * e->pt->task->num_warps;

@@ -75,6 +75,9 @@ struct tf32 {
     __device__ __forceinline__ operator float() const { return __uint_as_float(bits); }
 };
 
+// Elements that are loaded or stored together.
+template <class T, int N> struct alignas(16) w_pack { T x[N]; };
+
 // A tensor map (CUtensorMap): a __grid_constant__ parameter, read through the tensormap proxy.
 struct alignas(64) w_tmap { u64 q[16]; };
 

@@ -4,7 +4,8 @@ local M = {}
 
 -- ---- options ------------------------------------------------------------------------------------------------------------------
 
---- f(...), its errors raised at the line that called the caller: a kernel's build() blames who called it.
+--- f(...), its errors raised at the line that called the caller: a kernel's build() blames who called it. No tail call, which would
+--- hide the caller.
 function M.blame(f, ...)
   local r = table.pack(pcall(f, ...))
   if not r[1] then error(r[2], 3) end

@@ -211,4 +211,199 @@ end
 
 M.attention = attention
 
+-- ---- rows -------------------------------------------------------------------------------------------------------------------------
+
+-- Rows of m x n, in a tensor whose pitch is `pitch` bytes' multiple.
+local function matrix(dev, dtype, m, n, seed, pitch) return dev:tensor { dtype = dtype, shape = { m, n }, pitch = pitch or 16 }:randn(seed) end
+
+-- Calls f(row, x, base) for each row; x is the whole list, base the index before the row's first element.
+local function each_row(m, n, x, f) for i = 0, m - 1 do f(i, x, i * n) end end
+
+local function round_to(dev, dtype, list, m, n)            -- through a tensor of that dtype
+  return dev:tensor { dtype = dtype, shape = { m, n } }:set(list):get()
+end
+
+local rows = {}
+
+-- kernel, what, { m, n }, options of build, pitch in bytes (2 or 4: rows off 16 bytes)
+rows.cases = {
+  { "rms_norm", "a warp a row, 1000 of 1024", { 11, 1000 }, { n = 1024 } },
+  { "rms_norm", "a CTA a row, f32 weight", { 3, 2504 }, { n = 3000, weight = "f32" } },
+  { "rms_norm", "length of no vector", { 3, 1333 }, { n = 2048 } },
+  { "rms_norm", "residual", { 5, 2048 }, { n = 2048, residual = true } },
+  { "rms_norm", "residual, rows off 16 bytes", { 4, 1208 }, { n = 2048, residual = true, dtype = "f16" }, 2 },
+  { "rms_norm", "longer than registers hold", { 2, 5000 }, { n = 5000, config = { threads = 128, chunks = 0 } } },
+  { "rms_norm", "no weight, f32", { 4, 260 }, { n = 512, dtype = "f32", weight = false } },
+  { "rms_norm", "no rows", { 0, 64 }, { n = 64 } },
+  { "layer_norm", "a warp a row", { 9, 512 }, { n = 512 } },
+  { "layer_norm", "a CTA a row, residual", { 3, 4096 }, { n = 4096, residual = true } },
+  { "layer_norm", "f32 output, no bias", { 3, 1500 }, { n = 2048, out = "f32", bias = false } },
+  { "layer_norm", "a mean far from 0", { 3, 1600 }, { n = 1600, dtype = "f32", offset = 1000 } },
+  { "softmax", "a warp a row", { 9, 96 }, { n = 128 } },
+  { "softmax", "a CTA a row, f16 to f32", { 3, 2056 }, { n = 4096, dtype = "f16", out = "f32" } },
+  { "softmax", "one element", { 3, 1 }, { n = 16 } },
+  { "softmax", "log, scale at launch", { 4, 1200 }, { n = 2048, dtype = "f32", log = true, scale = true } },
+  { "softmax", "scale, longer than registers hold", { 2, 3000 }, { n = 3000, dtype = "f32", scale = 3, config = { threads = 128, chunks = 0 } } },
+  { "reduce", "sum", { 17, 200 }, { n = 256, op = "sum" } },
+  { "reduce", "mean", { 3, 1999 }, { n = 2048, op = "mean", dtype = "f32" } },
+  { "reduce", "max of negative numbers", { 5, 77 }, { n = 128, op = "max", offset = -100, dtype = "f32" } },
+  { "reduce", "min", { 2, 1500 }, { n = 2048, op = "min", out = "bf16" } },
+  { "reduce", "norm", { 5, 1024 }, { n = 1024, op = "norm", dtype = "f16" } },
+  { "reduce", "abs_max", { 2, 2500 }, { n = 4096, op = "abs_max" } },
+}
+
+function rows.run(dev, case)
+  local kernel, m, n = case[1], case[3][1], case[3][2]
+  local o, offset = {}, 0
+  for name, value in pairs(case[4]) do if name == "offset" then offset = value else o[name] = value end end
+  o.device = dev
+  local p = require("weir.kernels." .. kernel).build(o)
+  local dtype = o.dtype or "bf16"
+  local out = o.out or kernel == "reduce" and "f32" or dtype
+  local X = matrix(dev, dtype, m, n, 1, case[5])
+  if offset ~= 0 then
+    local list = X:get()
+    for i = 1, #list do list[i] = list[i] + offset end
+    X:set(list)
+  end
+  local args, want, slack = { X = X }, {}, 2.0 ^ -20 * math.max(1, math.abs(offset))
+  local x = X:get()
+  if kernel == "reduce" then args.Y = dev:tensor { dtype = out, shape = { m } }:fill(0 / 0)
+  else args.Y = dev:tensor { dtype = out, shape = { m, n }, pitch = case[5] or 16 }:fill(0 / 0) end
+  if o.residual then
+    args.R, args.S = matrix(dev, dtype, m, n, 2, case[5]), matrix(dev, dtype, m, n, 3, case[5])
+    local r, sum = args.R:get(), {}
+    for i = 1, #x do sum[i] = x[i] + r[i] end
+    x = round_to(dev, dtype, sum, m, n)
+  end
+  local w, b
+  if kernel:match "norm" then
+    args.eps = 1e-5
+    if o.weight ~= false then args.W = tensor(dev, o.weight or dtype, { n }, 4); w = args.W:get() end
+    if kernel == "layer_norm" and o.weight ~= false and o.bias ~= false then args.B = tensor(dev, o.weight or dtype, { n }, 5); b = args.B:get() end
+  end
+  local scale = o.scale == true and 0.7 or o.scale or 1
+  if o.scale == true then args.scale = scale end
+  launch(dev, p, args)
+  if kernel == "rms_norm" or kernel == "layer_norm" then
+    each_row(m, n, x, function(_, row, base)
+      local mean, squares = 0.0, 0.0
+      if kernel == "layer_norm" then
+        for j = 1, n do mean = mean + row[base + j] end
+        mean = mean / n
+      end
+      for j = 1, n do squares = squares + (row[base + j] - mean) ^ 2 end
+      local s = 1 / math.sqrt(squares / n + 1e-5)
+      for j = 1, n do want[base + j] = (row[base + j] - mean) * s * (w and w[j] or 1) + (b and b[j] or 0) end
+    end)
+    slack = slack * 4
+  elseif kernel == "softmax" then
+    each_row(m, n, x, function(_, row, base)
+      local most, total = -math.huge, 0.0
+      for j = 1, n do most = math.max(most, row[base + j] * scale) end
+      for j = 1, n do total = total + math.exp(row[base + j] * scale - most) end
+      for j = 1, n do
+        local v = row[base + j] * scale - most
+        want[base + j] = o.log and v - math.log(total) or math.exp(v) / total
+      end
+    end)
+    if o.log then slack = slack * 16 end
+  else
+    each_row(m, n, x, function(i, row, base)
+      local r = ({ max = -math.huge, min = math.huge })[o.op] or 0.0
+      for j = 1, n do
+        local v = row[base + j]
+        if o.op == "max" then r = math.max(r, v) elseif o.op == "min" then r = math.min(r, v)
+        elseif o.op == "abs_max" then r = math.max(r, math.abs(v)) elseif o.op == "norm" then r = r + v * v else r = r + v end
+      end
+      want[i + 1] = o.op == "mean" and r / n or o.op == "norm" and math.sqrt(r) or r
+    end)
+    slack = slack * math.sqrt(n) * 8
+  end
+  local seen = compare(p.report, args.Y:get(), want, out, slack)
+  if o.residual then seen.bad = seen.bad + compare(p.report, args.S:get(), x, dtype, 0).bad end
+  return seen
+end
+
+M.rows = rows
+
+-- ---- moves ------------------------------------------------------------------------------------------------------------------------
+
+local moves = {}
+
+moves.cases = {
+  { "transpose", "bf16, 130 x 200", { 130, 200 }, { dtype = "bf16" } },
+  { "transpose", "bf16, one element", { 1, 1 }, { dtype = "bf16" } },
+  { "transpose", "bf16, 65 x 3", { 65, 3 }, { dtype = "bf16" } },
+  { "transpose", "f16 batched, 40 x 72", { 40, 72, 3 }, { dtype = "f16", batched = true } },
+  { "transpose", "f32, 33 x 100", { 33, 100 }, { dtype = "f32" } },
+  { "transpose", "e4m3, 150 x 260", { 150, 260 }, { dtype = "e4m3", config = { blocks = 1 } } },
+  { "transpose", "f64, 20 x 37", { 20, 37 }, { dtype = "f64" } },
+  { "elementwise", "swiglu", { 30, 75 }, { n = 75, inputs = { "x", "g" }, outputs = { "y" }, f = function(x, g) return x * g / (1 + weir.exp(-g)) end },
+    function(x, g) return x * g / (1 + math.exp(-g)) end },
+  { "elementwise", "operands of columns and rows, two outputs, a scalar", { 9, 300 },
+    { inputs = { "x", { name = "b", dtype = "f32", shape = "columns" }, { name = "s", dtype = "f16", shape = "rows" } }, scalars = { "a" },
+      outputs = { "y", { name = "z", dtype = "f32" } }, f = function(x, b, s, a) return weir.max(x, b) * a, x - s end },
+    function(x, b, s, a) return math.max(x, b) * a, x - s end },
+  { "elementwise", "a vector", { 1, 10000 }, { dtype = "f32", inputs = { "x" }, outputs = { "y" }, f = function(x) return weir.select(weir.lt(x, 0), x * 0.1, x) end },
+    function(x) return x < 0 and x * 0.1 or x end },
+  { "elementwise", "no inputs", { 5, 40 }, { dtype = "f32", n = 40, inputs = {}, outputs = { "y" }, scalars = { "a" }, f = function(a) return a + 1 end }, function(a) return a + 1 end },
+}
+
+local function transposed(dev, case)
+  local m, n, l = case[3][1], case[3][2], case[3][3] or 1
+  local o = { device = dev }
+  for name, value in pairs(case[4]) do o[name] = value end
+  local p = require "weir.kernels.transpose".build(o)
+  local function shape(a, b) return o.batched and { l, a, b } or { a, b } end
+  local X, Y = tensor(dev, o.dtype, shape(m, n), 1), tensor(dev, o.dtype, shape(n, m), 2)
+  launch(dev, p, { X = X, Y = Y })
+  local x, want = X:get(), {}
+  for h = 0, l - 1 do
+    for i = 0, m - 1 do for j = 0, n - 1 do want[(h * n + j) * m + i + 1] = x[(h * m + i) * n + j + 1] end end
+  end
+  return compare(p.report, Y:get(), want, "i32", 0)
+end
+
+local function mapped(dev, case)
+  local m, n, f = case[3][1], case[3][2], case[5]
+  local o = { device = dev }
+  for name, value in pairs(case[4]) do o[name] = value end
+  local p = require "weir.kernels.elementwise".build(o)
+  local args, lists, outs = {}, {}, {}
+  local function operand(x, seed)
+    local t = type(x) == "table" and x or { name = x }
+    local dtype = t.dtype or o.dtype or "bf16"
+    local shape = ({ columns = { n }, rows = { m, 1 } })[t.shape] or { m, n }
+    args[t.name] = tensor(dev, dtype, shape, seed)
+    return { name = t.name, dtype = dtype, shape = t.shape, list = args[t.name]:get() }
+  end
+  for i, x in ipairs(o.inputs) do lists[i] = operand(x, i) end
+  for i, x in ipairs(o.outputs) do outs[i] = operand(x, 10 + i); outs[i].want = {} end
+  for _, name in ipairs(o.scalars or {}) do args[name] = 1.5 end
+  launch(dev, p, args)
+  for i = 0, m - 1 do
+    for j = 0, n - 1 do
+      local x = {}
+      for q, t in ipairs(lists) do x[q] = t.list[t.shape == "columns" and j + 1 or t.shape == "rows" and i + 1 or i * n + j + 1] end
+      for _ in ipairs(o.scalars or {}) do x[#x + 1] = 1.5 end
+      for q, y in ipairs { f(table.unpack(x)) } do outs[q].want[i * n + j + 1] = y end
+    end
+  end
+  local seen
+  for _, t in ipairs(outs) do
+    local one = compare(p.report, args[t.name]:get(), t.want, t.dtype, 2.0 ^ -20)
+    if seen then one.bad = one.bad + seen.bad end
+    seen = one
+  end
+  return seen
+end
+
+function moves.run(dev, case)
+  if case[1] == "transpose" then return transposed(dev, case) end
+  return mapped(dev, case)
+end
+
+M.moves = moves
+
 return M

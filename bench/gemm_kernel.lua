@@ -7,6 +7,7 @@ local M = {}
 --- take 128 x 256, the tile with the highest intensity, or 128 x 224 where that leaves clearly less of the last wave empty.
 --- Multicast of B in clusters of two costs 1 to 2 % where L2 keeps up (measured), and wins where rows start off a 128-byte line.
 function M.choose(m, n, k)
+  n, k = n or m, k or m                                    -- about a square, if only the rows are said
   if m <= 64 then return { bm = 64, bn = 64, bk = 64, stages = 8, cluster = 1, group = 1 } end
   local function waste(bn)                                 -- SM-time bought over SM-time used, 132 SMs
     local tiles = ((m + 127) // 128) * ((n + bn - 1) // bn)

@@ -492,7 +492,9 @@ static bool store_packed(emitter *e, uint32_t value, uint32_t place, const weir_
         if (x.op == WEIR_OP_VIEW_TILE) x.res = dst;
         const char *at, *in, *t = weiri_ctype(x.res->tensor->dtype);
         em_gmem_index(e, &x, "row", "first", elems, &at, &in);
-        weiri_put(&all, " && %s_wide && %s", x.res->tensor->name, in);
+        const char *wide = em_fmt(e, "%s_wide", x.res->tensor->name);
+        if (!strstr(all.s, wide)) weiri_put(&all, " && %s", wide);
+        if (!strstr(all.s, in)) weiri_put(&all, " && %s", in);
         load[i] = em_fmt(e, "const w_pack<%s, %d> p%u = *(const w_pack<%s, %d> *)&%s[%s];", t, elems, e->pack[i], t, elems,
                          em_ident(e, x.res->tensor->name, ""), at);
     }

@@ -36,7 +36,7 @@ tap.is(5, select(2, text:gsub("\n%-%- [^\n]+%-%-%-+\n[^\n]*03_broken%.lua:%d+: e
 
 -- Whole kernels of other kinds are checked, proved and emitted.
 for _, name in ipairs { "gemm_staged", "attention", "fork_gemm_act", "varlen_copy", "blur_custom" } do
-  local done, program = pcall(dofile, "t/scripts/" .. name .. ".lua")
+  local done, program = pcall(dofile, "examples/" .. name .. ".lua")
   tap.ok(done and tostring(program):match "^program", name .. ".lua builds")
   if not done then tap.diag(tostring(program)) end
 end

@@ -1,6 +1,6 @@
 #!/usr/bin/env lua5.4
 -- The main job as its user runs it, on the simulator: examples/build_gemm.lua with its options, the smaller examples, and
--- t/scripts/gemm_staged.lua as it stands. What they print last, and their exit status.
+-- examples/gemm_staged.lua as it stands. What they print last, and their exit status.
 local tap = require "tap"
 local weir = require "weir"
 
@@ -113,7 +113,7 @@ end
 
 -- ---- gemm_staged.lua as it stands -------------------------------------------------------------------------------------------------
 do
-  local program = dofile "t/scripts/gemm_staged.lua"
+  local program = dofile "examples/gemm_staged.lua"
   local dev = weir.device()
   local M, N, K = 140, 300, 72
   local a = dev:tensor { dtype = "bf16", shape = { M, K } }:randn(8)

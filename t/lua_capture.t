@@ -1,12 +1,12 @@
 #!/usr/bin/env lua5.4
--- What a script's schedules become: the whole scripts in t/scripts and examples, then loops, guards, places and values one by one.
+-- What a script's schedules become: the whole scripts of examples, then loops, guards, places and values one by one.
 local tap = require "tap"
 local weir = require "weir"
 local P = weir.pipeline
 
 -- The kernel of a whole script, described but not built, and other locals of it (", ab").
 local function script(name, and_more)
-  for _, folder in ipairs { "examples/", "t/scripts/" } do
+  for _, folder in ipairs { "examples/" } do
     local file = io.open(folder .. name .. ".lua")
     if file then
       local text = file:read "a":gsub("return k:build%(%)%s*$", "return k" .. (and_more or "") .. "\n")

@@ -28,6 +28,18 @@ struct weiri_forms {
 
 /* ---- equality of values, over tasks ------------------------------------------------------------------------------------- */
 
+static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth);
+
+/* One place of a tensor that the kernel does not write: both loads give one number. */
+static bool same_place(const weir_kernel *k, uint32_t x, uint32_t y, int depth) {
+    const weiri_value *a = weiri_val(k, x), *b = weiri_val(k, y);
+    if (a->op != b->op || (a->op != WEIR_OP_VIEW_AT && a->op != WEIR_OP_VIEW_FROM) || a->nargs != b->nargs) return false;
+    if (!a->res || a->res != b->res || a->res->kind != WEIR_RES_GMEM || a->res->tensor->out) return false;
+    for (int i = 0; i < a->nargs; i++)
+        if (!same_value(k, a->arg[i], b->arg[i], depth + 1)) return false;
+    return true;
+}
+
 /* Indices of loops with one start, stop and step run through the same numbers. */
 static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth) {
     if (x == y) return true;
@@ -37,7 +49,8 @@ static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth) 
     if (a->op == WEIR_OP_INDEX)
         return a->loop && b->loop && same_value(k, a->loop->start, b->loop->start, depth + 1) &&
                same_value(k, a->loop->stop, b->loop->stop, depth + 1) && same_value(k, a->loop->step, b->loop->step, depth + 1);
-    if (a->op < WEIR_OP_ADD || a->op > WEIR_OP_CAST) return false; /* leaves and reads are equal by id alone */
+    if (a->op == WEIR_OP_LOAD) return a->nargs == 1 && b->nargs == 1 && same_place(k, a->arg[0], b->arg[0], depth + 1);
+    if (a->op < WEIR_OP_ADD || a->op > WEIR_OP_CAST) return false; /* leaves and other reads are equal by id alone */
     if (a->nargs != b->nargs || a->dtype != b->dtype || a->i != b->i) return false;
     for (int i = 0; i < a->nargs; i++)
         if (!same_value(k, a->arg[i], b->arg[i], depth + 1)) return false;

@@ -42,12 +42,14 @@ local CTYPE = { bf16 = "bf16", f16 = "f16", f32 = "float" }
 
 --- How a row is spread: at most 4 vectors in a thread keep it under 64 registers, so that 2048 threads of an SM have 16 bytes x 4 in
 --- flight, more than what bandwidth times latency asks for (some 32 KB an SM).
+--- A thread of a CTA of 1024 has 64 registers: room for one input.
+---@param inputs? integer    how many are read
 ---@return weir.kernels.rows.config
-function M.choose(dtype, n)
+function M.choose(dtype, n, inputs)
   local vectors = (n * weir.dtype_size(dtype) + 15) // 16
   if vectors <= 128 then return { per_row = "warp", threads = 256, chunks = (vectors + 31) // 32 } end
   local threads = math.max(128, ((vectors + 3) // 4 + 31) // 32 * 32)
-  if threads > 1024 then return { per_row = "cta", threads = 512, chunks = 0 } end
+  if threads > (inputs and inputs > 1 and 640 or 1024) then return { per_row = "cta", threads = 512, chunks = 0 } end
   return { per_row = "cta", threads = threads, chunks = (vectors + threads - 1) // threads }
 end
 
@@ -219,7 +221,7 @@ end
 ---@return weir.kernel, weir.kernels.rows.config
 function M.kernel(s)
   local c = {}
-  for name, value in pairs(M.choose(s.dtype, s.n)) do c[name] = value end
+  for name, value in pairs(M.choose(s.dtype, s.n, #s.inputs)) do c[name] = value end
   for name, value in pairs(common.options(s.name .. ": config", s.config or {}, "threads per_row chunks")) do c[name] = value end
   if c.threads % 32 ~= 0 or c.threads < 32 or c.threads > 1024 then error(s.name .. ": config.threads is a multiple of 32 up to 1024", 0) end
   local lanes = c.per_row == "cta" and c.threads or 32

@@ -200,6 +200,7 @@ struct weiri_machine {
     float *table[5];             /* by wgmma type: every bit pattern as a float, made when first used */
     weiri_buf *findings; int nfindings;
     bool stop;
+    bool wild;                   /* by the seed: any runnable thread is next */
 };
 
 /* ---- run.c ------------------------------------------------------------------------------------------------------------- */

@@ -187,6 +187,7 @@ static void start_cta(cta *c, u32 block, char *stacks) {
     memset(c->named, 0, sizeof c->named);
     weiri_smem_reset(c);
     for (int i = 0; i < m->threads_per_cta / 128; i++) weiri_wgmma_reset(&c->wgs[i]);
+    bool slow_warp = false;
     for (int i = 0; i < m->threads_per_cta; i++) {
         thread *t = &c->threads[i];
         thread keep = *t;
@@ -200,7 +201,8 @@ static void start_cta(cta *c, u32 block, char *stacks) {
         t->w = &c->warps[i / 32];
         t->w->lane[i % 32] = t;
         t->alive = true;
-        t->slow = (weiri_sim_rand(m) & 7) == 0;
+        if (i % 32 == 0) slow_warp = (weiri_sim_rand(m) & 3) == 0;
+        t->slow = slow_warp || (weiri_sim_rand(m) & 7) == 0;
         t->regs = (u32)m->plan->entry_registers;
         char *stack = weiri_stack(stacks, c->slot * m->threads_per_cta + i, STACK);
         weiri_fiber_make(&t->f, stack, STACK, thread_main, t);
@@ -409,8 +411,8 @@ static void deadlock(machine *m, bool spinning) {
 
 static thread *next_thread(machine *m) {
     if (!m->ring_n) return NULL;
-    /* mostly in turn; now and then somebody else first */
-    if ((weiri_sim_rand(m) & 7) == 0) {
+    /* mostly in turn, or anybody, by the seed; slow ones let others pass */
+    if (m->wild || (weiri_sim_rand(m) & 7) == 0) {
         int i = (m->ring_first + (int)(weiri_sim_rand(m) % (u64)m->ring_n)) % m->ring_cap;
         thread *t = m->ring[i];
         m->ring[i] = m->ring[m->ring_first];
@@ -420,7 +422,7 @@ static thread *next_thread(machine *m) {
         thread *t = m->ring[m->ring_first];
         m->ring_first = (m->ring_first + 1) % m->ring_cap;
         m->ring_n--;
-        if (!t->slow || tries == 8 || !m->ring_n || (weiri_sim_rand(m) & 15) == 0) return t;
+        if (!t->slow || tries == 16 || !m->ring_n || (weiri_sim_rand(m) & 15) == 0) return t;
         ready(m, t);
     }
 }
@@ -528,6 +530,7 @@ weir_status weiri_sim_launch(weir_ctx *c, const weiri_sim_run *r, weiri_buf *fin
     m->run = r;
     m->sim = sim;
     m->rng = r->seed ? r->seed : 1;
+    m->wild = weiri_sim_rand(m) & 1;
     m->findings = findings;
     make_machine(m);
     weiri_match_build(m);

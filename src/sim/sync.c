@@ -230,8 +230,9 @@ static u32 mbar_try(w_sim_api *api, u32 addr, u32 parity) {
 /* ---- named barriers, the CTA --------------------------------------------------------------------------------------------- */
 
 static void wake_all(cta *c, wait_kind kind, u32 id) {
-    for (int i = 0; i < c->m->threads_per_cta; i++) {
-        thread *t = &c->threads[i];
+    int n = c->m->threads_per_cta, from = (int)(weiri_sim_rand(c->m) % (u64)n);   /* nobody is always first */
+    for (int i = 0; i < n; i++) {
+        thread *t = &c->threads[(from + i) % n];
         if (t->blocked && t->wait == kind && t->id == id) weiri_sim_wake(t);
     }
 }
@@ -324,6 +325,10 @@ static void cluster_wait(w_sim_api *api) {
 void weiri_sync_exit(thread *t) {
     cta *c = t->c;
     cluster *cl = c->cl;
+    u32 wg = t->tid / 128, split = wg < 8 ? (u32)c->m->plan->reg_split[wg] : 0;
+    if (t->regs && split && t->regs != split)
+        weiri_sim_fault(c->m, t, t->at, "sim-registers", "the thread exits with %u registers, the plan's split gives its warpgroup %u: a setmaxnreg is missing",
+                        t->regs, split);
     if (t->cluster_open && cl->generation == t->cluster_arrived) cl->arrived--; /* it no longer counts among the live ones either */
     if (c->alive && (int)c->cta_sync == c->alive) open_cta(c);
     int alive = cluster_alive(cl);

@@ -319,8 +319,8 @@ static void wgmma(w_sim_api *api, u32 n, u32 type, u32 ta, u32 tb, float *d, con
     if (first) mark(g, o, true, t);
     if (++o->issued < THREADS) return;
     if (weiri_sim_rand(m) & 1) execute_below(g, i + 1);
-    for (int j = 0; j < THREADS; j++) {
-        thread *x = &g->c->threads[t->tid / THREADS * THREADS + (u32)j];
+    for (u32 j = 0, from = (u32)weiri_sim_rand(m); j < THREADS; j++) {
+        thread *x = &g->c->threads[t->tid / THREADS * THREADS + (from + j) % THREADS];
         if (x->blocked && x->wait == WAIT_WGMMA) weiri_sim_wake(x);
     }
     m->progress++;

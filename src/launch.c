@@ -332,7 +332,7 @@ static void give_address(const weir_bound *b, weiri_tmap *m) {
 static weir_status check_wide(const weir_bound *b, int i, uint64_t address) {
     const weir_tensor *t = b->p->k->tensors.v[i];
     const given *g = b->tensor[i];
-    if (!b->p->plan->wide[i]) return WEIR_OK;
+    if (!b->p->plan->wide || !b->p->plan->wide[i]) return WEIR_OK;
     if (address % 16)
         return refuse(b, "tensor '%s': its address 0x%" PRIx64 " is no multiple of 16 bytes, which its copies by cp.async need", t->name, address);
     for (int a = 0; a + 1 < t->rank; a++) {

@@ -76,7 +76,7 @@ static void test_preamble_text(weir_ctx *ctx) {
         { "w_wgmma_ss<64, W_E4M3, 0, 1>(d, a, b, 1);",
           "wgmma takes transposed operands of 16-bit types only; W_E4M3 must be K-major" },
         { "w_wgmma_ss<64, 7, 0, 0>(d, a, b, 1);",
-          "wgmma operand type 7 does not exist (0 bf16, 1 f16, 2 tf32, 3 e4m3, 4 e5m2)" },
+          "wgmma operand type 7 does not exist (0 bf16, 1 f16, 2 tf32, 3 e4m3, 4 e5m2, 5 e4m3 by e5m2, 6 e5m2 by e4m3)" },
         { "w_wgmma_rs<64, W_BF16, 2>(d, a, b, 1);",
           "wgmma transpose flags are 0, 2; they must be 0 or 1, and 0 for A in registers" },
     };

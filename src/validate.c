@@ -773,9 +773,10 @@ static void release_after_issue(checker *c, const weiri_task *t, const uses *us,
 static bool fills_without_work(checker *c, const weiri_task *t, const uses *us, const weir_res *down) {
     bool commits = false;
     const use *at = NULL;
+    const weir_res *fork = down->group && down->group->mode == WEIR_GROUP_FORK ? down->group : NULL;
     for (int i = 0; i < us->n; i++) {
         const use *u = &us->v[i];
-        if (u->res != down) continue;
+        if (u->res != down && !(fork && u->res->group == fork)) continue; /* in a fork one load is every member's */
         if (u->stage == STAGE_PROD_WORK) return false;
         if (u->stage == STAGE_PROD_COMMIT && !at) commits = true, at = u;
     }

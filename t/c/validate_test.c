@@ -245,8 +245,8 @@ static void test_warps(void) {
         "2 errors\n",
         report(), "warps overlap, registers differ");
     declare();
-    task((spec){ .name = "x", .count = 4, .registers = 20, .body = "{go}" }, 10);
-    is_str("x.lua:10: error: task 'x': registers = 20 [T-REG-01]\n    expected a multiple of 8, 24 to 256, got 20\n1 error\n",
+    task((spec){ .name = "x", .count = 4, .registers = 36, .body = "{go}" }, 10);
+    is_str("x.lua:10: error: task 'x': registers = 36 [T-REG-01]\n    expected a multiple of 8, 24 to 256, got 36\n1 error\n",
            report(), "registers not a multiple of 8");
     declare();
     task((spec){ .name = "x", .count = 8, .registers = 256, .body = "{go}" }, 10);

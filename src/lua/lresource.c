@@ -105,7 +105,7 @@ static void work_options(lua_State *L, int idx, weirl_res *h, const char *method
 
 /* nil is what a misspelt name gives; it is no argument. */
 static void want_given(lua_State *L, int idx, const char *what) {
-    if (lua_isnil(L, idx)) weirl_raise(L, "%s: a value expected, got nil [C-FLOW-04]", what);
+    if (lua_isnil(L, idx)) weirl_raise(L, "%s is nil: a value expected [C-FLOW-04]", what);
     weirl_nothing(L, idx, what, "C-FLOW-06");
     switch (lua_type(L, idx)) {
     case LUA_TNUMBER:

@@ -61,7 +61,7 @@ end
 
 do
   local p = lab.gemm():build { device = lab.device() }
-  local ok, message, events = record(p, function() return lab.run_gemm(p, 64, 128, 150, { options = { grid = 1 } }) end)   -- 2 tiles, 3 steps
+  local ok, message, events = record(p, function() return lab.run_gemm(p, 64, 128, 150, { grid = 1 }) end)   -- 2 tiles, 3 steps
   tap.is("", ok and "" or message, "a GEMM of 2 tiles and 3 steps runs, recorded")
   local step = { "wait ab_empty", "expect_tx ab_full", "bulk_issue ab_full", "expect_tx ab_full", "bulk_issue ab_full" }
   tap.is(join({ "init", "cta_sync" }, repeated(6, step)), words(p, events["0 0"] or {}), "the producing thread: 6 steps, no border between tiles")

@@ -205,13 +205,18 @@ end
 
 -- ---- runs ------------------------------------------------------------------------------------------------------------------------
 
+local runs = 0                                            -- each run has other numbers: what an earlier one left on a stack is wrong
+
 --- Runs a GEMM of lab.gemm: true when it ran and is right; else false and what went wrong: the findings, or "wrong numbers".
+--- o: device, grid, dtype.
 function lab.run_gemm(program, m, n, k, o)
-  local dev, dtype = o and o.device or lab.device(), o and o.dtype or "bf16"
-  local a = dev:tensor { dtype = dtype, shape = { m, k } }:randn(3)
-  local b = dev:tensor { dtype = dtype, shape = { n, k } }:randn(4)
+  o = o or {}
+  local dev, dtype = o.device or lab.device(), o.dtype or "bf16"
+  runs = runs + 1
+  local a = dev:tensor { dtype = dtype, shape = { m, k } }:randn(2 * runs)
+  local b = dev:tensor { dtype = dtype, shape = { n, k } }:randn(2 * runs + 1)
   local d = dev:tensor { dtype = dtype, shape = { m, n } }:fill(0 / 0)
-  local ok, message = program:launch({ A = a, B = b, D = d }, o and o.options)
+  local ok, message = program:launch({ A = a, B = b, D = d }, { device = dev, grid = o.grid })
   if not ok then return false, message end
   local x, y, z = a:get(), b:get(), d:get()
   for i = 0, m - 1 do
@@ -231,9 +236,10 @@ function lab.run_gemm(program, m, n, k, o)
   return true, ""
 end
 
---- Runs a copy of lab.tma_copy or lab.thread_copy; o: options of the launch.
+--- Runs a copy of lab.tma_copy or lab.thread_copy; o: device, grid.
 function lab.run_copy(program, shape, o)
-  local dev = o and o.device or lab.device()
+  o = o or {}
+  local dev = o.device or lab.device()
   local dtype, X, Y = "f32", "X", "Y"
   if #shape == 1 then dtype, X, Y = "i32", "x", "y" end
   local size = 1
@@ -242,7 +248,7 @@ function lab.run_copy(program, shape, o)
   for i = 1, size do want[i] = i * 7919 % 10007 end
   local x = dev:tensor { dtype = dtype, shape = shape }:set(want)
   local y = dev:tensor { dtype = dtype, shape = shape }:fill(-1)
-  local ok, message = program:launch({ [X] = x, [Y] = y }, o)
+  local ok, message = program:launch({ [X] = x, [Y] = y }, { device = dev, grid = o.grid })
   if not ok then return false, message end
   local got = y:get()
   for i = 1, size do

@@ -128,6 +128,19 @@ static int count(lua_State *L) {
     return 1;
 }
 
+/* fields(program, table) -> names */
+static int fields(lua_State *L) {
+    int64_t n;
+    const field *f = NULL;
+    row(L, program(L)->plan, luaL_checkstring(L, 2), -1, &f, &n);
+    lua_newtable(L);
+    for (int i = 1; f->name; f++, i++) {
+        lua_pushstring(L, f->name);
+        lua_seti(L, -2, i);
+    }
+    return 1;
+}
+
 /* get(program, table, row, field) */
 static int get(lua_State *L) {
     const field *f;
@@ -337,8 +350,8 @@ WEIR_API int luaopen_weir_plan(lua_State *L);
 
 int luaopen_weir_plan(lua_State *L) {
     static const luaL_Reg functions[] = {
-        { "count", count }, { "get", get },   { "set", set },     { "line", line },         { "box", box },   { "tree", tree },
-        { "drop", drop },   { "swap", swap }, { "prove", prove }, { "emit", emit }, { "run_text", run_text }, { NULL, NULL },
+        { "count", count }, { "fields", fields }, { "get", get },   { "set", set },     { "line", line }, { "box", box },           { "tree", tree },
+        { "drop", drop },   { "swap", swap },     { "prove", prove }, { "emit", emit }, { "run_text", run_text }, { NULL, NULL },
     };
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     if (lua_getfield(L, -1, "weir.core") != LUA_TNIL) return luaL_error(L, "require 'weir_plan' before 'weir'");

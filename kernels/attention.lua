@@ -224,7 +224,7 @@ local function prepare(options)
   end
   local c = {}
   for name, value in pairs(M.choose(o)) do c[name] = value end
-  local known = "warpgroups bn stages q_stages heads load_registers math_registers"
+  local known = "warpgroups bn stages q_stages heads queue load_registers math_registers"
   for name, value in pairs(common.options(what .. ": config", o.config or {}, known)) do c[name] = value end
   return o, c
 end

@@ -179,12 +179,4 @@ function M.shape(argument)
   return argument.shape
 end
 
---- The same memory under another dtype of the same size (f32 that the tensor core reads as tf32).
----@return weir.argument
-function M.as_dtype(argument, dtype)
-  local t = type(argument)
-  if t ~= "table" and t ~= "userdata" or argument.dtype == dtype then return argument end
-  return { address = argument.address, shape = argument.shape, stride = argument.stride, dtype = dtype }
-end
-
 return M

@@ -13,10 +13,11 @@ local common = require "weir.kernels.common"
 local P, cd = weir.pipeline, weir.ceil_div
 local M = {}
 
-local OPTIONS = "dtype out m n k a_major b_major batched alpha beta bias scales activation epilogue accumulate c_dtype config device arch pitch name"
+local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias scales activation epilogue accumulate c_dtype config device arch pitch name"
 
 ---@class weir.kernels.gemm.options
----@field dtype? "bf16"|"f16"|"tf32"|"e4m3"|"e5m2"   of A and B; tf32: f32 in memory. "bf16" if left out
+---@field dtype? "bf16"|"f16"|"tf32"|"e4m3"|"e5m2"   of A and B; tf32: f32 tensors. "bf16" if left out
+---@field dtype_b? "e4m3"|"e5m2"                      of B, where it is the other 8-bit type
 ---@field out? "bf16"|"f16"|"f32"                    of D; default: dtype when it has 16 bits, f32 for tf32, bf16 for 8 bits
 ---@field m? integer                                 rows of D, a hint
 ---@field n? integer                                 columns of D, a hint
@@ -200,8 +201,9 @@ local function product(o, c)
   local a_tile, b_tile = a_mn and { bk, bm } or { bm, bk }, b_mn and { bk, bn } or { bn, bk }
   local out = S and "f32" or o.out
 
-  local ga = operand(k, L, "A", o.dtype, a_mn and { dk, dm } or { dm, dk }, a_tile)
-  local gb = operand(k, L, "B", o.dtype, b_mn and { dk, dn } or { dn, dk }, b_tile)
+  local function memory(dtype) return dtype == "tf32" and "f32" or dtype end
+  local ga = operand(k, L, "A", memory(o.dtype), a_mn and { dk, dm } or { dm, dk }, a_tile)
+  local gb = operand(k, L, "B", memory(o.dtype_b), b_mn and { dk, dn } or { dn, dk }, b_tile)
   local gc = not S and o.beta and operand(k, L, "C", o.c_dtype, { dm, dn }, { bm, en }) or nil
   local gd
   if S then
@@ -221,7 +223,7 @@ local function product(o, c)
     return k:smem_tile { name = name, dtype = dtype, tile = tile, swizzle = math.min(128, tile[2] * SIZE[dtype]), pipeline = pipeline }
   end
   local sa = smem("a", o.dtype, a_tile, P.tma_async { stages = c.stages })
-  local sb = smem("b", o.dtype, b_tile, P.tma_async { stages = c.stages })
+  local sb = smem("b", o.dtype_b, b_tile, P.tma_async { stages = c.stages })
   local ab = k:group { name = "ab", mode = "fused_merge", members = { sa, sb } }
   local stage = smem("stage", out, { bm, en }, P.async_tma { stages = 2 })
   local sc = gc and smem("c", o.c_dtype, { bm, en }, P.tma_async { stages = 2 })
@@ -346,6 +348,7 @@ local function settle(options)
   for name, value in pairs(common.options(what, options, OPTIONS)) do o[name] = value end
   local function choice(name, allowed, default) o[name] = common.choice(what, name, o[name], allowed, default) end
   choice("dtype", "bf16 f16 tf32 e4m3 e5m2", "bf16")
+  choice("dtype_b", SIZE[o.dtype] == 1 and "e4m3 e5m2" or o.dtype, o.dtype)
   choice("out", "bf16 f16 f32", SIZE[o.dtype] == 2 and o.dtype or o.dtype == "tf32" and "f32" or "bf16")
   choice("a_major", "k m", "k")
   choice("b_major", "k n", "k")
@@ -388,16 +391,9 @@ function M.kernels(options)
   return { product(o, c) }, c
 end
 
--- Launch arguments of the steps: f32 memory as tf32, and the workspace of a split K, which is kept for the next launch.
+-- Launch arguments of the steps of a split K: the workspace, kept for the next launch, and what each of the two takes.
 local function steps_of(o, c, programs)
-  local function relabel(args)
-    if o.dtype ~= "tf32" then return args end
-    local out = {}
-    for name, value in pairs(args) do out[name] = value end
-    out.A, out.B = common.as_dtype(args.A, "tf32"), common.as_dtype(args.B, "tf32")
-    return out
-  end
-  if c.split == 1 then return { { program = programs[1], args = o.dtype == "tf32" and relabel or nil } } end
+  if c.split == 1 then return { { program = programs[1] } } end
   local kept = {}
   local function workspace(args, options)
     if args.W then return args.W end
@@ -418,7 +414,7 @@ local function steps_of(o, c, programs)
     return out
   end
   return {
-    { program = programs[1], args = function(args, options) return relabel(only(args, "A B", workspace(args, options))) end },
+    { program = programs[1], args = function(args, options) return only(args, "A B", workspace(args, options)) end },
     { program = programs[2], args = function(args, options)
       return only(args, "C D alpha beta bias scale_a scale_b", workspace(args, options))
     end },

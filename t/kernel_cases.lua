@@ -54,6 +54,8 @@ gemm.cases = {
   { "e4m3", { 70, 104, 272 }, { dtype = "e4m3", scales = true, config = { bm = 64, bn = 64 } } },
   { "e4m3, promoted", { 130, 104, 400 }, { dtype = "e4m3", accumulate = "promoted", config = { bm = 128, bn = 128 } } },
   { "e5m2 to f32", { 70, 48, 272 }, { dtype = "e5m2", out = "f32", config = { bm = 64, bn = 64 } } },
+  { "e4m3 times e5m2", { 70, 80, 200 }, { dtype = "e4m3", dtype_b = "e5m2", config = { bm = 64, bn = 64 } } },
+  { "e5m2 times e4m3, 128 x 256", { 70, 80, 200 }, { dtype = "e5m2", dtype_b = "e4m3", config = { bm = 128, bn = 256 } } },
   { "alpha, beta * C, bias along n, gelu", { 100, 136, 96 }, { alpha = true, beta = true, bias = "n", activation = "gelu", config = { bm = 128, bn = 128 } } },
   { "C in 128 x 256 tiles", { 130, 300, 96 }, { beta = 1, config = { bm = 128, bn = 256, cluster_m = 2, cluster_n = 1 } } },
   { "f32 C and D, bias along m", { 100, 72, 96 }, { out = "f32", beta = true, bias = "m", alpha = 0.5, config = { bm = 128, bn = 64 } } },
@@ -88,7 +90,7 @@ function gemm.run(dev, case)
   local function shape(rows, cols) return o.batched and { l, rows, cols } or { rows, cols } end
   local ta, tb = o.a_major == "m", o.b_major == "n"
   local args = {
-    A = tensor(dev, memory, ta and shape(k, m) or shape(m, k), 1), B = tensor(dev, memory, tb and shape(k, n) or shape(n, k), 2),
+    A = tensor(dev, memory, ta and shape(k, m) or shape(m, k), 1), B = tensor(dev, o.dtype_b or memory, tb and shape(k, n) or shape(n, k), 2),
     D = dev:tensor { dtype = out, shape = shape(m, n) }:fill(0 / 0),
   }
   if dtype == "tf32" then                                  -- the tensor core drops the low 13 bits: give it none
@@ -141,6 +143,7 @@ local attention = {}
 -- name, { B, H, HK, LQ, LK }, options of build
 attention.cases = {
   { "one query, one key", { 1, 1, 1, 1, 1 }, { d = 64, lse = true } },
+  { "causal without a counter", { 2, 3, 3, 300, 300 }, { d = 64, causal = true, config = { queue = "static", heads = 4 } } },
   { "d 128, ragged", { 1, 2, 2, 200, 300 }, { d = 128 } },
   { "d 128, exact blocks, causal", { 1, 1, 1, 256, 256 }, { d = 128, causal = true } },
   { "d 128, ragged, causal, LSE", { 1, 2, 2, 200, 200 }, { d = 128, causal = true, lse = true } },

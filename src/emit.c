@@ -135,6 +135,17 @@ static const char *loop_cond(emitter *e, const weiri_node *l, const char *var, c
     return em_fmt(e, "(%s > 0 ? %s < %s : %s > %s)", em_expr(e, l->step), var, stop, var, stop);
 }
 
+/* A coordinate of this CTA's tile, from that of its cluster's. */
+static void emit_coord(emitter *e, const weir_res *q, int axis, const char *at) {
+    weir_cluster c = e->k->cluster;
+    int per = axis == q->axis_m ? c.m * c.v : axis == q->axis_n ? c.n : 1;
+    const char *off = "";
+    if (per > 1 && axis == q->axis_m)
+        off = c.v > 1 ? em_fmt(e, " + (i32)(rank %% %d)", c.m * c.v) : em_fmt(e, " + %s", em_cta_expr(e, 'm'));
+    else if (per > 1) off = em_fmt(e, " + %s", em_cta_expr(e, 'n'));
+    em_line(e, "const i32 %s = %s%s%s;", em_coord_name(e, q, axis), at, per > 1 ? em_fmt(e, " * %d", per) : "", off);
+}
+
 /* The tile loop: linear index, then the raster. */
 static void emit_tiles(emitter *e, const weiri_pnode *n) {
     const weir_res *q = n->src->queue;
@@ -175,13 +186,14 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
             weiri_buf d;
             weiri_buf_init(&d, e->k->ctx);
             for (int j = i + 1; j < q->qrank; j++) weiri_put(&d, "%s%s_tiles_%s", j > i + 1 ? " * " : "", Q, q->axis[j]);
-            em_line(e, "const i32 %s = %s / (%s), %s_r%d = %s %% (%s);", em_coord_name(e, q, i), rest, d.s, Q, i, rest, d.s);
+            emit_coord(e, q, i, em_fmt(e, "(%s / (%s))", rest, d.s));
+            em_line(e, "const i32 %s_r%d = %s %% (%s);", Q, i, rest, d.s);
             weiri_buf_free(&d);
             rest = em_fmt(e, "%s_r%d", Q, i);
         }
         if (inner == 1) {
             em_line(e, "const i32 %s_c0 = %s;", Q, rest);
-            em_line(e, "const i32 %s = %s_c0;", em_coord_name(e, q, 0), Q);
+            emit_coord(e, q, 0, em_fmt(e, "%s_c0", Q));
         } else {
             int m = q->qrank - 2, nn = q->qrank - 1;
             const char *nm = em_fmt(e, "%s_tiles_%s", Q, q->axis[m]), *nn_ = em_fmt(e, "%s_tiles_%s", Q, q->axis[nn]);
@@ -199,15 +211,7 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
                 em_line(e, "const i32 %s_c0 = %s_band * %d + %s_in %% %s_high, %s_c1 = %s_in / %s_high;", Q, Q, g, Q, Q, Q, Q,
                         Q);
             }
-            for (int i = m; i <= nn; i++) {
-                int per = i == q->axis_m ? c.m * c.v : i == q->axis_n ? c.n : 1;
-                const char *off = i == q->axis_m && per > 1   ? (c.v > 1 ? em_fmt(e, " + (i32)(rank %% %d)", c.m * c.v)
-                                                                         : em_fmt(e, " + %s", em_cta_expr(e, 'm')))
-                                  : i == q->axis_n && per > 1 ? em_fmt(e, " + %s", em_cta_expr(e, 'n'))
-                                                              : "";
-                em_line(e, "const i32 %s = %s_c%d%s%s;", em_coord_name(e, q, i), Q, i - m,
-                        per > 1 ? em_fmt(e, " * %d", per) : "", off);
-            }
+            for (int i = m; i <= nn; i++) emit_coord(e, q, i, em_fmt(e, "%s_c%d", Q, i - m));
         }
     }
     const weiri_node *before = e->tiles;

@@ -8,6 +8,7 @@
 /* ---- one action --------------------------------------------------------------------------------------------------------------- */
 
 static void emit_action(emitter *e, const weiri_action *a) {
+    e->act = a;
     switch (a->kind) {
     case ACT_WAIT: {
         const char *n = em_cursor_name(e, a->cur);

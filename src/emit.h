@@ -20,6 +20,7 @@ typedef struct emitter {
     /* the task in work */
     int task;
     const weiri_ptask *pt;
+    const weiri_action *act; /* the action in work */
     const weiri_pnode *loop; /* innermost domain loop */
     const weiri_node *tiles; /* enclosing work-tile loop */
     const char *row, *col;   /* names of the element's coordinates in a linear store, or NULL: fragments */

@@ -378,6 +378,18 @@ static bool loose_release(const lowering *l, const weiri_op *op) {
 
 static int named_wg(const lowering *l) { return l->pt->named_wg; }
 
+/* One thread goes on to arm and load; those that wait with it must not be left a phase behind. */
+static void join_waiters(lowering *l, weiri_pnode *at, const weiri_op *op, bool task) {
+    const char *note = "every thread has waited";
+    if (task && l->pt->task->num_warps > 1) {
+        weiri_action *a = act(l->p, at, ACT_NAMED_SYNC, WHO_THREADS, op, note);
+        a->named = l->pt->named_task;
+        a->threads = 32 * l->pt->task->num_warps;
+    } else {
+        act(l->p, at, ACT_WARP_SYNC, WHO_THREADS, op, note);
+    }
+}
+
 static weiri_action *join_warpgroup(lowering *l, weiri_pnode *at, const weiri_op *op, const char *note) {
     weiri_action *a = act(l->p, at, ACT_NAMED_SYNC, WHO_THREADS, op, note);
     a->named = named_wg(l);
@@ -415,6 +427,7 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             break;
         case ROW_EXPECT:
             if (arm == 0) continue;
+            if (!elide_wait && !l->pt->solo) join_waiters(l, at, op, row->twl_only);
             a = act(p, at, ACT_EXPECT, who_here(l, WHO_ONE), op, note);
             a->arrivals = 1;
             a->bytes = arm;
@@ -431,7 +444,7 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             break;
         case ROW_BULK_WAIT:
             a = act(p, at, ACT_BULK_WAIT, who_here(l, row->who == ROW_ONE ? WHO_ONE : WHO_WG), op, note);
-            a->n = 99; /* bulk_flow finds the number */
+            a->n = 99; /* bulk_step finds the number */
             a->read = true;
             break;
         case ROW_MMA_DRAIN: a = act(p, at, ACT_MMA_WAIT, WHO_THREADS, op, note); break;
@@ -711,8 +724,67 @@ static void reads(lowering *l, weiri_action *a, uint32_t id, int depth) {
         return;
     }
     if (x->op == WEIR_OP_READ_REG && x->res) return; /* its own READ op */
+    /* scalars were loaded where that is written; a tile is loaded element by element where it is used */
+    if (x->op == WEIR_OP_RETURN || (x->op == WEIR_OP_LOAD && x->kind != WEIR_VALUE_TILE)) return;
+    for (int i = 0; i < x->nargs; i++) reads(l, a, x->arg[i], depth + 1);
+}
+
+/* ---- tiles that are used late ------------------------------------------------------------------------------------------------- */
+
+static const weir_res *bytes_of(const weir_res *r) {
+    while (r->storage) r = r->storage;
+    return r;
+}
+
+/* Is another stage of r the newest held one after the op, or do its bytes change? */
+static bool disturbs(const weiri_op *op, const weir_res *r) {
+    if (op->stage == STAGE_PROD_WORK) return bytes_of(op->res) == bytes_of(r);
+    return op->atom == ATOM_NONE && (op->stage == STAGE_CONS_WAIT || op->stage == STAGE_CONS_RELEASE) &&
+           (op->res == r || (r->group && op->res == r->group));
+}
+
+static const weiri_op *first_disturbing(const weiri_node *root, const weiri_node *from, const weiri_node *to, const weir_res *r) {
+    for (const weiri_node *n = weiri_node_next(root, from); n && n != to; n = weiri_node_next(root, n))
+        if (n->kind == NODE_OP && disturbs(n->op, r)) return n->op;
+    return NULL;
+}
+
+static bool inside(const weiri_node *n, const weiri_node *block) {
+    for (; n; n = n->parent)
+        if (n == block) return true;
+    return false;
+}
+
+/* An op takes a tile value: what it was loaded from must still be there. */
+static void check_late(lowering *l, const weiri_node *use, uint32_t id, int depth) {
+    const weiri_value *x = weiri_val(l->k, id);
+    const weiri_node *root = l->pt->task->root;
+    weiri_view v;
+    if (!id || depth > 64 || x->kind != WEIR_VALUE_TILE || x->op == WEIR_OP_READ_REG) return;
     for (int i = 0; i < x->nargs; i++)
-        if (x->op != WEIR_OP_RETURN && x->op != WEIR_OP_LOAD) reads(l, a, x->arg[i], depth + 1);
+        if (x->op != WEIR_OP_LOAD) check_late(l, use, x->arg[i], depth + 1);
+    if (x->op != WEIR_OP_LOAD || !weiri_view_of(l->k, x->arg[0], &v) || !v.res || weiri_region_of(l->p, v.res) < 0) return;
+    const weiri_node *load = NULL;
+    for (const weiri_node *n = weiri_node_next(root, NULL); n && !load; n = weiri_node_next(root, n))
+        for (int i = 0; n->kind == NODE_OP && n->op->atom == ATOM_LOAD && i < n->op->nret; i++)
+            if (n->op->ret[i] == id) load = n;
+    if (!load) return;
+    const weiri_op *by = first_disturbing(root, load, use, v.res);
+    for (const weiri_node *b = use->parent; b && !by && !inside(load, b); b = b->parent) /* a loop comes back to the use */
+        for (const weiri_node *n = weiri_node_next(root, b); n && !by && inside(n, b); n = weiri_node_next(root, n))
+            if ((b->kind == NODE_LOOP || b->kind == NODE_TILES) && n->kind == NODE_OP && disturbs(n->op, v.res)) by = n->op;
+    if (!by) return;
+    weir_finding *f = weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", place_of(&use->op->at),
+                                 "takes a tile that was loaded from '%s' before the stage changed hands", v.res->name);
+    f->hint = "use it before, or keep it in a reg_tile";
+    f->objects[0] = v.res->name;
+    if (by->at.n) f->other_file = by->at.at[0].file, f->other_line = by->at.at[0].line, f->other_what = "the move in between";
+}
+
+static void check_late_tiles(lowering *l) {
+    const weiri_node *root = l->pt->task->root;
+    for (const weiri_node *n = weiri_node_next(root, NULL); n; n = weiri_node_next(root, n))
+        for (int i = 0; n->kind == NODE_OP && n->op->atom != ATOM_LOAD && i < n->op->nargs; i++) check_late(l, n, n->op->arg[i], 0);
 }
 
 static void stage_access(lowering *l, weiri_action *a, const weir_res *r, bool producer, bool write, bool async) {
@@ -873,7 +945,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
             a->n = op->keep;
         } else {
             a = act(p, at, ACT_MMA_WAIT, WHO_THREADS, op, "drain");
-            a->n = 99; /* mma_flow finds the number */
+            a->n = 99; /* mma_step finds the number */
             a->reg = r->index;
         }
         return;
@@ -1023,57 +1095,35 @@ static void in_flight_fault(lowering *l, const weiri_action *a, const qset *s) {
         }
 }
 
-static void mma_flow(lowering *l, weiri_pnode *n, qset *s) {
-    for (; n; n = n->next) {
-        if (n->kind == PN_ACTION) {
-            weiri_action *a = n->act;
-            if (a->kind == ACT_MMA_COMMIT) {
-                int use = -1;
-                for (int i = 0; i < a->op->nargs; i++) {
-                    const weiri_value *x = weiri_val(l->k, a->op->arg[i]);
-                    if (x->op == WEIR_OP_READ_REG) use = x->res->index;
-                }
-                for (int i = 0; i < s->n; i++) push_group(&s->v[i], a->reg, use);
-                tidy(s);
-            } else if (a->kind == ACT_MMA_WAIT && a->op && a->op->atom == ATOM_NONE) { /* a commit or release that drains all */
-                for (int i = 0; i < s->n; i++) s->v[i].n = 0, s->v[i].cut = false;
-                tidy(s);
-            } else if (a->kind == ACT_MMA_WAIT && a->op && a->op->atom == ATOM_DRAIN) {
-                int best = a->n;
-                for (int i = 0; i < s->n; i++) {
-                    const queue *q = &s->v[i];
-                    int left = a->op->keep, at = -1;
-                    for (int j = 0; j < q->n && at < 0; j++)
-                        if (q->e[j].tag == a->reg && left-- == 0) at = j;
-                    if (at < 0 && q->cut) at = q->n;
-                    if (at >= 0 && at < best) best = at;
-                }
-                if (s->full) best = 0;
-                a->n = best;
-                for (int i = 0; i < s->n; i++)
-                    if (s->v[i].n > best) s->v[i].n = best, s->v[i].cut = false;
-                tidy(s);
-            } else if (a->reg >= 0 && a->op && (a->op->atom == ATOM_READ || a->op->atom == ATOM_SET || a->op->atom == ATOM_ZERO)) {
-                in_flight_fault(l, a, s);
-            }
-            continue;
+static void mma_step(lowering *l, weiri_action *a, qset *s) {
+    if (a->kind == ACT_MMA_COMMIT) {
+        int use = -1;
+        for (int i = 0; i < a->op->nargs; i++) {
+            const weiri_value *x = weiri_val(l->k, a->op->arg[i]);
+            if (x->op == WEIR_OP_READ_REG) use = x->res->index;
         }
-        if (n->kind == PN_HELD || n->kind == PN_STAGES) continue;
-        bool again = n->kind == PN_LOOP || n->kind == PN_TILES;
-        bool must = n->kind == PN_LOOP && weiri_loop_runs(l->k, n->src);
-        qset in = *s, out;
-        for (;;) {
-            out = in;
-            mma_flow(l, n->first, &out);
-            bool grew = false;
-            if (again)
-                for (int i = 0; i < out.n; i++) grew = join_queue(&in, &out.v[i]) || grew;
-            if (!grew) break;
+        for (int i = 0; i < s->n; i++) push_group(&s->v[i], a->reg, use);
+        tidy(s);
+    } else if (a->kind == ACT_MMA_WAIT && a->op && a->op->atom == ATOM_NONE) { /* a commit or release that drains all */
+        for (int i = 0; i < s->n; i++) s->v[i].n = 0, s->v[i].cut = false;
+        tidy(s);
+    } else if (a->kind == ACT_MMA_WAIT && a->op && a->op->atom == ATOM_DRAIN) {
+        int best = a->n;
+        for (int i = 0; i < s->n; i++) {
+            const queue *q = &s->v[i];
+            int left = a->op->keep, at = -1;
+            for (int j = 0; j < q->n && at < 0; j++)
+                if (q->e[j].tag == a->reg && left-- == 0) at = j;
+            if (at < 0 && q->cut) at = q->n;
+            if (at >= 0 && at < best) best = at;
         }
-        if (must) *s = out;
-        else
-            for (int i = 0; i < out.n; i++) join_queue(s, &out.v[i]);
-        s->full = s->full || out.full || in.full;
+        if (s->full) best = 0;
+        a->n = best;
+        for (int i = 0; i < s->n; i++)
+            if (s->v[i].n > best) s->v[i].n = best, s->v[i].cut = false;
+        tidy(s);
+    } else if (a->reg >= 0 && a->op && (a->op->atom == ATOM_READ || a->op->atom == ATOM_SET || a->op->atom == ATOM_ZERO)) {
+        in_flight_fault(l, a, s);
     }
 }
 
@@ -1085,54 +1135,61 @@ static int oldest_held(const lowering *l, const weiri_op *op) {
     return least;
 }
 
-static void bulk_flow(lowering *l, weiri_pnode *n, qset *s) {
+static void bulk_step(lowering *l, weiri_action *a, qset *s) {
+    if (a->kind == ACT_BULK_COMMIT) {
+        for (int i = 0; i < s->n; i++) push_group(&s->v[i], a->pipe, -1);
+        tidy(s);
+    } else if (a->kind == ACT_ADVANCE && a->stage == STAGE_NEXT &&
+               l->p->cursors.v[a->cur].producer == (l->p->pipes.v[l->p->cursors.v[a->cur].pipe].full < 0)) {
+        /* uses are counted by the side that asks: the acquire, or the storing task's wait where they have barriers */
+        int pipe = l->p->cursors.v[a->cur].pipe;
+        for (int i = 0; i < s->n; i++)
+            for (int j = 0; j < s->v[i].n; j++)
+                if (s->v[i].e[j].tag == pipe && s->v[i].e[j].age < 100) s->v[i].e[j].age++;
+        tidy(s);
+    } else if (a->kind == ACT_BULK_WAIT) {
+        int best = a->n;
+        if (a->pipe >= 0 && a->read) {
+            /* an acquire: the store of the use `stages` ago has read its stage; a release: that of the oldest held use */
+            int old = a->stage == STAGE_CLOSE ? oldest_held(l, a->op) : l->p->pipes.v[a->pipe].stages - 1;
+            for (int i = 0; i < s->n; i++) {
+                const queue *q = &s->v[i];
+                int at = -1;
+                for (int j = 0; j < q->n && at < 0; j++)
+                    if (q->e[j].tag == a->pipe && q->e[j].age >= old) at = j;
+                if (at < 0 && q->cut) at = q->n;
+                if (at >= 0 && at < best) best = at;
+            }
+            if (s->full) best = 0;
+            a->n = best;
+        }
+        for (int i = 0; i < s->n; i++)
+            if (s->v[i].n > best) s->v[i].n = best, s->v[i].cut = false;
+        tidy(s);
+    }
+}
+
+/* Walks the tree with every set of groups that may be open, until loops add none; `step` sees each action in order. */
+static void flow(lowering *l, weiri_pnode *n, qset *s, void (*step)(lowering *, weiri_action *, qset *)) {
     for (; n; n = n->next) {
         if (n->kind == PN_ACTION) {
-            weiri_action *a = n->act;
-            if (a->kind == ACT_BULK_COMMIT) {
-                for (int i = 0; i < s->n; i++) push_group(&s->v[i], a->pipe, -1);
-                tidy(s);
-            } else if (a->kind == ACT_ADVANCE && a->stage == STAGE_NEXT &&
-                       l->p->cursors.v[a->cur].producer == (l->p->pipes.v[l->p->cursors.v[a->cur].pipe].full < 0)) {
-                /* uses are counted by the side that asks: the acquire, or the storing task's wait where they have barriers */
-                int pipe = l->p->cursors.v[a->cur].pipe;
-                for (int i = 0; i < s->n; i++)
-                    for (int j = 0; j < s->v[i].n; j++)
-                        if (s->v[i].e[j].tag == pipe && s->v[i].e[j].age < 100) s->v[i].e[j].age++;
-                tidy(s);
-            } else if (a->kind == ACT_BULK_WAIT) {
-                int best = a->n;
-                if (a->pipe >= 0 && a->read) {
-                    /* an acquire: the store of the use `stages` ago has read its stage; a release: that of the oldest held use */
-                    int old = a->stage == STAGE_CLOSE ? oldest_held(l, a->op) : l->p->pipes.v[a->pipe].stages - 1;
-                    for (int i = 0; i < s->n; i++) {
-                        const queue *q = &s->v[i];
-                        int at = -1;
-                        for (int j = 0; j < q->n && at < 0; j++)
-                            if (q->e[j].tag == a->pipe && q->e[j].age >= old) at = j;
-                        if (at < 0 && q->cut) at = q->n;
-                        if (at >= 0 && at < best) best = at;
-                    }
-                    if (s->full) best = 0;
-                    a->n = best;
-                }
-                for (int i = 0; i < s->n; i++)
-                    if (s->v[i].n > best) s->v[i].n = best, s->v[i].cut = false;
-                tidy(s);
-            }
+            step(l, n->act, s);
             continue;
         }
-        bool again = n->kind == PN_LOOP || n->kind == PN_TILES || (n->kind == PN_HELD && !n->once);
+        bool again = n->kind == PN_LOOP || n->kind == PN_TILES || n->kind == PN_STAGES || (n->kind == PN_HELD && !n->once);
+        bool must = n->kind == PN_LOOP && weiri_loop_runs(l->k, n->src);
         qset in = *s, out;
         for (;;) {
             out = in;
-            bulk_flow(l, n->first, &out);
+            flow(l, n->first, &out, step);
             bool grew = false;
             if (again)
                 for (int i = 0; i < out.n; i++) grew = join_queue(&in, &out.v[i]) || grew;
             if (!grew) break;
         }
-        for (int i = 0; i < out.n; i++) join_queue(s, &out.v[i]);
+        if (must) *s = out;
+        else
+            for (int i = 0; i < out.n; i++) join_queue(s, &out.v[i]);
         s->full = s->full || out.full || in.full;
     }
 }
@@ -1238,6 +1295,7 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
                 append(p, root, PN_ACTION)->act = wg_regs[w];
             }
         }
+        check_late_tiles(&l);
         lower_nodes(&l, l.pt->task->root->first, root);
         if (l.stores) {
             weiri_action *a = act(p, root, ACT_BULK_WAIT, who_here(&l, l.pt->wg_actor ? WHO_WG : WHO_ONE), NULL, "the stores are done");
@@ -1245,9 +1303,9 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
         }
         if (l.copies) act(p, root, ACT_CP_WAIT, WHO_THREADS, NULL, "the copies are done");
         qset s = { .n = 1 };
-        mma_flow(&l, root->first, &s);
+        flow(&l, root->first, &s, mma_step);
         s = (qset){ .n = 1 };
-        bulk_flow(&l, root->first, &s);
+        flow(&l, root->first, &s, bulk_step);
         settle_waits(root->first);
         uint8_t *state = WEIRI_NEW_N(&p->a, uint8_t, k->res.n + 1);
         memset(state, 1, (size_t)k->res.n);

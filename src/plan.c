@@ -750,10 +750,13 @@ static void name_barriers(weiri_plan *p) {
                 WEIRI_PUSH(&p->a, p->named, nb);
             }
         }
-        bool bodies = false;
-        for (const weiri_node *n = weiri_node_next(t->task->root, NULL); n; n = weiri_node_next(t->task->root, n))
-            if (n->kind == NODE_OP && n->op->atom == ATOM_CUSTOM && strstr(n->op->work->code, "task_sync")) bodies = true;
-        if (bodies && t->task->num_warps > 1) {
+        bool joins = false; /* a body asks for it, or one warp arms for all */
+        for (const weiri_node *n = weiri_node_next(t->task->root, NULL); n; n = weiri_node_next(t->task->root, n)) {
+            if (n->kind != NODE_OP) continue;
+            joins = joins || (n->op->atom == ATOM_CUSTOM && strstr(n->op->work->code, "task_sync"));
+            joins = joins || (n->op->stage == STAGE_PROD_ACQUIRE && n->op->res->pipe.given.producer_signaling & WEIR_SIGNAL_TASK_WARP_LEADER);
+        }
+        if (joins && t->task->num_warps > 1) {
             t->named_task = next++;
             weiri_named nb = { t->named_task, 32 * t->task->num_warps, weiri_arena_fmt(&p->a, "task %s", t->task->name) };
             WEIRI_PUSH(&p->a, p->named, nb);

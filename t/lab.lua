@@ -14,16 +14,18 @@ end
 
 -- ---- kernels ------------------------------------------------------------------------------------------------------------------
 
---- A persistent GEMM. o: warpgroups = 1, n = 64, stages = 3, lag = 1, cluster = 1 (along m; B is multicast), group = "fused_merge"
---- | "merge" | "none", dtype = "bf16", epilogue = "staged" | "plain", raster, consumer_first (order of the tasks), name (of an object).
+--- A persistent GEMM. o: warpgroups = 1, n = 64, stages = 3, lag = 1, cluster = 1 (along m; B is multicast), cluster_n = 1 (A is
+--- multicast), group = "fused_merge" | "merge" | "none", fold, grain, dtype = "bf16", epilogue = "staged" | "plain", staging = 64
+--- (columns of a staging tile), load_registers, mma_registers, raster, consumer_first (order of the tasks), name (of an object).
 function lab.gemm(o)
   o = o or {}
   local P, cd = weir.pipeline, weir.ceil_div
   local function name(s) return o.name and o.name(s) or s end
-  local wgs, BN, BK, stages, dtype, cluster = o.warpgroups or 1, o.n or 64, 64, o.stages or 3, o.dtype or "bf16", o.cluster or 1
-  local BM, EN, lag, mode = 64 * wgs, 64, o.lag or 1, o.group or "fused_merge"
+  local wgs, BN, BK, stages, dtype = o.warpgroups or 1, o.n or 64, 64, o.stages or 3, o.dtype or "bf16"
+  local BM, EN, lag, mode = 64 * wgs, o.staging or 64, o.lag or 1, o.group or "fused_merge"
+  local cluster, cluster_n = o.cluster or 1, o.cluster_n or 1
   lag = math.min(lag, stages - 1)
-  local k = weir.kernel { name = name "gemm", arch = "sm_90a", cluster = { m = cluster } }
+  local k = weir.kernel { name = name "gemm", arch = "sm_90a", cluster = { m = cluster, n = cluster_n } }
   local M, N, K = k:dim(name "M"), k:dim(name "N"), k:dim(name "K")
   local A = k:tensor { name = name "A", dtype = dtype, shape = { M, K } }
   local B = k:tensor { name = name "B", dtype = dtype, shape = { N, K } }
@@ -32,21 +34,21 @@ function lab.gemm(o)
   local ga = k:gmem_tile { name = name "ga", tensor = A, tile = { BM, BK } }
   local gb = k:gmem_tile { name = name "gb", tensor = B, tile = { BN, BK } }
   local gd = k:gmem_tile { name = name "gd", tensor = D, tile = { BM, EN } }
-  local a = k:smem_tile { name = name "a", dtype = dtype, tile = { BM, BK }, swizzle = 128, pipeline = P.tma_async { stages = stages } }
-  local b = k:smem_tile { name = name "b", dtype = dtype, tile = { BN, BK }, swizzle = 128, pipeline = P.tma_async { stages = stages } }
-  local stage = o.epilogue ~= "plain" and k:smem_tile { name = name "stage", dtype = dtype, tile = { BM, EN }, swizzle = 128,
+  local a = k:smem_tile { name = name "a", dtype = dtype, tile = { BM, BK }, swizzle = 128, pipeline = P.tma_async { stages = stages, grain = o.grain } }
+  local b = k:smem_tile { name = name "b", dtype = dtype, tile = { BN, BK }, swizzle = 128, pipeline = P.tma_async { stages = stages, grain = o.grain } }
+  local stage = o.epilogue ~= "plain" and k:smem_tile { name = name "stage", dtype = dtype, tile = { BM, EN }, swizzle = 2 * EN,
     pipeline = P.async_tma { stages = 2 } }
   local acc = k:wgmma_tile { name = name "acc", tile = { BM, BN } }
   local ma, mb, ab = a, b, nil
   if mode ~= "none" then
-    ab = k:group { name = name "ab", mode = mode, members = { a, b } }
+    ab = k:group { name = name "ab", mode = mode, members = { a, b }, fold = o.fold }
     ma, mb = ab:member(name "a"), ab:member(name "b")
   end
   local function load()
     k:task { name = name "load", warps = { 0, 1 }, registers = o.load_registers, schedule = function()
       for t in weir.work_tile_loop(wq) do
         for kk in weir.domain_loop(0, cd(K, BK)) do
-          ma:acquire(); ma:tma_load(ga:at(t.m, kk)); ma:commit()
+          ma:acquire(); ma:tma_load(ga:at(t.m, kk), { multicast = cluster_n > 1 and "n" or nil }); ma:commit()
           mb:acquire(); mb:tma_load(gb:at(t.n, kk), { multicast = cluster > 1 and "m" or nil }); mb:commit()
         end
         wq:next()

@@ -19,7 +19,6 @@ const char *weiri_rule_title(const char *id);
     X("M-DIM", WEIR_ERROR, "bounds of a dim make sense") \
     X("M-SHAPE", WEIR_ERROR, "shapes are integers known at launch") \
     X("M-PIPE", WEIR_ERROR, "the pipeline's fields make sense") \
-    X("P-ILV-01", WEIR_ERROR, "an interleave divides the stages") \
     X("M-STORAGE", WEIR_ERROR, "storage is another tile in shared memory of the same size") \
     X("M-QUEUE", WEIR_ERROR, "the work queue's axes and extents make sense") \
     X("M-WORK", WEIR_ERROR, "a custom method's interface can be read") \
@@ -50,24 +49,31 @@ const char *weiri_rule_title(const char *id);
     X("C-GUARD-02", WEIR_ERROR, "only conditions can be negated") \
     X("C-GUARD-03", WEIR_ERROR, "a runtime guard needs a condition") \
     X("C-WTL-01", WEIR_ERROR, "the work-tile loop runs over a work queue") \
+    X("C-DOM-01", WEIR_ERROR, "a loop has one to three bounds") \
     X("C-DOM-02", WEIR_ERROR, "a loop's step is not 0") \
     X("C-DOM-03", WEIR_ERROR, "a loop has its bounds") \
     X("C-SKIP-01", WEIR_ERROR, "a skip predicate gives a condition") \
     X("C-NAME-01", WEIR_ERROR, "a work method is not named like a pipeline move") \
     X("C-NAME-02", WEIR_ERROR, "a work method is declared once") \
     X("C-NAME-03", WEIR_ERROR, "the method exists") \
+    X("C-NAME-04", WEIR_ERROR, "a returned value is no method") \
+    X("C-NAME-05", WEIR_ERROR, "the steps of a queue are called by name") \
+    X("V-LBL-03", WEIR_ERROR, "work is called by its name") \
     X("C-MOVE-01", WEIR_ERROR, "pipeline moves need a pipeline") \
     X("C-MOVE-02", WEIR_ERROR, "a move keeps at least 0 stages") \
     X("C-FLOW-01", WEIR_ERROR, "as many arguments as the method takes") \
     X("C-FLOW-02", WEIR_ERROR, "each argument is given once") \
     X("C-FLOW-03", WEIR_ERROR, "no argument is missing") \
+    X("C-FLOW-04", WEIR_ERROR, "an argument is not nil") \
     X("C-FLOW-05", WEIR_ERROR, "the argument has the kind the method takes") \
+    X("C-FLOW-06", WEIR_ERROR, "an argument is no result of a call that returns nothing") \
     X("C-FLOW-08", WEIR_ERROR, "a const parameter takes a plain number") \
     X("C-FLOW-09", WEIR_ERROR, "a const parameter is given") \
     X("C-FLOW-10", WEIR_ERROR, "the argument's name is declared") \
     X("C-FLOW-12", WEIR_WARNING, "a returned value is used") \
     /* tasks */ \
     X("T-SCHED-01", WEIR_ERROR, "a task has a schedule") \
+    X("T-UNROLL-01", WEIR_ERROR, "unroll is at least 1") \
     X("T-WQ-01", WEIR_ERROR, "a task takes tiles from one queue") \
     X("T-REG-01", WEIR_ERROR, "registers are a multiple of 8, 24 to 256") \
     X("T-SKIP-01", WEIR_ERROR, "a skip predicate needs the queue in src") \
@@ -82,7 +88,6 @@ const char *weiri_rule_title(const char *id);
     X("V-WG-01", WEIR_ERROR, "warp ranges are given") \
     X("V-WG-02", WEIR_ERROR, "one register count per warpgroup") \
     X("V-REG-01", WEIR_ERROR, "the register pool holds all declared registers") \
-    X("V-REG-02", WEIR_ERROR, "the register split fits the pool") \
     /* groups */ \
     X("G-NAME-01", WEIR_ERROR, "a member is not named like a field or method of a group") \
     X("G-CFG-01", WEIR_ERROR, "a group has members") \
@@ -92,7 +97,6 @@ const char *weiri_rule_title(const char *id);
     X("G-CFG-05", WEIR_ERROR, "members advance alike") \
     X("G-CFG-06", WEIR_ERROR, "members have equal strides") \
     X("G-CFG-07", WEIR_ERROR, "members have equal CTA layouts") \
-    X("G-CFG-09", WEIR_ERROR, "members have one multicast mode") \
     X("G-CFG-10", WEIR_ERROR, "no CLC member") \
     X("G-CFG-11", WEIR_ERROR, "members differ on one side only") \
     X("G-CFG-12", WEIR_ERROR, "the mode collapses the side that is alike") \
@@ -102,7 +106,6 @@ const char *weiri_rule_title(const char *id);
     X("G-CFG-16", WEIR_ERROR, "a fused merge is not interleaved") \
     X("G-CFG-17", WEIR_ERROR, "a fork does not advance on acquire") \
     X("G-CFG-18", WEIR_ERROR, "a fork's commit reaches the threads of both CTAs") \
-    X("V-GRP-01", WEIR_ERROR, "a member keeps its pipeline") \
     X("V-GRP-02", WEIR_ERROR, "group and members have equal stages") \
     X("V-GRP-03", WEIR_ERROR, "group and members have one type") \
     X("V-GRP-04", WEIR_ERROR, "the group's bytes are the members' sum") \
@@ -135,7 +138,6 @@ const char *weiri_rule_title(const char *id);
     X("V-WQ-07", WEIR_ERROR, "a tile ends with try_wait, wait, get_and_advance_work_tile, release") \
     X("V-WQ-08", WEIR_ERROR, "the scheduler fetches, then advances") \
     X("V-WQ-09", WEIR_ERROR, "a CLC queue has one producer") \
-    X("V-WQ-10", WEIR_ERROR, "the queue's producer is the scheduler") \
     X("V-DMA-01", WEIR_ERROR, "an asynchronous read is issued before its stage is released") \
     X("V-DMA-02", WEIR_ERROR, "a labelled release matches") \
     X("V-DMA-03", WEIR_WARNING, "an edge to a hardware producer has work") \
@@ -147,6 +149,9 @@ const char *weiri_rule_title(const char *id);
     X("V-PDL-01", WEIR_ERROR, "data of the previous kernel is waited for") \
     X("V-PDL-02", WEIR_ERROR, "the wait for the previous kernel comes first") \
     X("V-HLO-01", WEIR_NOTE, "producer work stands before and in the loop") \
+    X("V-VAL-02", WEIR_ERROR, "a value comes from a source of its task") \
+    X("V-VAL-03", WEIR_ERROR, "a value goes to a destination of its task") \
+    X("V-VAL-04", WEIR_ERROR, "a value read by consumer work goes to a source of its task") \
     X("V-ATOM-01", WEIR_ERROR, "shapes of source and destination agree") \
     X("V-ATOM-02", WEIR_ERROR, "dtypes of source and destination agree") \
     X("V-ATOM-03", WEIR_ERROR, "the source is in the right kind of memory") \
@@ -185,16 +190,16 @@ const char *weiri_rule_title(const char *id);
     X("V-CNT-13", WEIR_ERROR, "the grain fits who arrives") \
     X("V-BYT-01", WEIR_ERROR, "bytes per warp and CTA are declared") \
     X("V-BYT-02", WEIR_ERROR, "armed bytes are the bytes that come") \
-    X("V-BYT-03", WEIR_ERROR, "the layout is known") \
     X("V-BYT-04", WEIR_ERROR, "an mbarrier can count the bytes") \
     X("V-ILV-01", WEIR_ERROR, "the pipeline type can be interleaved") \
     X("V-ILV-02", WEIR_ERROR, "an interleaved tma_async is in one CTA") \
     X("V-ILV-03", WEIR_ERROR, "an umma producer is not interleaved") \
     X("V-ILV-04", WEIR_ERROR, "an umma consumer of threads' stages is not interleaved") \
-    X("V-ILV-05", WEIR_ERROR, "stages are divisible by the stride") \
     X("V-ILV-06", WEIR_ERROR, "an interleaved role has its lanes") \
+    X("V-ILV-07", WEIR_ERROR, "a lane of a loop has one stride on its side") \
+    X("V-ILV-08", WEIR_ERROR, "acquire and commit of one task have one stride") \
+    X("V-ILV-09", WEIR_ERROR, "wait and release of one task have one stride") \
     X("V-CTA-01", WEIR_ERROR, "pipelines have one CTA layout") \
-    X("V-SMEM-01", WEIR_ERROR, "shared memory holds data and barriers") \
     X("V-TMEM-01", WEIR_ERROR, "tensor memory holds all columns") \
     /* plan */ \
     X("PLAN-SMEM", WEIR_ERROR, "shared memory is over capacity") \
@@ -229,7 +234,6 @@ const char *weiri_rule_title(const char *id);
     X("PROVE-PDL", WEIR_ERROR, "a launch does not come before the wait") \
     X("PROVE-LOST", WEIR_ERROR, "a write is not lost")
 
-
 /* Names that other texts use for the same rules: the pipeline specification's CF, MF, GR, GX and IL, the error names of bug
  * reports, and the schedule specification's ids of what plan and prover find. X(name, id). */
 #define WEIRI_RULE_ALIASES(X) \
@@ -237,6 +241,66 @@ const char *weiri_rule_title(const char *id);
     X("V-EXH-02", "PROVE-RACE") \
     X("V-EXH-03", "PROVE-PDL") \
     X("V-SMEM-01", "PLAN-SMEM") \
-    X("V-REG-02", "PLAN-REGS")
+    X("V-REG-02", "PLAN-REGS") \
+    X("T-SKIP-02", "C-SKIP-01") \
+    X("T-GRP-03", "C-ARG-02") \
+    X("V-LBL-01", "C-NAME-03") \
+    X("V-LBL-02", "C-NAME-05") \
+    X("V-WQ-10", "V-WQ-09") \
+    X("V-ILV-05", "P-ILV-01") \
+    X("CF1", "CF2") \
+    X("CF4", "CF5") \
+    X("CF6", "CF5") \
+    X("CF7", "CF5") \
+    X("CF9", "CF10") \
+    X("CF11", "P-ILV-01") \
+    X("MF2", "V-CWS-01") \
+    X("MF3", "V-CTA-01") \
+    X("MF4", "V-BYT-01") \
+    X("MF5", "V-ILV-06") \
+    X("MF6", "V-PP-01") \
+    X("GR1", "G-CFG-01") \
+    X("GR2", "G-CFG-02") \
+    X("GR3", "G-CFG-03") \
+    X("GR4", "G-CFG-04") \
+    X("GR5", "G-CFG-05") \
+    X("GR5b", "G-CFG-05") \
+    X("GR6", "G-CFG-06") \
+    X("GR7", "G-CFG-07") \
+    X("GR9b", "G-CFG-15") \
+    X("GR9c", "G-CFG-15") \
+    X("GR9d", "G-CFG-15") \
+    X("GR10", "G-CFG-10") \
+    X("GR11", "G-CFG-11") \
+    X("GR12", "G-CFG-12") \
+    X("GR13a", "G-CFG-13") \
+    X("GR13b", "G-CFG-13") \
+    X("GR13c", "G-CFG-13") \
+    X("GR13d", "G-CFG-14") \
+    X("GR14", "G-CFG-16") \
+    X("GX1", "G-CFG-03") \
+    X("GX2", "G-CFG-10") \
+    X("GX3", "V-GRP-02") \
+    X("GX4", "G-CFG-06") \
+    X("GX5", "V-GRP-03") \
+    X("GX6", "V-GRP-04") \
+    X("IL1", "V-ILV-01") \
+    X("IL2", "V-ILV-02") \
+    X("IL3", "V-ILV-03") \
+    X("IL4", "V-ILV-04") \
+    X("IL5", "P-ILV-01") \
+    X("IL6", "V-ILV-06") \
+    X("IL7", "V-ILV-07") \
+    X("IL8", "V-ILV-08") \
+    X("E-ARRIVE", "V-CNT-09") \
+    X("E-NAMED-ID", "PLAN-NAMED") \
+    X("E-DEPTH", "PLAN-HELD") \
+    X("E-TX", "V-BYT-02") \
+    X("E-PROXY", "PROVE-PROXY") \
+    X("E-STORE-DRAIN", "PROVE-ASYNC-READ") \
+    X("E-NEVER-RELEASED", "V-SIM-01") \
+    X("E-ARCH", "PLAN-ARCH") \
+    X("E-REGS", "PLAN-REGS") \
+    X("E-SMEM", "PLAN-SMEM")
 
 #endif

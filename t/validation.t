@@ -33,7 +33,7 @@ local unproved = { ["V-CNT-03.p1"] = true, ["V-BYT-01.f2"] = true, ["V-CNT-09.p7
 -- Rules of the specification that another id stands for: PLAN-SMEM is V-SMEM-01.
 local known, spec_id = {}, {}
 for _, r in ipairs(data.rules) do known[r.id] = true end
-for alias, id in pairs(rules.aliases()) do if known[alias] then spec_id[id] = alias end end
+for alias, id in pairs(rules.aliases()) do if known[alias] and not known[id] then spec_id[id] = alias end end
 
 local function sorted(set)
   local list = {}

@@ -102,6 +102,7 @@ typedef struct weir_kernel_desc {
     const char *name;        /* a C identifier */
     weir_arch arch;
     weir_cluster cluster;
+    int ctas_per_sm;         /* CTAs that are to share an SM: bounds registers and shared memory; 0: 1 */
 } weir_kernel_desc;
 
 WEIR_API weir_kernel *weir_kernel_new(weir_ctx *ctx, const weir_kernel_desc *desc); /* NULL: weir_error() */

@@ -166,13 +166,13 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
     em_line(e, "const i32 %s_tiles = %s;", Q, b.s ? b.s : "1");
     weiri_buf_free(&b);
     if (q->qkind == WEIR_QUEUE_GRID) {
-        em_line(e, "const i32 %s_at = %s;", Q, first);
-        open_brace(e, em_fmt(e, "if (%s_at < %s_tiles)", Q, Q));
+        em_line(e, "const i32 %s_index = %s;", Q, first);
+        open_brace(e, em_fmt(e, "if (%s_index < %s_tiles)", Q, Q));
     } else if (weiri_dynamic(q)) {
         em_line(e, "i32 %s_next = 0;", Q);
-        open_brace(e, em_fmt(e, "for (i32 %s_at = %s; %s_at < %s_tiles; %s_at = %s_next)", Q, first, Q, Q, Q, Q));
+        open_brace(e, em_fmt(e, "for (i32 %s_index = %s; %s_index < %s_tiles; %s_index = %s_next)", Q, first, Q, Q, Q, Q));
     } else {
-        open_brace(e, em_fmt(e, "for (i32 %s_at = %s; %s_at < %s_tiles; %s_at += %s)", Q, first, Q, Q, Q, step));
+        open_brace(e, em_fmt(e, "for (i32 %s_index = %s; %s_index < %s_tiles; %s_index += %s)", Q, first, Q, Q, Q, step));
     }
     const int mark = e->made_list.n;
     if (q->raster == WEIR_RASTER_CUSTOM) {
@@ -181,7 +181,7 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
             em_line(e, "const i32 %s = %s;", em_coord_name(e, q, i), em_expr(e, q->raster_coord[i].id));
     } else {
         /* the two innermost axes by raster; outer ones slowest */
-        const char *rest = em_fmt(e, "%s_at", Q);
+        const char *rest = em_fmt(e, "%s_index", Q);
         int inner = q->qrank >= 2 ? 2 : 1;
         for (int i = 0; i + inner < q->qrank; i++) {
             weiri_buf d;
@@ -401,6 +401,7 @@ static void emit_roles(emitter *e) {
                 int lo = t->first_warp, hi = lo + t->num_warps;
                 if (hi <= 4 * w || lo >= 4 * w + 4) continue;
                 open_brace(e, t->num_warps == 1 ? em_fmt(e, "%sif (warp == %d)", f ? "" : "else ", lo)
+                              : lo == 0           ? em_fmt(e, "%sif (warp < %d)", f ? "" : "else ", hi)
                                                 : em_fmt(e, "%sif (warp >= %d && warp < %d)", f ? "" : "else ", lo, hi));
                 emit_task(e, i);
                 close_brace(e);
@@ -490,7 +491,7 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
         for (int w = 0; k->res.v[i]->kind == WEIR_RES_CUSTOM && w < k->res.v[i]->nwork; w++)
             em_body(e, k->res.v[i], &k->res.v[i]->work[w]);
     weiri_put(out, "\n");
-    em_line(e, "extern \"C\" __global__ void __launch_bounds__(%d, 1) %s(", p->threads, em_ident(e, k->name, ""));
+    em_line(e, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(", p->threads, k->ctas_per_sm, em_ident(e, k->name, ""));
     e->depth += 2;
     for (int i = 0; i < p->params.n; i++) {
         const weiri_kparam *q = &p->params.v[i];

@@ -161,7 +161,7 @@ const char *em_expr(emitter *e, uint32_t id) {
     case WEIR_OP_CTA: return em_cta_expr(e, v->i);
     case WEIR_OP_INDEX: return em_fmt(e, "i%d", em_loop_number(e, v->loop));
     case WEIR_OP_COORD: return em_coord_name(e, v->res, (int)v->i);
-    case WEIR_OP_QUEUE_INDEX: return em_fmt(e, "%s_at", v->res->name);
+    case WEIR_OP_QUEUE_INDEX: return em_fmt(e, "%s_index", v->res->name);
     case WEIR_OP_RETURN:
     case WEIR_OP_LOAD:
         if (v->kind == WEIR_VALUE_TILE)

@@ -400,6 +400,7 @@ static weir_status resident_clusters(weir_bound *b, int *out) {
     int size = plan->cluster > 1 ? plan->cluster : 1;
     weiri_module *m = b->module;
     *out = b->d->sms / size > 0 ? b->d->sms / size : 1;
+    if (size == 1) *out *= b->p->k->ctas_per_sm;
     if (b->d->index < 0 || size == 1) return WEIR_OK;
     if (!m->clusters) {
         b->config.grid_x = (unsigned)(*out * size);

@@ -165,6 +165,10 @@ weir_kernel *weir_kernel_new(weir_ctx *ctx, const weir_kernel_desc *d) {
                    d->cluster.v, d->cluster.m, d->cluster.n, d->cluster.k);
         return NULL;
     }
+    if (d->ctas_per_sm < 0 || d->ctas_per_sm > 32) {
+        weiri_fail(ctx, WEIR_E_ARGUMENT, "kernel '%s': ctas_per_sm is %d; 1 to 32 CTAs can share an SM", d->name, d->ctas_per_sm);
+        return NULL;
+    }
     weir_kernel *k = weiri_alloc(ctx, sizeof *k);
     if (!k) return NULL;
     k->ctx = ctx;
@@ -173,6 +177,7 @@ weir_kernel *weir_kernel_new(weir_ctx *ctx, const weir_kernel_desc *d) {
     k->faults.a = &k->a;
     k->name = weiri_arena_str(&k->a, d->name);
     k->arch = d->arch ? d->arch : WEIR_ARCH_SM_90A;
+    k->ctas_per_sm = at_least_1(d->ctas_per_sm);
     k->cluster = (weir_cluster){ at_least_1(d->cluster.v), at_least_1(d->cluster.m), at_least_1(d->cluster.n),
                                  at_least_1(d->cluster.k) };
     if (k->a.oom) {

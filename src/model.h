@@ -168,6 +168,7 @@ struct weir_kernel {
     const char *name;
     weir_arch arch;
     weir_cluster cluster;        /* no zeros */
+    int ctas_per_sm;             /* at least 1 */
     WEIRI_LIST(weiri_value) values;         /* [0] unused. Pointers into it move: keep ids */
     WEIRI_LIST(uint32_t) dims;
     WEIRI_LIST(uint32_t) scalars;

@@ -641,6 +641,13 @@ static void place_barriers(weiri_plan *p) {
     p->smem_total = p->nbarriers ? p->barrier_offset + p->smem_barrier : p->smem_data;
     p->smem_capacity = weiri_layout_capacity(p->k->arch).smem;
     if (p->smem_total > p->smem_capacity) over_capacity(p);
+    /* each CTA has 1024 bytes of the system's own beside its own */
+    int ctas = p->k->ctas_per_sm;
+    if (ctas > 1 && (p->smem_total + 1024) * ctas > p->smem_capacity + 1024) {
+        weir_finding *f = weiri_find(&p->findings, "PLAN-SMEM", NULL, "kernel '%s': %d CTAs of %" PRId64 " bytes of shared memory do not fit an SM, which has %" PRId64,
+                                     p->k->name, ctas, p->smem_total, p->smem_capacity + 1024);
+        f->hint = weiri_arena_fmt(&p->a, "%" PRId64 " CTAs fit", (p->smem_capacity + 1024) / (p->smem_total + 1024));
+    }
 }
 
 /* ---- warps and registers ------------------------------------------------------------------------------------------------- */
@@ -659,7 +666,13 @@ static void split_registers(weiri_plan *p) {
         weiri_find(&p->findings, "PLAN-WARPS", NULL, "kernel '%s' has %d warps; a CTA has 1 to 32", k->name, warps);
         return;
     }
-    int entry = 65536 / p->threads / 8 * 8;
+    int entry = 65536 / (p->threads * k->ctas_per_sm) / 8 * 8;
+    if (p->threads * k->ctas_per_sm > 2048 || entry < 24) {
+        weir_finding *f = weiri_find(&p->findings, "PLAN-WARPS", NULL, "kernel '%s': %d CTAs of %d threads do not fit an SM, which has 2048", k->name,
+                                     k->ctas_per_sm, p->threads);
+        f->hint = "lower ctas_per_sm, or take fewer warps";
+        return;
+    }
     p->entry_registers = entry > 255 ? 255 : entry;
     int pool = entry * nwg; /* registers per thread, summed over warpgroups */
     int want[8] = { 0 };

@@ -50,7 +50,7 @@ static int axis_int(const weirl_desc *d, const char *axis) {
 }
 
 int weirl_kernel_new(lua_State *L) {
-    static const char *const names[] = { "name", "arch", "cluster", NULL };
+    static const char *const names[] = { "name", "arch", "cluster", "ctas_per_sm", NULL };
     static const char *const axes[] = { "v", "m", "n", "k", NULL };
     static const char *const archs[] = { "sm_80", "sm_90a", "sm_100a", NULL };
     static const weir_arch arch_of[] = { WEIR_ARCH_SM_80, WEIR_ARCH_SM_90A, WEIR_ARCH_SM_100A };
@@ -58,6 +58,7 @@ int weirl_kernel_new(lua_State *L) {
     if (!ctx->c) return weirl_raise(L, "the context is closed");
     weirl_desc d = weirl_desc_open(L, 1, "weir.kernel", names);
     weir_kernel_desc desc = { .name = weirl_need_str(&d, "name") };
+    desc.ctas_per_sm = weirl_int(&d, "ctas_per_sm", 0);
     int arch = weirl_choice(&d, "arch", archs, -1);
     if (arch >= 0) desc.arch = arch_of[arch];
     if (weirl_get(&d, "cluster") != LUA_TNIL) {

@@ -19,7 +19,8 @@
 local weir = {}
 
 ---A description of a kernel. arch: the device's own if left out, sm_90a with the simulator. cluster: CTAs along each axis.
----@param desc { name: string, arch?: "sm_80"|"sm_90a"|"sm_100a", cluster?: { v?: integer, m?: integer, n?: integer, k?: integer } }
+---ctas_per_sm: CTAs that are to share an SM, which bounds registers and shared memory; 1 if left out.
+---@param desc { name: string, arch?: "sm_80"|"sm_90a"|"sm_100a", cluster?: { v?: integer, m?: integer, n?: integer, k?: integer }, ctas_per_sm?: integer }
 ---@return weir.kernel
 function weir.kernel(desc) end
 

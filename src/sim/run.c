@@ -187,7 +187,7 @@ static void start_cta(cta *c, u32 block, char *stacks) {
     memset(c->named, 0, sizeof c->named);
     weiri_smem_reset(c);
     for (int i = 0; i < m->threads_per_cta / 128; i++) weiri_wgmma_reset(&c->wgs[i]);
-    bool slow_warp = false;
+    bool slow_cta = (weiri_sim_rand(m) & 3) == 0, slow_warp = false;
     for (int i = 0; i < m->threads_per_cta; i++) {
         thread *t = &c->threads[i];
         thread keep = *t;
@@ -201,8 +201,8 @@ static void start_cta(cta *c, u32 block, char *stacks) {
         t->w = &c->warps[i / 32];
         t->w->lane[i % 32] = t;
         t->alive = true;
-        if (i % 32 == 0) slow_warp = (weiri_sim_rand(m) & 3) == 0;
-        t->slow = slow_warp || (weiri_sim_rand(m) & 7) == 0;
+        if (i % 32 == 0) slow_warp = (weiri_sim_rand(m) & 7) == 0;
+        t->slow = slow_cta || slow_warp || (weiri_sim_rand(m) & 31) == 0;
         t->regs = (u32)m->plan->entry_registers;
         char *stack = weiri_stack(stacks, c->slot * m->threads_per_cta + i, STACK);
         weiri_fiber_make(&t->f, stack, STACK, thread_main, t);

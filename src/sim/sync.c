@@ -230,9 +230,14 @@ static u32 mbar_try(w_sim_api *api, u32 addr, u32 parity) {
 /* ---- named barriers, the CTA --------------------------------------------------------------------------------------------- */
 
 static void wake_all(cta *c, wait_kind kind, u32 id) {
-    int n = c->m->threads_per_cta, from = (int)(weiri_sim_rand(c->m) % (u64)n);   /* nobody is always first */
+    int order[32], n = c->m->threads_per_cta / 32;      /* warps in any order: nobody is always first */
     for (int i = 0; i < n; i++) {
-        thread *t = &c->threads[(from + i) % n];
+        int j = (int)(weiri_sim_rand(c->m) % (u64)(i + 1));
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (int i = 0; i < 32 * n; i++) {
+        thread *t = &c->threads[order[i / 32] * 32 + i % 32];
         if (t->blocked && t->wait == kind && t->id == id) weiri_sim_wake(t);
     }
 }

@@ -745,7 +745,7 @@ static void test_cluster(void) {
     cluster_finds(l, CLUSTER(2), "[sim-async-write]", "[sim-arrivals]", "an empty count that leaves out the peer");
     cluster_finds(l, CLUSTER(3), "[sim-exit", "[sim-exited]", "no cluster barrier before the exit");
     cluster_finds(l, CLUSTER(4), "has run no fence.mbarrier_init", "-", "no fence after the init");
-    cluster_finds(l, CLUSTER(5), "[sim-bar-init]", "-", "the CTA's barrier where the cluster's is needed");
+    cluster_finds(l, CLUSTER(5), "[sim-bar-init]", "[sim-exited]", "the CTA's barrier where the cluster's is needed");
     cluster_finds(l, CLUSTER(6), "[sim-exit", "-", "the source of a push exits before the push is done");
     l->seed = 1;
     is_int(WEIR_E_LAUNCH, launch(l, CLUSTER(0), 3), "a grid that is no multiple of the cluster");

@@ -19,13 +19,7 @@ else
   for _, c in ipairs(pipes.cells()) do
     if which == "all" or pipes.name(c):find(which) then cells[#cells + 1] = c end
   end
-  if part then
-    local i, n = part:match "^(%d+)/(%d+)$"
-    i, n = tonumber(i), tonumber(n)
-    local some = {}
-    for k = i, #cells, n do some[#some + 1] = cells[k] end
-    cells = some
-  end
+  cells = pipes.part(cells, part)
 end
 
 local dev = assert(weir.device("sim", { seed = 3 }))

@@ -160,6 +160,15 @@ function pipes.covering(most)
   return out, total, left
 end
 
+-- Part "i/n" of a list: every n-th from the i-th on. No part: the list.
+function pipes.part(list, part)
+  if not part then return list end
+  local i, n = part:match "^(%d+)/(%d+)$"
+  local out = {}
+  for k = tonumber(i), #list, tonumber(n) do out[#out + 1] = list[k] end
+  return out
+end
+
 -- Lengths of the domain that find off-by-one mistakes of a ring of S stages.
 function pipes.lengths(c)
   local out, seen = {}, {}

@@ -13,7 +13,7 @@ local common = require "weir.kernels.common"
 local P, cd = weir.pipeline, weir.ceil_div
 local M = {}
 
-local OPTIONS = "dtype d causal window scale lse score config device arch name"
+local OPTIONS = "dtype d causal window scale lse score shape config device arch name"
 
 ---@class weir.kernels.attention.options
 ---@field d integer                       head dimension, a multiple of 8 up to 256; 64, 128 and 256 waste nothing
@@ -23,6 +23,7 @@ local OPTIONS = "dtype d causal window scale lse score config device arch name"
 ---@field scale? number|true              of the scores; default 1 / sqrt(d); true: the launch argument `scale`
 ---@field lse? boolean                    output LSE { B, H, LQ, 1 } f32: log(sum(exp(score))), -inf where nothing is seen
 ---@field score? fun(s: weir.value, row: weir.value, col: weir.value): weir.value   changes unscaled scores before the mask: soft caps, biases
+---@field shape? { b: integer, h: integer, hk?: integer, lq: integer, lk?: integer }   a hint, for tuning
 ---@field config? weir.kernels.attention.config
 ---@field device? weir.device
 ---@field arch? string
@@ -235,6 +236,24 @@ end
 function M.kernel(options)
   local o, c = common.blame(prepare, options)
   return describe(o, c), c
+end
+
+--- Launch arguments for a trial: random operands of the hinted shape, or of 16 heads and 4096 keys.
+---@param options weir.kernels.attention.options
+---@param device weir.device
+---@return table<string, weir.argument>
+function M.example(options, device)
+  local o = common.blame(prepare, options)
+  local s = o.shape or { b = 1, h = 16, lq = 4096 }
+  local function tensor(heads, length, seed)
+    local t = assert(device:tensor { dtype = o.dtype, shape = { s.b, heads, length, o.d } })
+    return seed and t:randn(seed) or t
+  end
+  local hk, lk = s.hk or s.h, s.lk or s.lq
+  local args = { Q = tensor(s.h, s.lq, 1), K = tensor(hk, lk, 2), V = tensor(hk, lk, 3), O = tensor(s.h, s.lq) }
+  if o.lse then args.LSE = assert(device:tensor { dtype = "f32", shape = { s.b, s.h, s.lq, 1 } }) end
+  if o.scale == true then args.scale = 1 / math.sqrt(o.d) end
+  return args
 end
 
 --- Builds attention. Launch arguments: Q, K, V, O; LSE and scale where asked for.

@@ -99,10 +99,16 @@ local function clocks(o, c, sms)
   return total
 end
 
---- Every configuration worth a try, for tuning and for choose().
----@param o weir.kernels.gemm.options
----@return weir.kernels.gemm.config[]
-function M.candidates(o)
+-- Options of the model: sizes that are not given are large.
+local function hints(options)
+  local o = { m = 8192, n = 8192, k = 8192, dtype = "bf16" }
+  for name, value in pairs(options or {}) do o[name] = value end
+  o.out = o.out or SIZE[o.dtype] == 2 and o.dtype or o.dtype == "tf32" and "f32" or "bf16"
+  return o
+end
+
+-- Configurations with the clocks the model gives them, fastest first.
+local function ranked(o, sms)
   local list = {}
   local promoted = o.accumulate == "promoted"
   -- A warpgroup holds at most 64 x 256 sums (128 registers a thread), half of it beside the promoted sums.
@@ -113,14 +119,38 @@ function M.candidates(o)
     local panels = o.b_major ~= "n" or bn % 64 == 0      -- an n-major tile is cut into panels of 64 columns
     if panels and sums <= (promoted and 64 or 128) then
       for _, cl in ipairs { { 1, 1 }, { 2, 1 }, { 1, 2 } } do
-        for _, split in ipairs { 1, 2, 3, 4, 6, 8 } do
+        for _, split in ipairs(o.batched and { 1 } or { 1, 2, 3, 4, 6, 8 }) do
           local c = { bm = bm, bn = bn, cluster_m = cl[1], cluster_n = cl[2], split = split, group = bm == 64 and 16 or 8, lag = 1 }
           local s = staging(o, c)
           if s and s.stages >= 2 then
             c.stages = s.stages
-            list[#list + 1] = c
+            local t_model = clocks(o, c, sms)
+            if cl[1] + cl[2] > 2 then t_model = t_model * 1.005 end -- a pair waits for the slower of two: it has to pay
+            if bm * bn < 32768 then t_model = t_model * 1.02 end    -- so do smaller tiles: more traffic, hence power, per product
+            list[#list + 1] = { c, t_model, #list }
           end
         end
+      end
+    end
+  end
+  table.sort(list, function(x, y) if x[2] ~= y[2] then return x[2] < y[2] end return x[3] < y[3] end)
+  for i, x in ipairs(list) do list[i] = x[1] end
+  return list
+end
+
+--- Configurations worth a try, the model's favourites first; of the first two also with other rasters.
+---@param options? weir.kernels.gemm.options
+---@param sms? integer
+---@return weir.kernels.gemm.config[]
+function M.candidates(options, sms)
+  local list = ranked(hints(options), sms or 132)
+  for i = 1, math.min(2, #list) do
+    for j, group in ipairs { 4, 16, 32 } do
+      local c = {}
+      for name, value in pairs(list[i]) do c[name] = value end
+      if c.group ~= group then
+        c.group = group
+        table.insert(list, math.min(#list, 4 + 3 * (i - 1) + j), c)
       end
     end
   end
@@ -133,24 +163,10 @@ end
 ---  * Its last wave nearly empty: a narrower tile whose count of tiles fits the SMs (5000 x 5016: 224 columns, 6.97 waves for 6.06).
 ---  * Few rows: time is the weights' way through memory. Narrow tiles so that every SM pulls, a deep ring so that it pulls enough.
 ---  * Few tiles and long K: K is split.
----@param o weir.kernels.gemm.options
+---@param options? weir.kernels.gemm.options
 ---@param sms? integer
 ---@return weir.kernels.gemm.config
-function M.choose(o, sms)
-  local want = { dtype = o.dtype or "bf16", out = o.out, beta = o.beta, c_dtype = o.c_dtype, b_major = o.b_major, accumulate = o.accumulate,
-                 m = o.m or 8192, n = o.n or 8192, k = o.k or 8192, pitch = o.pitch }
-  want.out = want.out or SIZE[want.dtype] == 2 and want.dtype or want.dtype == "tf32" and "f32" or "bf16"
-  local best, least
-  for _, c in ipairs(M.candidates(want)) do
-    local t = clocks(want, c, sms or 132)
-    if c.cluster_m + c.cluster_n > 2 then t = t * 1.005 end        -- a pair waits for the slower of two: it has to pay
-    if c.bm * c.bn < 32768 then t = t * 1.02 end                    -- so do smaller tiles: more traffic, hence power, per product
-    if c.split == 1 or not o.batched then
-      if not best or t < least then best, least = c, t end
-    end
-  end
-  return best
-end
+function M.choose(options, sms) return ranked(hints(options), sms or 132)[1] end
 
 -- ---- the kernel ---------------------------------------------------------------------------------------------------------------
 
@@ -419,6 +435,28 @@ local function steps_of(o, c, programs)
       return only(args, "C D alpha beta bias scale_a scale_b", workspace(args, options))
     end },
   }
+end
+
+--- Launch arguments for a trial: random operands of the hinted sizes (batched: two of them).
+---@param options weir.kernels.gemm.options
+---@param device weir.device
+---@return table<string, weir.argument>
+function M.example(options, device)
+  local o = common.blame(settle, options)
+  local m, n, k = o.m or 8192, o.n or 8192, o.k or 8192
+  local function tensor(dtype, rows, cols, seed)
+    local t = assert(device:tensor { dtype = dtype, shape = o.batched and { 2, rows, cols } or { rows, cols } })
+    return seed and t:randn(seed) or t
+  end
+  local function memory(dtype) return dtype == "tf32" and "f32" or dtype end
+  local args = { A = tensor(memory(o.dtype), o.a_major == "m" and k or m, o.a_major == "m" and m or k, 1),
+                 B = tensor(memory(o.dtype_b), o.b_major == "n" and k or n, o.b_major == "n" and n or k, 2), D = tensor(o.out, m, n) }
+  if o.beta then args.C = tensor(o.c_dtype, m, n, 3) end
+  if o.bias then args.bias = assert(device:tensor { dtype = "f32", shape = o.bias == "n" and { n } or { m, 1 } }):randn(4) end
+  for _, name in ipairs(o.scales and { "scale_a", "scale_b" } or {}) do args[name] = assert(device:tensor { dtype = "f32", shape = { 1 } }):fill(1) end
+  if o.alpha == true then args.alpha = 1 end
+  if o.beta == true then args.beta = 1 end
+  return args
 end
 
 --- Builds a GEMM. Launch arguments: A, B, D; C, bias, scale_a, scale_b, alpha, beta where asked for; W, a workspace f32

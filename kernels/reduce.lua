@@ -11,6 +11,7 @@ local M = {}
 
 ---@class weir.kernels.reduce.options
 ---@field n integer                    longest row
+---@field m? integer                   rows, a hint, for tuning
 ---@field op "sum"|"mean"|"max"|"min"|"sum_squares"|"norm"|"abs_max"
 ---@field dtype? "bf16"|"f16"|"f32"    of X
 ---@field out? "bf16"|"f16"|"f32"      of Y; default: f32
@@ -25,7 +26,7 @@ local OPS = {                          -- reduction, what is reduced, the result
 
 local function spec(options)
   local what = "reduce.build"
-  local o = common.options(what, options, "n op dtype out config device arch")
+  local o = common.options(what, options, "n m op dtype out config device arch")
   local op = OPS[common.choice(what, "op", o.op, "sum mean max min sum_squares norm abs_max")]
   return {
     name = "reduce_" .. o.op, n = common.size(what, "n", o.n) or error(what .. ": n, the longest row, is missing", 0), arch = o.arch,
@@ -42,5 +43,14 @@ function M.build(options)
   local ready = common.blame(function() return rows.build(spec(options), options.device) end)
   return ready                                            -- no tail call: an error names the line that called this function
 end
+
+--- Configurations worth a try, and arguments to try them with: for weir.tune.
+---@return weir.kernels.rows.config[]
+function M.candidates(options)
+  local s = spec(options)
+  return rows.candidates(s.dtype, s.n, #s.inputs)
+end
+
+function M.example(options, device) return rows.example(spec(options), options.m or 4096, device) end
 
 return M

@@ -11,6 +11,7 @@ local M = {}
 
 ---@class weir.kernels.rms_norm.options
 ---@field n integer                    longest row
+---@field m? integer                   rows, a hint, for tuning
 ---@field dtype? "bf16"|"f16"|"f32"    of X, R and S
 ---@field out? "bf16"|"f16"|"f32"      of Y; default: dtype
 ---@field weight? false|weir.dtype     of W; default: dtype; false: none
@@ -21,7 +22,7 @@ local M = {}
 
 local function spec(options)
   local what = "rms_norm.build"
-  local o = common.options(what, options, "n dtype out weight residual config device arch")
+  local o = common.options(what, options, "n m dtype out weight residual config device arch")
   local floats = "bf16 f16 f32"
   local dtype = common.choice(what, "dtype", o.dtype, floats, "bf16")
   local weight = o.weight ~= false and common.choice(what, "weight", o.weight ~= true and o.weight or nil, floats, dtype)
@@ -43,5 +44,14 @@ function M.build(options)
   local ready = common.blame(function() return rows.build(spec(options), options.device) end)
   return ready                                            -- no tail call: an error names the line that called this function
 end
+
+--- Configurations worth a try, and arguments to try them with: for weir.tune.
+---@return weir.kernels.rows.config[]
+function M.candidates(options)
+  local s = spec(options)
+  return rows.candidates(s.dtype, s.n, #s.inputs)
+end
+
+function M.example(options, device) return rows.example(spec(options), options.m or 4096, device) end
 
 return M

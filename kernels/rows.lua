@@ -53,6 +53,34 @@ function M.choose(dtype, n, inputs)
   return { per_row = "cta", threads = threads, chunks = (vectors + threads - 1) // threads }
 end
 
+--- Configurations worth a try: the row over fewer or more threads.
+---@return weir.kernels.rows.config[]
+function M.candidates(dtype, n, inputs)
+  local list, vectors = { M.choose(dtype, n, inputs) }, (n * weir.dtype_size(dtype) + 15) // 16
+  if vectors <= 256 then list[#list + 1] = { per_row = "warp", threads = 256, chunks = (vectors + 31) // 32 } end
+  for chunks = 1, 8 do
+    local threads = ((vectors + chunks - 1) // chunks + 31) // 32 * 32
+    if threads >= 128 and threads <= 1024 and threads ~= list[1].threads then list[#list + 1] = { per_row = "cta", threads = threads, chunks = chunks } end
+  end
+  return list
+end
+
+--- Launch arguments for a trial: m rows of n elements, and small scalars.
+---@param s weir.kernels.rows.spec
+---@param m integer
+---@param device weir.device
+---@return table<string, weir.argument>
+function M.example(s, m, device)
+  local args = {}
+  local function tensor(name, dtype, shape) args[name:upper()] = assert(device:tensor { dtype = dtype, shape = shape }):randn(#name) end
+  for _, name in ipairs(s.inputs) do tensor(name, s.dtype, { m, s.n }) end
+  for _, t in ipairs(s.columns or {}) do tensor(t.name, t.dtype, { s.n }) end
+  for _, t in ipairs(s.outputs or {}) do tensor(t.name, t.dtype, { m, s.n }) end
+  for _, t in ipairs(s.results or {}) do tensor(t.name, t.dtype, { m }) end
+  for _, name in ipairs(s.scalars or {}) do args[name] = 1e-2 end
+  return args
+end
+
 local COMBINE = { sum = "%s + %s", max = "fmaxf(%s, %s)", min = "fminf(%s, %s)" }
 local NEUTRAL = { sum = "0.f", max = "-__int_as_float(0x7f800000)", min = "__int_as_float(0x7f800000)" }
 

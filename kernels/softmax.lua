@@ -12,6 +12,7 @@ local M = {}
 
 ---@class weir.kernels.softmax.options
 ---@field n integer                    longest row
+---@field m? integer                   rows, a hint, for tuning
 ---@field dtype? "bf16"|"f16"|"f32"
 ---@field out? "bf16"|"f16"|"f32"      of Y; default: dtype
 ---@field log? boolean                 log(softmax(X))
@@ -22,7 +23,7 @@ local M = {}
 
 local function spec(options)
   local what = "softmax.build"
-  local o = common.options(what, options, "n dtype out log scale config device arch")
+  local o = common.options(what, options, "n m dtype out log scale config device arch")
   local floats = "bf16 f16 f32"
   local dtype = common.choice(what, "dtype", o.dtype, floats, "bf16")
   if o.scale ~= nil and o.scale ~= true and (type(o.scale) ~= "number" or o.scale <= 0) then error(what .. ": scale is a positive number or true", 0) end
@@ -51,5 +52,14 @@ function M.build(options)
   local ready = common.blame(function() return rows.build(spec(options), options.device) end)
   return ready                                            -- no tail call: an error names the line that called this function
 end
+
+--- Configurations worth a try, and arguments to try them with: for weir.tune.
+---@return weir.kernels.rows.config[]
+function M.candidates(options)
+  local s = spec(options)
+  return rows.candidates(s.dtype, s.n, #s.inputs)
+end
+
+function M.example(options, device) return rows.example(spec(options), options.m or 4096, device) end
 
 return M

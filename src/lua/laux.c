@@ -123,7 +123,7 @@ void weirl_at(lua_State *L, weirl_kernel *kb) {
         if (!lua_getinfo(L, "Slf", &ar[n])) break;
         bool task = lua_tocfunction(L, -1) == weirl_task;
         lua_pop(L, 1);
-        if (task) break; /* the frame before was the schedule function */
+        if (task && level > 0) break; /* the frame before was the schedule function; level 0: k:task itself asks */
         if (!is_author(&ar[n])) continue;
         chain[n] = (weir_place){ file_of(&ar[n]), ar[n].currentline };
         if (strcmp(ar[n++].what, "main") == 0) break;

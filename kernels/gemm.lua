@@ -49,6 +49,7 @@ local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias
 ---@field group? integer      rows of tiles that run side by side, so that L2 serves what they share
 ---@field split? integer      parts of K, each summed by a CTA of its own; a second kernel adds them
 ---@field lag? integer        k-steps left in flight when a stage is released, 0 or 1
+---@field fold? boolean       A's and B's bytes are expected by one arrive
 
 -- ---- choosing a configuration -------------------------------------------------------------------------------------------------
 
@@ -74,7 +75,7 @@ end
 
 -- Figures of an H200, per SM and clock: what decides between tiles is their ratio.
 local CLOCK = 1.7e9
-local FEED = 42                         -- bytes from L2 into shared memory, measured with 128 x 256 tiles
+local FEED = 50                         -- bytes from L2 into shared memory: 128 x 256 tiles at full rate take 48
 local DRAM = 4.2e12 / CLOCK             -- bytes, all SMs
 
 --- Clocks that a configuration would take, by a model: k-steps times the slower of tensor core and loads, a border per tile, whole
@@ -125,8 +126,10 @@ local function ranked(o, sms)
           if s and s.stages >= 2 then
             c.stages = s.stages
             local t_model = clocks(o, c, sms)
-            if cl[1] + cl[2] > 2 then t_model = t_model * 1.005 end -- a pair waits for the slower of two: it has to pay
-            if bm * bn < 32768 then t_model = t_model * 1.02 end    -- so do smaller tiles: more traffic, hence power, per product
+            -- A pair waits for the slower of two (1 to 2 % where L2 keeps up, measured), and smaller tiles move more bytes, hence
+            -- take more power, per product: both have to pay.
+            if cl[1] + cl[2] > 2 then t_model = t_model * 1.015 end
+            if bm * bn < 32768 then t_model = t_model * 1.03 end
             list[#list + 1] = { c, t_model, #list }
           end
         end
@@ -158,8 +161,9 @@ function M.candidates(options, sms)
 end
 
 --- The configuration for a shape.
----  * Large matrices: 128 x 256, the tile that reads least per product, in pairs along m that share B's tile: L2 then reads less, which
----    counts most where rows do not start at a multiple of 128 bytes.
+---  * Large matrices: 128 x 256, the tile that reads least per product.
+---  * Rows that do not start at multiples of 128 bytes: pairs of CTAs that share a tile by multicast, as L2 is the limit then: each row
+---    of a box touches a sector more.
 ---  * Its last wave nearly empty: a narrower tile whose count of tiles fits the SMs (5000 x 5016: 224 columns, 6.97 waves for 6.06).
 ---  * Few rows: time is the weights' way through memory. Narrow tiles so that every SM pulls, a deep ring so that it pulls enough.
 ---  * Few tiles and long K: K is split.
@@ -240,7 +244,7 @@ local function product(o, c)
   end
   local sa = smem("a", o.dtype, a_tile, P.tma_async { stages = c.stages })
   local sb = smem("b", o.dtype_b, b_tile, P.tma_async { stages = c.stages })
-  local ab = k:group { name = "ab", mode = "fused_merge", members = { sa, sb } }
+  local ab = k:group { name = "ab", mode = "fused_merge", members = { sa, sb }, fold = c.fold }
   local stage = smem("stage", out, { bm, en }, P.async_tma { stages = 2 })
   local sc = gc and smem("c", o.c_dtype, { bm, en }, P.tma_async { stages = 2 })
   local acc = k:wgmma_tile { name = "acc", tile = { bm, bn } }
@@ -381,7 +385,7 @@ end
 local function configure(o)
   local c = {}
   for name, value in pairs(M.choose(o, o.device and not o.device.is_sim and o.device.sms or nil)) do c[name] = value end
-  for name, value in pairs(common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag")) do c[name] = value end
+  for name, value in pairs(common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold")) do c[name] = value end
   local s = staging({ out = c.split > 1 and "f32" or o.out, beta = c.split == 1 and o.beta, c_dtype = o.c_dtype }, c)
   if not s or s.stages < 2 then
     error(("gemm.build: a tile of %d x %d leaves no room for two stages; take a smaller one, with bn a multiple of 16"):format(c.bm, c.bn), 0)

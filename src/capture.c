@@ -255,7 +255,7 @@ weir_value weir_loop_begin(weir_kernel *k, weir_value start, weir_value stop, we
     uint32_t by = step.id ? bound(k, step, "step", 1) : weir_int(k, 1).id;
     int64_t c;
     if (weiri_value_const(k, by, &c) && c == 0) {
-        weiri_kernel_fault(k, &k->here, "C-DOM-02", NULL, "domain_loop: step is 0");
+        weiri_kernel_fault(k, &k->here, "C-DOM-02", "1, or another step that leads from start to stop", "domain_loop: step is 0");
         by = weir_int(k, 1).id;
     }
     if (unroll < 0) weiri_kernel_fault(k, &k->here, "M-OPTION", "at least 1", "domain_loop: unroll is %d", unroll);
@@ -291,6 +291,7 @@ static weiri_node *loop_of(weir_kernel *k, const char *what, weir_value of) {
     for (weiri_node *n = k->open; n; n = n->parent)
         if (n == v->loop) return n;
     weiri_kernel_fault(k, &k->here, "C-NEST-07", "use it inside the loop", "%s: the loop of %s is closed", what, v->name);
+    weiri_also_at(k, &v->loop->at, "the loop");
     return NULL;
 }
 
@@ -343,12 +344,16 @@ weir_tiles weir_tiles_begin(weir_kernel *k, weir_res *queue, int lane, int lanes
     if (!is_queue)
         weiri_kernel_fault(k, &k->here, "C-WTL-01", NULL, "work_tile_loop: %s is no work queue",
                            queue ? weiri_label(k, queue) : "nothing");
-    if (k->open != k->task->root)
+    if (k->open != k->task->root) {
         weiri_kernel_fault(k, &k->here, "C-NEST-03", "put it at the top of the schedule", "work_tile_loop inside a %s",
                            opener(k->open));
+        weiri_also_at(k, &k->open->at, "the block around it");
+    }
     for (weiri_node *n = NULL; (n = weiri_node_next(k->task->root, n));)
         if (n->kind == NODE_TILES) {
-            weiri_kernel_fault(k, &k->here, "C-NEST-04", NULL, "task '%s' has a second work_tile_loop", k->task->name);
+            weiri_kernel_fault(k, &k->here, "C-NEST-04", "one loop takes all tiles; give the other a task of its own",
+                               "task '%s' has a second work_tile_loop", k->task->name);
+            weiri_also_at(k, &n->at, "the first");
             break;
         }
     if (lanes < 0 || (lanes > 0 && (lane < 0 || lane >= lanes)) || (lanes == 0 && lane != 0)) {
@@ -422,7 +427,10 @@ weir_value weir_tile_place(weir_kernel *k, weir_tiles t) {
 void weir_skippable_begin(weir_kernel *k, weir_tiles t) {
     if (!want_task(k, "skippable")) return;
     weiri_node *n = tiles_of(k, t, "skippable"), *outer = enclosing(k, NODE_SKIPPABLE);
-    if (outer) weiri_kernel_fault(k, &k->here, "C-NEST-09", NULL, "skippable inside skippable");
+    if (outer) {
+        weiri_kernel_fault(k, &k->here, "C-NEST-09", "one is enough", "skippable inside skippable");
+        weiri_also_at(k, &outer->at, "the outer one");
+    }
     if (n && !n->skip)
         weiri_kernel_fault(k, &k->here, "C-NEST-10", "work_tile_loop(wq, { skip = function(tile) ... end })",
                            "skippable: the work-tile loop has no skip predicate");
@@ -469,7 +477,9 @@ bool weiri_capture_target(weir_kernel *k, weir_res *r, const char *what, weir_re
     *group = r->kind == WEIR_RES_MEMBER ? r->group : NULL;
     if (r->kind != WEIR_RES_MEMBER && r->kind != WEIR_RES_GROUP && r->group) {
         const char *hint = weiri_arena_fmt(&k->a, "write %s.%s", r->group->name, r->name);
-        weiri_kernel_fault(k, &k->here, "C-ARG-02", hint, "%s: '%s' is in group '%s'", what, r->name, r->group->name);
+        if (r->bare_in != k->task->index + 1) /* said once a task */
+            weiri_kernel_fault(k, &k->here, "C-ARG-02", hint, "%s: '%s' is in group '%s'", what, r->name, r->group->name);
+        r->bare_in = k->task->index + 1;
         *group = r->group;
     }
     if (r->kind == WEIR_RES_GROUP) {
@@ -765,7 +775,7 @@ static void built_in(weir_kernel *k, const method *m, weir_res *res, weir_res *g
         .res = res, .group = group, .stage = m->stage, .atom = m->atom, .keep = -1, .arg = arg, .nargs = good ? d->nargs : 0
     };
     if (d->multicast && m->atom != ATOM_TMA_LOAD)
-        weiri_kernel_fault(k, &k->here, "M-OPTION", NULL, "%s takes no multicast", what);
+        weiri_kernel_fault(k, &k->here, "M-OPTION", "multicast is an option of tma_load", "%s takes no multicast", what);
     if (d->multicast < 0 || d->multicast > WEIR_MULTICAST_MN)
         weiri_kernel_fault(k, &k->here, "V-CNT-12", "\"m\", \"n\" or \"mn\"", "%s: multicast mode %d", what, d->multicast);
     else op.multicast = d->multicast;
@@ -899,6 +909,8 @@ int weir_work(weir_kernel *k, weir_res *r, const char *name, const weir_work_des
         weir_drain(k, r, (int)n);
         return 0;
     }
+    for (int i = 0; i < d->nargs; i++) /* also what is refused is no value that nobody uses */
+        if (d->args[i].id) k->values.v[d->args[i].id].used = true;
     weir_res *res, *group;
     if (!weiri_capture_target(k, r, name, &res, &group)) return 0;
     for (int i = 0; i < res->nwork; i++)

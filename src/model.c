@@ -49,11 +49,13 @@ void weir_fault(weir_kernel *k, const char *rule, const char *text, const char *
     weiri_kernel_fault(k, &k->here, rule ? rule : "M-HOST", hint, "%s", text ? text : "");
 }
 
-/* The second place of the fault just recorded. */
-static void also_at(weir_kernel *k, const weiri_chain *at, const char *what) {
+void weiri_also_at(weir_kernel *k, const weiri_chain *at, const char *what) {
     weir_finding *f = &k->faults.list.v[k->faults.list.n - 1];
     if (at->n) f->other_file = at->at[0].file, f->other_line = at->at[0].line, f->other_what = what;
 }
+
+/* The resource that the fault just recorded is about. */
+static void about(weir_kernel *k, const char *name) { k->faults.list.v[k->faults.list.n - 1].objects[0] = name; }
 
 /* ---- names -------------------------------------------------------------------------------------------------------------- */
 
@@ -94,7 +96,7 @@ static const char *take_name(weir_kernel *k, const char *what, const char *name)
 
 static void refuse_repeat(weir_kernel *k, const char *what, const char *name, const weiri_chain *first) {
     weiri_kernel_fault(k, &k->here, "M-NAME", "choose another name", "%s: the name '%s' is taken", what, name);
-    also_at(k, first, "declared here first");
+    weiri_also_at(k, first, "declared here first");
 }
 
 static int min3(int a, int b, int c) { return a < b ? (a < c ? a : c) : b < c ? b : c; }
@@ -215,9 +217,13 @@ weir_value weir_dim(weir_kernel *k, const weir_dim_desc *d) {
     want_new_argument(k, "dim", name);
     int64_t multiple = d->multiple ? d->multiple : 1;
     if (d->min < 0 || d->max < 0 || multiple < 1 || (d->max && d->max < d->min)) {
-        weiri_kernel_fault(k, &k->here, "M-DIM", "0 <= min <= max, multiple >= 1",
-                           "dim '%s': min %lld, max %lld, multiple %lld", name, (long long)d->min, (long long)d->max,
-                           (long long)d->multiple);
+        if (d->min >= 0 && d->max >= 0 && multiple >= 1)
+            weiri_kernel_fault(k, &k->here, "M-DIM", "0 <= min <= max", "dim '%s': min %lld is more than max %lld", name,
+                               (long long)d->min, (long long)d->max);
+        else
+            weiri_kernel_fault(k, &k->here, "M-DIM", "0 <= min <= max, multiple >= 1",
+                               "dim '%s': min %lld, max %lld, multiple %lld", name, (long long)d->min, (long long)d->max,
+                               (long long)multiple);
         multiple = 1;
     }
     weir_value v = weiri_value_add(k,
@@ -414,7 +420,7 @@ static void take_pipe(weir_kernel *k, weir_res *r, const weir_pipe_desc *d) {
         if (q > 1 && r->pipe.given.stages % q != 0 && !told) {
             weiri_kernel_fault(k, &k->here, "P-ILV-01", "a stride divides the stages", "%s: %d stages are not divisible by interleave %d",
                                weiri_label(k, r), r->pipe.given.stages, q);
-            k->faults.list.v[k->faults.list.n - 1].objects[0] = r->name;
+            about(k, r->name);
         }
     }
     weir_cluster *l = &r->pipe.given.cta_layout;
@@ -432,9 +438,9 @@ weir_res *weir_gmem_tile(weir_kernel *k, const weir_gmem_tile_desc *d) {
     }
     r->dtype = d->tensor->dtype;
     if (r->rank != d->tensor->rank) {
-        weiri_kernel_fault(k, &k->here, "M-RANK", NULL, "%s: the tile has %d axes, tensor '%s' has %d", weiri_label(k, r),
-                           r->rank, d->tensor->name, d->tensor->rank);
-        also_at(k, &d->tensor->at, "declared here");
+        weiri_kernel_fault(k, &k->here, "M-RANK", "a size for each axis", "%s: the tile has %d %s, tensor '%s' has %d", weiri_label(k, r),
+                           r->rank, r->rank == 1 ? "axis" : "axes", d->tensor->name, d->tensor->rank);
+        weiri_also_at(k, &d->tensor->at, "declared here");
         for (; r->rank < d->tensor->rank; r->rank++) r->tile[r->rank] = 1;
         r->rank = d->tensor->rank;
     }
@@ -469,7 +475,7 @@ weir_res *weir_smem_tile(weir_kernel *k, const weir_smem_tile_desc *d) {
         weiri_kernel_fault(k, &k->here, "M-STORAGE", "leave tile and dtype out",
                            "%s: a stage has %lld bytes, its storage '%s' has %lld", weiri_label(k, r),
                            (long long)weiri_tile_bytes(r), other->name, (long long)weiri_tile_bytes(other));
-        also_at(k, &other->at, "declared here");
+        weiri_also_at(k, &other->at, "declared here");
     }
     return r;
 }
@@ -520,7 +526,7 @@ static void queue_over(weir_kernel *k, weir_res *r, const weir_queue_desc *d) {
     if (rank != 2 && rank != 3) {
         weiri_kernel_fault(k, &k->here, "M-QUEUE", "give axes and extent by hand",
                            "%s: over tensor '%s' of rank %d, 2 or 3 is possible", weiri_label(k, r), d->over->name, rank);
-        also_at(k, &d->over->at, "declared here");
+        weiri_also_at(k, &d->over->at, "declared here");
         rank = rank < 2 ? rank : 3;
     }
     int given = 0;
@@ -668,6 +674,7 @@ static bool parse_param(weir_kernel *k, const char *what, const char *s, size_t 
                            returns ? "for example \"f32 v, uniform i32 n\""
                                    : "for example \"view up, i32 row, const int slot\"",
                            "%s: cannot read '%s' as a %s", what, skip_blanks(text), returns ? "return" : "parameter");
+        about(k, weiri_arena_fmt(&k->a, "%.*s", (int)strcspn(what, ":"), what));
         return false;
     }
     return true;

@@ -97,6 +97,7 @@ struct weir_res {
     /* bare member: its group and place in it. MEMBER: the group, and `bare` the resource */
     weir_res *group; int member;
     weir_res *bare;
+    int bare_in;                 /* member: number of the task in which its bare name was refused, from 1 */
 };
 
 /* ---- schedules ---------------------------------------------------------------------------------------------------------- */
@@ -210,6 +211,7 @@ int weiri_tile_shape(const weir_res *r, int shape[WEIR_MAX_RANK]);            /*
 /* model.c */
 void weiri_kernel_fault(weir_kernel *k, const weiri_chain *at, const char *rule, const char *hint, const char *fmt, ...) WEIRI_PRINTF(5, 6);
 weiri_chain weiri_here(weir_kernel *k);                                       /* a copy of the current place */
+void weiri_also_at(weir_kernel *k, const weiri_chain *at, const char *what); /* second place of the fault just recorded */
 int64_t weiri_tile_bytes(const weir_res *r);                                  /* one stage of an smem resource, without padding */
 weir_res *weiri_res_add(weir_kernel *k, weir_res_kind kind, const char *name); /* a new resource, its name checked */
 int64_t weiri_tile_elems(const weir_res *r);

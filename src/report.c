@@ -52,6 +52,8 @@ int weiri_findings_errors(const weiri_findings *f) {
     return n;
 }
 
+static bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+
 /* ---- report ------------------------------------------------------------------------------------------------------------- */
 
 weir_report *weiri_report_new(weir_ctx *c) {
@@ -69,6 +71,23 @@ void weir_report_free(weir_report *r) {
     weiri_free(r->ctx, r, sizeof *r);
 }
 
+/* Names that the message has in quotes or before a method, behind those given: 'smem_a', acc:mma. */
+static void take_objects(weir_report *r, weir_finding *x) {
+    int n = 0;
+    while (n < 4 && x->objects[n]) n++;
+    for (const char *s = x->message; *s && n < 4; s++) {
+        bool quoted = *s == '\'', start = s == x->message || !is_word(s[-1]);
+        if (!quoted && (!start || !is_word(*s))) continue;
+        const char *at = quoted ? s + 1 : s, *end = at;
+        while (is_word(*end)) end++;
+        bool name = end > at && (quoted ? *end == '\'' : end[0] == ':' && is_word(end[1]));
+        bool told = false;
+        for (int i = 0; i < n && name; i++) told |= strncmp(x->objects[i], at, (size_t)(end - at)) == 0 && !x->objects[i][end - at];
+        if (name && !told) x->objects[n++] = weiri_arena_fmt(&r->a, "%.*s", (int)(end - at), at);
+        if (quoted && name) s = end;
+    }
+}
+
 void weiri_report_add(weir_report *r, const weiri_findings *f) {
     if (!f->list.n) return;
     weir_finding *all = WEIRI_NEW_N(&r->a, weir_finding, r->n + f->list.n);
@@ -84,6 +103,7 @@ void weiri_report_add(weir_report *r, const weiri_findings *f) {
         for (int j = 0; j < 4; j++) x.objects[j] = weiri_arena_str(&r->a, x.objects[j]);
         x.expected = weiri_arena_str(&r->a, x.expected);
         x.got = weiri_arena_str(&r->a, x.got);
+        take_objects(r, &x);
         all[r->n + i] = x;
     }
     r->f = all;
@@ -119,6 +139,8 @@ static const struct { const char *cause, *follower; bool one; } chains[] = {
     { "P-ILV-", "V-ILV-", true },       { "V-ILV-", "V-CNT-", true },
     { "V-CNT-05", "V-CNT-06", true },   { "V-CNT-04", "V-BYT-", true },
     { "X-V2-02", "V-CNT-", true },      { "V-ROLE-04", "V-CNT-", true }, /* who arrives is not yet known */
+    { "M-TILE", "V-ATOM-", true },      { "M-RANK", "V-ATOM-", true },
+    { "M-WORK", "C-FLOW-", true },      { "C-ARG-01", "V-ROLE-", true },
 };
 
 static bool starts(const char *s, const char *with) { return strncmp(s, with, strlen(with)) == 0; }

@@ -326,7 +326,9 @@ static void check_roles(checker *c, const weiri_task *t, const uses *us) {
                            : src && !consumes(u->stage) ? "V-ROLE-01"
                            : dst && consumes(u->stage)  ? "V-ROLE-02"
                                                         : NULL;
-        if (!rule) continue;
+        bool told = false;
+        for (int j = 0; j < i && rule; j++) told |= us->v[j].res == u->res && !us->v[j].group_op && consumes(us->v[j].stage) == consumes(u->stage);
+        if (!rule || told) continue;
         const char *in = src ? "only in src" : dst ? "only in dst" : "in neither src nor dst";
         weir_finding *f = u->operand ? weiri_find(c->out, rule, AT_OP(u->op), "task '%s': '%s' is %s and is read here by %s",
                                                   t->name, u->res->name, in, written(u))

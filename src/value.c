@@ -415,7 +415,7 @@ static weir_value apply(weir_kernel *k, weir_op op, const uint32_t *arg, int n) 
     int64_t c[3] = { 0 }, r;
     bool divides = op == WEIR_OP_IDIV || op == WEIR_OP_MOD || op == WEIR_OP_CEIL_DIV;
     if (divides && weiri_value_const(k, arg[1], &r) && r == 0) {
-        weiri_kernel_fault(k, &k->here, "VAL-ZERO", NULL, "%s divides by 0", text_of(k, arg[0]));
+        weiri_kernel_fault(k, &k->here, "VAL-ZERO", "a divisor that is not 0", "%s is divided by 0", text_of(k, arg[0]));
         return none;
     }
     for (int i = 0; i < n; i++) {

@@ -1,0 +1,3 @@
+-- Rules without a pair in this folder, and why.
+return {
+}

@@ -68,12 +68,46 @@ function section.launch(r, put)
   end
 end
 
+-- "weir 3.9, torch 2.4 TB/s": the median of each contestant.
+local function rates(c)
+  local names, out = {}, {}
+  for name in pairs(c.ms) do if name ~= "weir" then names[#names + 1] = name end end
+  table.sort(names)
+  table.insert(names, 1, "weir")
+  for i, name in ipairs(names) do
+    out[i] = ("%s %s"):format(name, (c.unit == "TB/s" and "%.2f" or "%.0f"):format(c.amount[name] / common.median(c.ms[name]) / 1e9))
+  end
+  return table.concat(out, ", "), names
+end
+
+function section.peers(r, put)
+  put(("## %s against torch and Triton\n"):format(r.kernel))
+  put "Ratio: a peer's time over weir's, median over neighbouring samples (copy: bytes per second over those of torch's device copy)."
+  put "Error: Frobenius norm of the difference from a reference in f64 over that of the reference.\n"
+  put "| case | configuration | rates | ratio (lowest to highest) | error, at most | samples |"
+  put "|---|---|---|---|---|---|"
+  for _, c in ipairs(r.cases) do
+    local text, names = rates(c)
+    local ratios = {}
+    for i = 2, #names do
+      local peer, all = c.ms[names[i]], {}
+      local same = c.amount.weir / c.amount[names[i]]
+      for j, x in ipairs(c.ms.weir) do all[j] = peer[j] / x * same end
+      local low, mid, high = range(all)
+      ratios[i - 1] = ("%s **%.3f** (%.3f to %.3f)"):format(names[i], mid, low, high)
+    end
+    put(("| %s | %s | %s %s | %s | %.1e%s, %.0e | %d |"):format(c.name, c.config, text, c.unit, table.concat(ratios, "; "), c.errors.weir or 0 / 0,
+      c.right and "" or " WRONG", c.most, #c.ms.weir))
+  end
+end
+
 local function render()
   local out = {}
   local function put(s) out[#out + 1] = s end
   put "# Results\n"
   put "Written by `lua5.4 bench/report.lua` from `bench/results/*.json`, which hold every sample. To measure: `./weir bench/gemm.lua`,"
-  put "`./weir bench/build_time.lua`, `./weir bench/launch_cost.lua` on a machine with an sm_90a GPU and cuBLAS.\n"
+  put "`./weir bench/build_time.lua`, `./weir bench/launch_cost.lua` on a machine with an sm_90a GPU and cuBLAS, `python3 bench/peers.py` with"
+  put "torch besides.\n"
   local paths = files()
   if #paths == 0 then put "Nothing has been measured yet.\n" end
   for _, path in ipairs(paths) do

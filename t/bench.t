@@ -26,12 +26,22 @@ common.write(folder .. "/bench/results/build.json", { kind = "build", setting = 
 local us = { 1.5, 2.5, 3.5 }
 common.write(folder .. "/bench/results/launch.json", { kind = "launch", setting = setting, bare = us, c_bound = us, c_launch = us, lua_bound = us,
   lua_launch = us, lua_fresh_table = us })
-assert(common.run(("cd %s && lua5.4 bench/report.lua"):format(folder)))
+common.write(folder .. "/bench/results/peers_softmax.json", { kind = "peers", kernel = "softmax", setting = setting, cases = { {
+  name = "2 x 4", config = "threads=128", unit = "TB/s", amount = { weir = 6e9, torch = 6e9, copy = 4e9 }, errors = { weir = 1e-3 }, most = 4e-3, right = false,
+  ms = { weir = { 2, 3, 4 }, torch = { 4, 6, 6 }, copy = { 1, 2, 3 } } } } })
+assert(common.run(("cd %s && lua5.4 bench/report.lua && lua5.4 bench/plot.lua"):format(folder)))
 local file <close> = assert(io.open(folder .. "/bench/RESULTS.md"))
 local report = file:read "a"
 tap.ok(report:find("| 1 x 2 x 3 | 128 x 256 x 64, 4, 2 | 10.5 | 9.5 | **1.000** (0.500 to 2.000) | **1.250** | 1.00e-03 WRONG: 7 elements | 2.00e-03 | 3 |", 1, true),
   "a GEMM's row: the median of ratios, and wrong elements shout")
 tap.ok(report:find("weir's own part of the cold time, without loading the module: 14.0", 1, true), "what weir adds to NVRTC")
+tap.like("| 2 x 4 | threads=128 | weir 2.00, copy 2.00, torch 1.00 TB/s | copy **1.000** (0.750 to 1.125); torch **2.000** (1.500 to 2.000) | 1.0e-03 WRONG, 4e-03 | 3 |",
+  report, "a peer's row: copies by bytes, and a wrong result shouts")
+local plot <close> = assert(io.open(folder .. "/bench/results.svg"))
+local svg = plot:read "a"
+tap.like("softmax 2 x 4", svg, "the plot has the case")
+tap.like(">2.00<", svg, "with the ratio to the fastest peer")
+tap.is(select(2, svg:gsub("<text", "")), select(2, svg:gsub("</text>", "")), "and is closed text by text")
 tap.ok(report:find("| C: weir_bound_launch | 2.50 (1.50 to 3.50) |", 1, true), "launch cost")
 os.execute("rm -rf " .. folder)
 tap.done()

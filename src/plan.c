@@ -160,6 +160,15 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
         f->got = weiri_arena_fmt(&p->a, "%d", whole);
         return;
     }
+    if (r->kind == WEIR_RES_WGMMA && (g.cols % 8 || g.cols > 256)) {
+        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&r->at),
+                                     "tile '%s' { %d, %d } has %d columns in each warpgroup of task '%s'; an MMA has 8, 16, ... 256",
+                                     r->name, r->tile[0], r->tile[1], g.cols, t->name);
+        f->hint = g.cols > 256 ? "take fewer columns, or divide them among warpgroups: split = \"n\"" : "take a multiple of 8 columns";
+        f->expected = "a multiple of 8 columns, at most 256";
+        f->got = weiri_arena_fmt(&p->a, "%d", g.cols);
+        return;
+    }
     g.frags = g.rows / 64;
     int vals = r->tile[1] == 1 ? 2 * g.frags : r->tile[1] == 4 ? 2 * g.frags : g.rows * g.cols / 128;
     int per = weir_dtype_size(r->dtype) == 2 ? 2 : 1;

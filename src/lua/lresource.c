@@ -66,9 +66,9 @@ static int move(lua_State *L, const char *name, weir_move what, bool counted) {
     weirl_res *h = self(L, name);
     int n = -1;
     if (!lua_isnoneornil(L, 2)) {
-        if (!counted) return weirl_raise(L, "%s takes no argument", name);
+        if (!counted) return weirl_raise(L, "%s takes no argument [C-MOVE-02]", name);
         n = weirl_tointx(L, 2, name);
-        if (n < 0) return weirl_raise(L, "%s(%d): how many of the newest stages to keep, 0 or more", name, n);
+        if (n < 0) return weirl_raise(L, "%s(%d): how many of the newest stages to keep, 0 or more [C-MOVE-02]", name, n);
     }
     weirl_at(L, h->kb);
     weir_do(h->kb->k, h->r, what, n);
@@ -175,7 +175,7 @@ static int work_call(lua_State *L) { /* upvalue: the method's name */
 static int r_drain(lua_State *L) {
     weirl_res *h = self(L, "drain");
     int n = lua_isnoneornil(L, 2) ? 0 : weirl_tointx(L, 2, "drain");
-    if (n < 0) return weirl_raise(L, "drain(%d): how many may stay in flight, 0 or more", n);
+    if (n < 0) return weirl_raise(L, "drain(%d): how many may stay in flight, 0 or more [C-MOVE-02]", n);
     weirl_at(L, h->kb);
     weir_drain(h->kb->k, h->r, n);
     return 0;
@@ -543,6 +543,7 @@ int weirl_pipeline(lua_State *L) {
     weirl_desc d = weirl_desc_open(L, 1, fn, pipe_fields);
     weir_pipe_desc p = { .type = (weir_pipe_type)lua_tointeger(L, lua_upvalueindex(1)) };
     p.stages = weirl_int(&d, "stages", 0);
+    if (weirl_has(&d, "stages") && p.stages < 1) weirl_raise(L, "%s: stages is %d; at least 1", fn, p.stages);
     p.bytes = weirl_int64(&d, "bytes", 0);
     p.producers = arrivals(&d, "producers");
     p.consumers = arrivals(&d, "consumers");

@@ -38,7 +38,7 @@ local source = gemm:source()
 
 tap.is({
   "if (lane == 0) {",
-  "for (i32 wq_at = (i32)w_block(); wq_at < wq_tiles; wq_at += (i32)w_blocks()) {",
+  "for (i32 wq_index = (i32)w_block(); wq_index < wq_tiles; wq_index += (i32)w_blocks()) {",
   "const i32 i0_end = w_ceil_div(K, 64);",
   "for (i32 i0 = 0; i0 < i0_end; i0++) {",
   "w_mbar_wait(ab_empty + ab_stage * 8, ab_phase);",
@@ -116,7 +116,7 @@ tap.is({ "}", "if (wtid == 0) w_bulk_wait<0>();" }, { consumer[#consumer - 1], c
 
 local threads = build(lab.thread_copy())
 tap.is({
-  "for (i32 wq_at = (i32)w_block(); wq_at < wq_tiles; wq_at += (i32)w_blocks()) {",
+  "for (i32 wq_index = (i32)w_block(); wq_index < wq_tiles; wq_index += (i32)w_blocks()) {",
   "w_mbar_wait(ring_empty + ring_stage * 8, ring_phase);",
   "ring_at = ring_stage;",
   "if (++ring_stage == 2) { ring_stage = 0; ring_phase ^= 1; }",
@@ -126,7 +126,7 @@ tap.is({
   "}",
 }, role(threads:source(), "load"), "a warp fills: its lanes join before the elected arrive")
 tap.is({
-  "for (i32 wq_at = (i32)w_block(); wq_at < wq_tiles; wq_at += (i32)w_blocks()) {",
+  "for (i32 wq_index = (i32)w_block(); wq_index < wq_tiles; wq_index += (i32)w_blocks()) {",
   "w_mbar_wait(ring_full + ring_stage * 8, ring_phase);",
   "ring_at = ring_stage;",
   "if (++ring_stage == 2) { ring_stage = 0; ring_phase ^= 1; }",

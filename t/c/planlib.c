@@ -8,6 +8,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "explorelib.h"
 #include "lua/weirlua.h"
 #include "plan.h"
 #include "program.h"
@@ -346,17 +347,54 @@ static int run_text(lua_State *L) {
     return 0;
 }
 
+/* ---- other contexts ------------------------------------------------------------------------------------------------------ */
+
+static int box_gc(lua_State *L) {
+    weir_ctx **ctx = lua_touserdata(L, 1);
+    weir_close(*ctx);
+    return 0;
+}
+
+/* open { nvrtc_path, driver_path, cxx, cache_dir } -> the module in a context of its own */
+static int open_ctx(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    const char *text[4];
+    static const char *const names[] = { "nvrtc_path", "driver_path", "cxx", "cache_dir" };
+    for (int i = 0; i < 4; i++) { /* the table keeps the strings */
+        lua_getfield(L, 1, names[i]);
+        text[i] = lua_tostring(L, -1);
+    }
+    weir_ctx **ctx = lua_newuserdatauv(L, sizeof *ctx, 0);
+    *ctx = weir_open(&(weir_config){ .nvrtc_path = text[0], .driver_path = text[1], .cxx = text[2], .cache_dir = text[3] });
+    if (!*ctx) return luaL_error(L, "out of memory");
+    lua_newtable(L);
+    lua_pushcfunction(L, box_gc);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    luaL_ref(L, LUA_REGISTRYINDEX); /* closed with the state */
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_getfield(L, -1, "weir");
+    lua_getfield(L, -2, "weir.core");
+    weir_openlib(L, *ctx);
+    lua_insert(L, -4); /* module, loaded, weir, weir.core: back to what was loaded */
+    lua_setfield(L, -3, "weir.core");
+    lua_setfield(L, -2, "weir");
+    lua_pop(L, 1);
+    return 1;
+}
+
 WEIR_API int luaopen_weir_plan(lua_State *L);
 
 int luaopen_weir_plan(lua_State *L) {
     static const luaL_Reg functions[] = {
         { "count", count }, { "fields", fields }, { "get", get },   { "set", set },     { "line", line }, { "box", box },           { "tree", tree },
-        { "drop", drop },   { "swap", swap },     { "prove", prove }, { "emit", emit }, { "run_text", run_text }, { NULL, NULL },
+        { "drop", drop },   { "swap", swap },     { "prove", prove }, { "emit", emit }, { "run_text", run_text }, { "open", open_ctx }, { NULL, NULL },
     };
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     if (lua_getfield(L, -1, "weir.core") != LUA_TNIL) return luaL_error(L, "require 'weir_plan' before 'weir'");
     weir_openlib(L, NULL);
     lua_setfield(L, -3, "weir.core");
     luaL_newlib(L, functions);
+    luaL_setfuncs(L, weirx_functions, 0);
     return 1;
 }

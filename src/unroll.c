@@ -1,0 +1,709 @@
+/* Straight lines from a plan: trees walked with real sizes, cursors turned into stages and laps, warps into the threads among them
+ * that do different things. */
+#include "unroll.h"
+
+#include <string.h>
+
+/* Threads of an actor that the plan can tell apart: the elected one; others of its warp; in a warpgroup also the elected lane and
+ * the others of another warp, which stands for the remaining three. */
+typedef enum role { ROLE_ALL, ROLE_ONE, ROLE_OTHER, ROLE_LANE, ROLE_OTHER_WARP } role;
+
+enum { MEET_NAMED = 16, MEET_CTA = 16, MEETS = MEET_NAMED + 1, MAX_MOVES = 4000, MAX_KEYS = 16 };
+
+typedef struct key_state {
+    const char *name; uint32_t value;     /* one of them */
+    const weiri_node *scope;              /* loop whose iterations bring a new truth, or NULL */
+    bool tile;                            /* ... a new truth each tile */
+    int truth;                            /* -1: not asked in this scope */
+    int fired;                            /* how often it was asked, in this tile */
+} key_state;
+
+typedef struct firing { const char *name; uint32_t value; int tile, nth; } firing;
+
+typedef struct walker {
+    weiri_unrolled *u;
+    const weiri_plan *p;
+    const weir_kernel *k;
+    const weiri_sizes *sizes;
+    int ncells;                           /* of a CTA */
+    int *meet_of;                         /* [cta * MEETS + id], then the cluster's, then [2 * actor + second warp]; -1: not yet */
+    int nmeets;
+    WEIRI_LIST(firing) firings;
+    /* the actor being walked */
+    int task, cta, index, actor;          /* index inside the task */
+    int first, n;                         /* its threads */
+    role role[4];
+    int *open, *close;                    /* by plan cursor */
+    int64_t *at; int *iter, *trips;       /* by node: value of the index, iteration, trip count */
+    const weiri_node *around[32]; int depth;
+    int tile; int64_t coord[WEIR_MAX_RANK];
+    key_state key[MAX_KEYS]; int nkeys;
+    int *commits;                         /* by thread of the actor: commit groups so far, mma, bulk, cp */
+    WEIRI_LIST(int) group[4];             /* by thread: of each of its asynchronous touches: index, commits before it */
+} walker;
+
+static void give_up(walker *w, const char *why) {
+    if (!w->u->why) w->u->why = why;
+}
+
+/* ---- CTAs --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct place { int v, m, n, k; } place;
+
+static place place_of(const walker *w, int cta) {
+    weir_cluster c = w->k->cluster;
+    return (place){ cta % c.v, cta / c.v % c.m, cta / (c.v * c.m) % c.n, cta / (c.v * c.m * c.n) };
+}
+
+/* CTAs an action is for: those that differ from the own one along its axes only; with `cross`, along one of them. Own one first. */
+static int targets(const walker *w, const weiri_action *a, int *out) {
+    int n = 0;
+    out[n++] = w->cta;
+    place me = place_of(w, w->cta);
+    for (int c = 0; a->targets && c < w->u->ctas && n < 64; c++) {
+        place o = place_of(w, c);
+        int axes = (o.m != me.m) + 2 * (o.n != me.n) + 4 * (o.k != me.k) + 8 * (o.v != me.v);
+        bool single = axes == 1 || axes == 2 || axes == 4 || axes == 8;
+        if (c != w->cta && (axes & a->targets) == axes && (!a->cross || single)) out[n++] = c;
+    }
+    return n;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------------- */
+
+/* The one loop whose index the value takes; *many: there are several. */
+static const weiri_node *index_loop(const weir_kernel *k, uint32_t id, bool *many, int depth) {
+    const weiri_value *v = weiri_val(k, id);
+    const weiri_node *found = v->op == WEIR_OP_INDEX ? v->loop : NULL;
+    for (int i = 0; i < v->nargs && depth < 64; i++) {
+        const weiri_node *l = index_loop(k, v->arg[i], many, depth + 1);
+        if (l && found && l != found) *many = true;
+        if (l) found = l;
+    }
+    return found;
+}
+
+static bool eval(const walker *w, uint32_t id, int64_t *out) {
+    bool many = false;
+    const weiri_node *l = index_loop(w->k, id, &many, 0);
+    return !many && weiri_value_eval(w->k, id, w->sizes->dims, w->coord, l ? w->at[l->id] : w->tile, out);
+}
+
+static int64_t extent(const walker *w, const weir_res *q, int axis, int *split) {
+    weir_cluster c = w->k->cluster;
+    int64_t x;
+    *split = axis == q->axis_m ? c.v * c.m : axis == q->axis_n ? c.n : 1;
+    if (!eval(w, q->extent[axis].id, &x)) return -1;
+    return (x + *split - 1) / *split;
+}
+
+static int tiles_of(const walker *w, const weir_res *q) {
+    int64_t all = 1;
+    int split;
+    if (q->qkind == WEIR_QUEUE_GRID) return 1;
+    for (int i = 0; i < q->qrank; i++) {
+        int64_t x = extent(w, q, i, &split);
+        all = x < 0 ? w->sizes->tiles : all * x;
+    }
+    return all < w->sizes->tiles ? (int)all : w->sizes->tiles;
+}
+
+static void set_tile(walker *w, const weir_res *q, int tile) {
+    place me = place_of(w, w->cta);
+    int64_t rest = tile;
+    w->tile = tile;
+    for (int i = q->qrank - 1; i >= 0; i--) {
+        int split;
+        int64_t x = extent(w, q, i, &split), at = i > 0 && x > 0 ? rest % x : rest;
+        rest = x > 0 ? rest / x : 0;
+        w->coord[i] = at * split + (i == q->axis_m ? me.m * w->k->cluster.v + me.v : i == q->axis_n ? me.n : 0);
+    }
+}
+
+/* ---- conditions --------------------------------------------------------------------------------------------------------- */
+
+static int bit_of_firing(walker *w, const key_state *s) {
+    for (int i = 0; i < w->firings.n; i++) {
+        const firing *f = &w->firings.v[i];
+        bool same = s->name ? f->name && !strcmp(f->name, s->name) : !f->name && f->value == s->value;
+        if (same && f->tile == w->tile && f->nth == s->fired) return i;
+    }
+    firing f = { s->name, s->value, w->tile, s->fired };
+    WEIRI_PUSH(&w->u->a, w->firings, f);
+    w->u->firings = w->firings.n;
+    if (w->firings.n > 60) give_up(w, "conditions are asked too often");
+    return w->firings.n - 1;
+}
+
+/* The truth of a condition: by the sizes, else a bit that all tasks read alike. `by`: the block that asks. */
+static bool truth(walker *w, uint32_t value, const char *name, const weiri_node *by) {
+    int64_t x;
+    if (!name && eval(w, value, &x)) return x != 0;
+    key_state *s = NULL;
+    const weiri_node *scope = w->depth ? w->around[w->depth - 1] : NULL;
+    if (!name)
+        for (scope = weiri_val(w->k, value)->scope; scope && scope->kind != NODE_LOOP && scope->kind != NODE_TILES;) scope = scope->parent;
+    if (scope && scope->kind != NODE_LOOP) scope = NULL;
+    for (int i = 0; i < w->nkeys && !s; i++) {
+        bool same = name ? w->key[i].name && !strcmp(w->key[i].name, name) : !w->key[i].name && w->key[i].value == value;
+        if (same && w->key[i].scope == scope) s = &w->key[i];
+    }
+    if (!s && w->nkeys == MAX_KEYS) return give_up(w, "there are too many conditions"), false;
+    if (!s) {
+        s = &w->key[w->nkeys++];
+        *s = (key_state){ name, value, scope, by->kind == NODE_TILES || w->tile >= 0, -1, 0 };
+    }
+    if (s->truth < 0) {
+        int bit = bit_of_firing(w, s);
+        s->truth = bit < 64 && w->sizes->truths >> bit & 1;
+        s->fired++;
+    }
+    return s->truth;
+}
+
+static void new_truths(walker *w, const weiri_node *loop) {
+    for (int i = 0; i < w->nkeys; i++) {
+        if (w->key[i].scope == loop && (loop || w->key[i].tile)) w->key[i].truth = -1;
+        if (!loop && w->key[i].tile) w->key[i].truth = -1, w->key[i].fired = 0;
+    }
+}
+
+/* ---- moves -------------------------------------------------------------------------------------------------------------- */
+
+static weiri_thread *thread(walker *w, int t) { return &w->u->threads.v[w->first + t]; }
+
+static weiri_move *move(walker *w, int t, weiri_move_kind kind, const weiri_action *a) {
+    weiri_move m = { .kind = kind, .act = a, .cell = -1, .item = -1, .meet = -1, .touch = w->u->touches.n };
+    weiri_thread *x = thread(w, t);
+    if (++w->u->nmoves > MAX_MOVES) give_up(w, "there are too many steps");
+    WEIRI_PUSH(&w->u->a, x->moves, m);
+    return &x->moves.v[x->moves.n - 1];
+}
+
+static int lap(int use, int stages) { return use >= 0 ? use / stages : -((stages - 1 - use) / stages); }
+static int stage_of(int use, int stages) { return use - lap(use, stages) * stages; }
+
+static int use_of(const walker *w, int cur, weiri_stage_ref ref, int back) {
+    if (cur < 0) return 0;
+    return ref == STAGE_CLOSE ? w->close[cur] : ref == STAGE_HELD ? w->open[cur] - 1 - back : w->open[cur];
+}
+
+static int cell_of(const walker *w, int cta, int bar, int use) {
+    int at = cta * w->ncells;
+    for (int i = 0; i < bar; i++) at += w->p->bars.v[i].stages;
+    return at + stage_of(use, w->p->bars.v[bar].stages);
+}
+
+static int meet_at(walker *w, int slot, int cta, int full, const char *name) {
+    if (w->meet_of[slot] < 0) {
+        weiri_meet m = { cta, full, name };
+        w->meet_of[slot] = w->u->meets.n;
+        WEIRI_PUSH(&w->u->a, w->u->meets, m);
+    }
+    return w->meet_of[slot];
+}
+
+static int weights(const walker *w, int cta) {
+    int n = 0;
+    for (int i = 0; i < w->u->threads.n; i++)
+        if (cta < 0 || w->u->threads.v[i].cta == cta) n += w->u->threads.v[i].weight;
+    return n;
+}
+
+static void meet(walker *w, int t, const weiri_action *a, int meet, bool stay) {
+    move(w, t, MOVE_MEET, a)->meet = meet;
+    if (stay) move(w, t, MOVE_LEAVE, a)->meet = meet;
+}
+
+/* ---- accesses ----------------------------------------------------------------------------------------------------------- */
+
+/* The warpgroups of the task each have their own share of this region's stages. */
+static bool shared_out(const weiri_plan *p, int region) {
+    for (int i = 0; i < p->pipes.n; i++)
+        if (p->pipes.v[i].region == region && p->pipes.v[i].type == WEIR_ASYNC_TMA && p->pipes.v[i].full < 0) return true;
+    return false;
+}
+
+static int place_for(walker *w, int t, int cta, const weiri_effect *e, int use) {
+    const weiri_plan *p = w->p;
+    weiri_upl l = { .cta = cta, .reg = -1, .thread = -1, .share = -1 };
+    if (e->reg >= 0) {
+        l.reg = e->reg;
+        l.thread = w->first + t;
+        l.name = w->k->res.v[e->reg]->name;
+    } else {
+        const weiri_region *g = &p->smem.v[e->region];
+        int stages = e->cur >= 0 && e->stage != STAGE_NONE ? p->cursors.v[e->cur].stages : 1;
+        bool tile = g->res && g->res->rank > 0 && g->res->kind != WEIR_RES_QUEUE;
+        int64_t whole = tile ? weiri_tile_elems(g->res) * (int64_t)weir_dtype_size(g->dtype) : g->stage_bytes;
+        l.stage = stage_of(use, stages);
+        l.lo = g->offset + l.stage * g->stage_bytes;
+        l.hi = l.lo + (e->hi > 0 ? e->hi : whole);
+        l.lo += e->lo;
+        l.share = shared_out(p, e->region) ? w->actor : -1;
+        l.name = g->name;
+    }
+    for (int i = 0; i < w->u->places.n; i++) {
+        const weiri_upl *x = &w->u->places.v[i];
+        if (x->cta == l.cta && x->reg == l.reg && x->thread == l.thread && x->share == l.share && x->lo == l.lo && x->hi == l.hi) return i;
+    }
+    WEIRI_PUSH(&w->u->a, w->u->places, l);
+    return w->u->places.n - 1;
+}
+
+static weiri_touch_kind touch_kind(const weiri_action *a, const weiri_effect *e) {
+    switch (a->kind) {
+    case ACT_MMA: return TOUCH_MMA;
+    case ACT_LOAD_BULK: return TOUCH_LOAD;
+    case ACT_STORE_BULK: return TOUCH_STORE;
+    case ACT_CP_ASYNC: return e->write ? TOUCH_CP : TOUCH_PLAIN;
+    default: return e->write && a->bar >= 0 && a->bytes > 0 ? TOUCH_LOAD : TOUCH_PLAIN;
+    }
+}
+
+/* What the newest move of thread t accesses in that CTA. */
+static void touch(walker *w, int t, const weiri_action *a, int cta) {
+    weiri_thread *x = thread(w, t);
+    weiri_move *m = &x->moves.v[x->moves.n - 1];
+    for (int i = 0; i < a->neff; i++) {
+        const weiri_effect *e = &a->eff[i];
+        if (e->reg < 0 && (e->region < 0 || e->region >= w->p->smem.n)) continue;
+        if (cta != w->cta && !(a->kind == ACT_LOAD_BULK && e->write)) continue;
+        int use = e->cur >= 0 && e->stage != STAGE_NONE ? use_of(w, e->cur, e->stage, e->back) : 0;
+        weiri_touch y = { .thread = w->first + t, .move = x->moves.n - 1, .kind = touch_kind(a, e), .write = e->write,
+                          .end = WEIRI_NEVER, .item = m->item, .batch = -1, .use = use };
+        y.place = place_for(w, t, cta, e, use);
+        y.joins = a->op && a->op->work && a->op->work->code && strstr(a->op->work->code, "task_sync");
+        if (y.kind == TOUCH_MMA) y.batch = x->mma.n - 1;
+        if (y.kind == TOUCH_PLAIN) y.end = y.move;
+        if (y.kind == TOUCH_MMA || y.kind == TOUCH_STORE || y.kind == TOUCH_CP) {
+            int kind = y.kind == TOUCH_MMA ? 0 : y.kind == TOUCH_STORE ? 1 : 2;
+            WEIRI_PUSH(&w->u->a, w->group[t], w->u->touches.n);
+            WEIRI_PUSH(&w->u->a, w->group[t], w->commits[3 * t + kind]);
+        }
+        WEIRI_PUSH(&w->u->a, w->u->touches, y);
+        m->ntouch++;
+    }
+}
+
+/* Thread t waits until at most n of its groups are open: what is older ends with that move. */
+static void drain(walker *w, int t, const weiri_action *a, weiri_touch_kind kind, int n) {
+    weiri_unrolled *u = w->u;
+    weiri_thread *x = thread(w, t);
+    int which = kind == TOUCH_MMA ? 0 : kind == TOUCH_STORE ? 1 : 2, made = w->commits[3 * t + which], covered = 0;
+    bool news = false;
+    for (int i = 0; i < w->group[t].n; i += 2) {
+        weiri_touch *y = &u->touches.v[w->group[t].v[i]];
+        if (y->kind != kind || made - w->group[t].v[i + 1] <= n) continue;
+        if (y->batch + 1 > covered) covered = y->batch + 1;
+        if (y->end != WEIRI_NEVER) continue;
+        y->end = x->moves.n;
+        if (y->batch >= 0) x->mma_end.v[y->batch] = x->moves.n;
+        news = true;
+    }
+    if (news) move(w, t, MOVE_DRAIN, a)->n = covered;
+}
+
+/* What thread t issued before arrives by itself once it is done. */
+static void tie_to_item(walker *w, int t, weiri_touch_kind kind, int item) {
+    for (int i = 0; i < w->group[t].n; i += 2) {
+        weiri_touch *y = &w->u->touches.v[w->group[t].v[i]];
+        if (y->kind == kind && y->item < 0) y->item = item;
+    }
+}
+
+/* ---- actions ------------------------------------------------------------------------------------------------------------ */
+
+static bool on_this_actor(const walker *w, const weiri_action *a) {
+    const weiri_ptask *t = &w->p->tasks[w->task];
+    if (a->kind == ACT_INIT) return w->task == 0 && w->index == 0;
+    if ((a->twl && w->index > 0) || (a->cta0 && w->cta > 0)) return false;
+    if (a->kind == ACT_LOAD_BULK && a->op && a->op->issue_first) {
+        place me = place_of(w, w->cta);
+        if ((a->targets & 1 && me.m > 0) || (a->targets & 2 && me.n > 0)) return false;
+    }
+    if (t->solo || a->who == WHO_THREADS) return true;
+    if (a->who == WHO_ONE) return w->index == 0;
+    return t->wg_actor || (a->who != WHO_WG && a->who != WHO_WG_CTAS) || w->index % 4 == 0;
+}
+
+static bool on_this_thread(const walker *w, int t, const weiri_action *a) {
+    role r = w->role[t];
+    if (r == ROLE_ALL) return true;
+    if (a->kind == ACT_INIT) return r == ROLE_ONE;
+    switch (a->who) {
+    case WHO_THREADS: return true;
+    case WHO_LANE:
+    case WHO_LANE_CTAS: return r == ROLE_ONE || r == ROLE_LANE;
+    case WHO_WG_CTAS: return r == ROLE_OTHER; /* thread i of the warpgroup for CTA i: not the elected one but for the first */
+    default: return r == ROLE_ONE;
+    }
+}
+
+/* Threads among those of role t that take part in an arrival. */
+static int share(const walker *w, int t, const weiri_action *a) {
+    if (!on_this_thread(w, t, a)) return 0;
+    return a->who == WHO_THREADS ? w->u->threads.v[w->first + t].weight : w->role[t] == ROLE_LANE ? 3 : 1;
+}
+
+/* Of the arrivals that one run of the actor makes, those of thread t; whatever their number, they add up. */
+static int arrivals(const walker *w, int t, const weiri_action *a) {
+    int all = a->kind == ACT_EXPECT && a->arrivals == 0 ? 1 : a->arrivals, sum = 0, before = 0;
+    for (int i = 0; i < w->n; i++) sum += share(w, i, a);
+    for (int i = 0; i < t; i++) before += share(w, i, a);
+    return all * (before + share(w, t, a)) / sum - all * before / sum;
+}
+
+static int new_item(walker *w, int t) {
+    weiri_item x = { w->first + t, thread(w, t)->moves.n - 1 };
+    WEIRI_PUSH(&w->u->a, w->u->items, x);
+    return w->u->items.n - 1;
+}
+
+static void act_thread(walker *w, int t, const weiri_action *a) {
+    const weiri_plan *p = w->p;
+    weiri_unrolled *u = w->u;
+    int use = use_of(w, a->cur, a->stage, a->back), to[64], n;
+    int stages = a->bar >= 0 ? p->bars.v[a->bar].stages : 1;
+    weiri_move *m;
+    switch (a->kind) {
+    case ACT_WAIT:
+        m = move(w, t, MOVE_WAIT, a);
+        m->cell = cell_of(w, w->cta, a->bar, use);
+        m->lap = lap(use, stages) - p->cursors.v[a->cur].producer;
+        return;
+    case ACT_ARRIVE:
+    case ACT_EXPECT:
+        n = a->kind == ACT_ARRIVE ? targets(w, a, to) : (to[0] = w->cta, 1);
+        for (int i = 0; i < n; i++) {
+            m = move(w, t, MOVE_ARRIVE, a);
+            m->cell = cell_of(w, to[i], a->bar, use);
+            m->lap = lap(use, stages);
+            m->n = arrivals(w, t, a);
+            m->bytes = a->kind == ACT_EXPECT ? a->bytes : 0;
+        }
+        return;
+    case ACT_CP_ARRIVE:
+    case ACT_UMMA_COMMIT:
+        n = targets(w, a, to);
+        for (int i = 0; i < n; i++) {
+            m = move(w, t, MOVE_LATER, a);
+            m->cell = cell_of(w, to[i], a->bar, use);
+            m->lap = lap(use, stages);
+            m->n = arrivals(w, t, a);
+            m->item = new_item(w, t);
+            tie_to_item(w, t, a->kind == ACT_CP_ARRIVE ? TOUCH_CP : TOUCH_MMA, m->item);
+        }
+        return;
+    case ACT_BODY:
+        if (a->bar >= 0 && a->bytes > 0) { /* it brings bytes for the stage that it fills: one thread issues them */
+            if (w->index > 0 || t > 0) return;
+            for (int i = 0; i < a->neff; i++)
+                if (a->eff[i].write && a->eff[i].cur >= 0) use = use_of(w, a->eff[i].cur, a->eff[i].stage, a->eff[i].back);
+        } else {
+            move(w, t, MOVE_TOUCH, a);
+            touch(w, t, a, w->cta);
+            if (!thread(w, t)->moves.v[thread(w, t)->moves.n - 1].ntouch) thread(w, t)->moves.n--;
+            return;
+        } /* fall through */
+    case ACT_LOAD_BULK:
+        n = targets(w, a, to);
+        for (int i = 0; i < n; i++) {
+            m = move(w, t, MOVE_SEND, a);
+            m->cell = a->bar >= 0 ? cell_of(w, to[i], a->bar, use) : -1;
+            m->lap = lap(use, stages);
+            m->bytes = a->bytes;
+            m->item = new_item(w, t);
+            touch(w, t, a, to[i]);
+        }
+        return;
+    case ACT_MMA:
+        m = move(w, t, MOVE_TOUCH, a);
+        WEIRI_PUSH(&u->a, thread(w, t)->mma, thread(w, t)->moves.n - 1);
+        WEIRI_PUSH(&u->a, thread(w, t)->mma_end, WEIRI_NEVER);
+        touch(w, t, a, w->cta);
+        return;
+    case ACT_STORE_BULK:
+    case ACT_CP_ASYNC:
+        move(w, t, MOVE_TOUCH, a);
+        touch(w, t, a, w->cta);
+        return;
+    case ACT_PUSH_BULK: give_up(w, "it copies between the CTAs of a cluster (push)"); return;
+    case ACT_MMA_COMMIT: w->commits[3 * t]++; return;
+    case ACT_BULK_COMMIT: w->commits[3 * t + 1]++; return;
+    case ACT_CP_COMMIT: w->commits[3 * t + 2]++; return;
+    case ACT_MMA_WAIT: drain(w, t, a, TOUCH_MMA, a->n); return;
+    case ACT_BULK_WAIT: drain(w, t, a, TOUCH_STORE, a->n); return;
+    case ACT_CP_WAIT: drain(w, t, a, TOUCH_CP, a->n); return;
+    case ACT_FENCE_ASYNC: move(w, t, MOVE_FENCE, a); return;
+    case ACT_WARP_SYNC: {
+        if (w->n == 1) return;
+        int second = t >= 2, full = 0;
+        for (int i = 2 * second; i < w->n && i < 2 * second + 2; i++) full += thread(w, i)->weight;
+        int slot = u->ctas * MEETS + 1 + 2 * w->actor + second;
+        meet(w, t, a, meet_at(w, slot, w->cta, full, "warp"), true);
+        return;
+    }
+    case ACT_NAMED_SYNC:
+    case ACT_NAMED_ARRIVE: {
+        const weiri_ptask *pt = &p->tasks[w->task];
+        int id = a->named + (pt->wg_actor && pt->named_wg && a->named == pt->named_wg && a->threads == 128 ? w->index : 0);
+        if (id < 0 || id >= MEET_NAMED) {
+            give_up(w, "a named barrier has no such id");
+            return;
+        }
+        meet(w, t, a, meet_at(w, w->cta * MEETS + id, w->cta, a->threads, "named barrier"), a->kind == ACT_NAMED_SYNC);
+        return;
+    }
+    case ACT_CTA_SYNC: meet(w, t, a, meet_at(w, w->cta * MEETS + MEET_CTA, w->cta, weights(w, w->cta), "CTA"), true); return;
+    case ACT_CLUSTER_ARRIVE:
+    case ACT_CLUSTER_WAIT:
+        n = meet_at(w, u->ctas * MEETS, -1, weights(w, -1), "cluster");
+        move(w, t, a->kind == ACT_CLUSTER_ARRIVE ? MOVE_MEET : MOVE_LEAVE, a)->meet = n;
+        return;
+    case ACT_INIT: move(w, t, MOVE_INIT, a); return;
+    case ACT_GRID_WAIT: move(w, t, MOVE_GRID_WAIT, a); return;
+    case ACT_GRID_LAUNCH: move(w, t, MOVE_GRID_LAUNCH, a); return;
+    default: return;
+    }
+}
+
+static void act(walker *w, const weiri_action *a) {
+    if (a->kind == ACT_ADVANCE) {
+        if (a->cur < 0 || !on_this_actor(w, a)) return;
+        if (a->stage == STAGE_CLOSE) w->close[a->cur]++;
+        else w->open[a->cur]++;
+        return;
+    }
+    if (a->bar >= 0 && a->cur >= 0 && w->p->bars.v[a->bar].stages != w->p->cursors.v[a->cur].stages)
+        give_up(w, "a cursor and its barrier have different depths");
+    if (!on_this_actor(w, a)) return;
+    for (int t = 0; t < w->n && !w->u->why; t++)
+        if (on_this_thread(w, t, a)) act_thread(w, t, a);
+}
+
+/* ---- trees -------------------------------------------------------------------------------------------------------------- */
+
+static void walk(walker *w, const weiri_pnode *n);
+
+static void walk_loop(walker *w, const weiri_pnode *n) {
+    const weiri_node *s = n->src;
+    int64_t start, stop, step;
+    if (!eval(w, s->start, &start) || !eval(w, s->stop, &stop) || !eval(w, s->step, &step) || !step || w->depth == 32) {
+        give_up(w, "the length of a loop does not follow from the sizes");
+        return;
+    }
+    int64_t trips = step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
+    if ((step > 0 ? stop <= start : stop >= start)) trips = 0;
+    w->around[w->depth++] = s;
+    for (int64_t i = 0; i < trips && !w->u->why; i++) {
+        w->at[s->id] = start + i * step;
+        w->iter[s->id] = (int)i;
+        w->trips[s->id] = (int)trips;
+        new_truths(w, s);
+        walk(w, n->first);
+    }
+    w->depth--;
+}
+
+static void walk_block(walker *w, const weiri_pnode *n) {
+    const weiri_node *s = n->src;
+    switch (n->kind) {
+    case PN_ACTION: act(w, n->act); return;
+    case PN_LOOP: walk_loop(w, n); return;
+    case PN_TILES:
+        if (w->tile >= 0 || s->lanes > 1) give_up(w, "it has work tiles inside work tiles, or deals them to lanes");
+        for (int i = 0, all = tiles_of(w, s->queue); i < all && !w->u->why; i++) {
+            set_tile(w, s->queue, i);
+            new_truths(w, NULL);
+            walk(w, n->first);
+        }
+        w->tile = -1;
+        return;
+    case PN_SKIPPABLE: {
+        const weiri_node *t = s;
+        while (t && t->kind != NODE_TILES) t = t->parent;
+        if (!t || !t->skip || !truth(w, t->skip, NULL, t)) walk(w, n->first);
+        return;
+    }
+    case PN_GUARD: {
+        bool run = false;
+        int i = s->loop ? w->iter[s->loop->id] : 0, period = s->period > 0 ? s->period : 1;
+        switch (s->guard) {
+        case WEIR_GUARD_FIRST: run = i == 0; break;
+        case WEIR_GUARD_LAST: run = i == w->trips[s->loop->id] - 1; break;
+        case WEIR_GUARD_EVERY: run = i >= s->phase && (i - s->phase) % period == 0; break;
+        case WEIR_GUARD_TRUE: run = truth(w, s->of, s->key, s); break;
+        case WEIR_GUARD_FALSE: run = !truth(w, s->of, s->key, s); break;
+        }
+        if (run) walk(w, n->first);
+        return;
+    }
+    case PN_HELD:
+        for (int turn = 0; w->open[n->cur] - w->close[n->cur] > n->keep && !(n->once && turn) && turn < 1000 && !w->u->why; turn++)
+            walk(w, n->first);
+        return;
+    case PN_STAGES:
+        for (int i = 0; i < n->count; i++) walk(w, n->first);
+        return;
+    }
+}
+
+static void walk(walker *w, const weiri_pnode *n) {
+    for (; n && !w->u->why; n = n->next) walk_block(w, n);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct tells { bool elected, lanes, warps; } tells;
+
+/* Which threads does the tree tell apart? */
+static void look(const weiri_pnode *n, tells *x) {
+    for (; n; n = n->next) {
+        if (n->kind != PN_ACTION) {
+            look(n->first, x);
+            continue;
+        }
+        const weiri_action *a = n->act;
+        if (a->kind == ACT_INIT || a->kind == ACT_ADVANCE || a->kind == ACT_NONE) continue; /* whoever does it, all are joined next */
+        x->elected = x->elected || a->who != WHO_THREADS || a->kind == ACT_WARP_SYNC;
+        x->warps = x->warps || a->kind == ACT_WARP_SYNC;
+        x->lanes = x->lanes || a->who == WHO_LANE || a->who == WHO_LANE_CTAS;
+    }
+}
+
+static bool runs_on(const walker *w, int task, int cta) {
+    const weiri_task *t = w->p->tasks[task].task;
+    if (!t || !t->on_cta) return true;
+    place c = place_of(w, cta);
+    const int at[4] = { c.v, c.m, c.n, c.k };
+    for (int i = 0; i < 4; i++)
+        if (t->cta[i] >= 0 && t->cta[i] != at[i]) return false;
+    return true;
+}
+
+/* The roles of an actor's threads and how many hardware threads each stands for. */
+static int roles_of(const walker *w, int task, role *r, int *weight) {
+    const weiri_ptask *t = &w->p->tasks[task];
+    tells x = { false, false, false };
+    look(w->p->prologue, &x);
+    look(t->root, &x);
+    look(w->p->epilogue, &x);
+    int all = t->wg_actor ? 128 : 32;
+    if (t->solo || !x.elected) return r[0] = ROLE_ALL, weight[0] = all, 1;
+    r[0] = ROLE_ONE, weight[0] = 1;
+    r[1] = ROLE_OTHER, weight[1] = all - 1;
+    if (!t->wg_actor || !(x.lanes || x.warps)) return 2;
+    weight[1] = 31;
+    r[2] = ROLE_LANE, weight[2] = 3;
+    r[3] = ROLE_OTHER_WARP, weight[3] = 93;
+    return 4;
+}
+
+static void add_threads(walker *w) {
+    static const char *const what[] = { "", " (elected)", "", " (elected, other warps)", " (other warps)" }; /* ORDER role */
+    weiri_unrolled *u = w->u;
+    const weiri_plan *p = w->p;
+    int actor = 0;
+    for (int cta = 0; cta < u->ctas; cta++)
+        for (int task = 0; task < p->ntasks; task++)
+            for (int i = 0; i < p->tasks[task].actors; i++, actor++) {
+                role r[4];
+                int weight[4], n = roles_of(w, task, r, weight), first = u->threads.n;
+                const weiri_ptask *pt = &p->tasks[task];
+                for (int q = 0; q < n; q++) {
+                    weiri_thread t = { .task = task, .cta = cta, .actor = actor, .first = first, .of = n, .weight = weight[q] };
+                    weiri_buf b;
+                    weiri_buf_init(&b, p->k->ctx);
+                    weiri_put(&b, "%s", pt->task && pt->task->name ? pt->task->name : "task");
+                    if (pt->actors > 1) weiri_put(&b, " %s %d", pt->wg_actor ? "warpgroup" : "warp", i);
+                    if (u->ctas > 1) weiri_put(&b, " of CTA %d", cta);
+                    weiri_put(&b, "%s", what[r[q]]);
+                    t.name = weiri_arena_str(&u->a, b.s ? b.s : "");
+                    weiri_buf_free(&b);
+                    WEIRI_PUSH(&u->a, u->threads, t);
+                }
+            }
+}
+
+static void walk_actors(walker *w) {
+    weiri_unrolled *u = w->u;
+    const weiri_plan *p = w->p;
+    for (int i = 0; i < u->threads.n && !u->why; i += u->threads.v[i].of) {
+        const weiri_thread *t = &u->threads.v[i];
+        w->index = i && u->threads.v[i - 1].task == t->task && u->threads.v[i - 1].cta == t->cta ? w->index + 1 : 0;
+        w->task = t->task, w->cta = t->cta, w->actor = t->actor, w->first = i, w->n = t->of;
+        int weight[4];
+        roles_of(w, t->task, w->role, weight);
+        memset(w->open, 0, sizeof *w->open * (size_t)p->cursors.n);
+        memset(w->close, 0, sizeof *w->close * (size_t)p->cursors.n);
+        memset(w->commits, 0, sizeof *w->commits * 12);
+        for (int q = 0; q < 4; q++) w->group[q].n = 0;
+        w->nkeys = w->depth = 0;
+        w->tile = -1;
+        walk(w, p->prologue);
+        if (runs_on(w, t->task, t->cta)) walk(w, p->tasks[t->task].root);
+        walk(w, p->epilogue);
+    }
+}
+
+weiri_unrolled *weiri_unroll(const weiri_plan *p, const weiri_sizes *sizes) {
+    weiri_unrolled *u = weiri_alloc(p->k->ctx, sizeof *u);
+    if (!u) return NULL;
+    weiri_arena_init(&u->a, p->k->ctx);
+    u->p = p;
+    u->ctas = p->cluster > 0 ? p->cluster : 1;
+    walker w = { .u = u, .p = p, .k = p->k, .sizes = sizes };
+    for (int i = 0; i < p->bars.n; i++) w.ncells += p->bars.v[i].stages;
+    for (int c = 0; c < u->ctas; c++)
+        for (int i = 0; i < p->bars.n; i++)
+            for (int s = 0; s < p->bars.v[i].stages; s++) {
+                weiri_cell x = { c, i, s, p->bars.v[i].count };
+                WEIRI_PUSH(&u->a, u->cells, x);
+            }
+    add_threads(&w);
+    int actors = u->threads.n ? u->threads.v[u->threads.n - 1].actor + 1 : 0, nodes = p->k->nnodes + 2;
+    w.nmeets = u->ctas * MEETS + 1 + 2 * actors;
+    w.meet_of = WEIRI_NEW_N(&u->a, int, w.nmeets);
+    for (int i = 0; i < w.nmeets; i++) w.meet_of[i] = -1;
+    w.open = WEIRI_NEW_N(&u->a, int, p->cursors.n + 1);
+    w.close = WEIRI_NEW_N(&u->a, int, p->cursors.n + 1);
+    w.at = WEIRI_NEW_N(&u->a, int64_t, nodes);
+    w.iter = WEIRI_NEW_N(&u->a, int, nodes);
+    w.trips = WEIRI_NEW_N(&u->a, int, nodes);
+    w.commits = WEIRI_NEW_N(&u->a, int, 12);
+    walk_actors(&w);
+    if (u->a.oom) {
+        weiri_unrolled_free(u);
+        return NULL;
+    }
+    return u;
+}
+
+void weiri_unrolled_free(weiri_unrolled *u) {
+    if (!u) return;
+    weir_ctx *ctx = u->a.ctx;
+    weiri_arena_free(&u->a);
+    weiri_free(ctx, u, sizeof *u);
+}
+
+/* ---- clashes ------------------------------------------------------------------------------------------------------------ */
+
+bool weiri_places_meet(const weiri_upl *x, const weiri_upl *y) {
+    if (x->reg >= 0 || y->reg >= 0) return x->reg == y->reg && x->thread == y->thread;
+    if (x->share >= 0 && y->share >= 0 && x->share != y->share && x->name == y->name) return false;
+    return x->cta == y->cta && x->lo < y->hi && y->lo < x->hi;
+}
+
+bool weiri_touches_clash(const weiri_unrolled *u, const weiri_touch *x, const weiri_touch *y) {
+    const weiri_thread *a = &u->threads.v[x->thread], *b = &u->threads.v[y->thread];
+    if (x == y || (!x->write && !y->write) || !weiri_places_meet(&u->places.v[x->place], &u->places.v[y->place])) return false;
+    bool plain = x->kind == TOUCH_PLAIN || x->kind == TOUCH_CP, other_plain = y->kind == TOUCH_PLAIN || y->kind == TOUCH_CP;
+    bool task = a->task == b->task && a->cta == b->cta;
+    if (a->actor == b->actor && plain && other_plain) return false;                              /* in order */
+    if (a->actor == b->actor && x->kind == TOUCH_MMA && y->kind == TOUCH_MMA) return false;      /* in order */
+    if (x->kind == TOUCH_LOAD && y->kind == TOUCH_LOAD) return !(a->task == b->task && a->cta != b->cta && x->use == y->use); /* slices */
+    if (task && plain && other_plain && (x->joins || y->joins)) return false;
+    if (x->kind == TOUCH_PLAIN && y->kind == TOUCH_PLAIN && x->write && y->write) return !(task && x->use == y->use); /* its share each */
+    return true;
+}

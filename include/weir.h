@@ -430,6 +430,21 @@ typedef struct weir_layout_row { const char *name; int64_t offset, size, align, 
 WEIR_API int weir_smem_layout(weir_kernel *k, weir_layout_row *rows, int max, int64_t *total);
 typedef struct weir_barrier_row { const char *name; int first, stages; int64_t offset; int arrivals; int64_t tx_bytes; } weir_barrier_row;
 WEIR_API int weir_barrier_layout(weir_kernel *k, weir_barrier_row *rows, int max);
+/* Who arrives on the mbarriers of a pipelined resource or a group, how often, with how many bytes, and the sum the counts come from.
+ * As weir_kernel_print: valid until its next call; NULL on lack of memory. */
+WEIR_API const char *weir_explain(weir_kernel *k, const weir_res *r);
+/* The same of a pipeline type alone, between one task that fills and one that empties. */
+typedef struct weir_explain_desc {
+    weir_pipe_desc pipeline;
+    weir_arch arch;              /* DEFAULT: sm_90a */
+    weir_cluster cluster;
+    int producer_warps, consumer_warps;   /* 0: 1 and 4, of an mma those that issue it */
+    int multicast;               /* weir_multicast: axes along which a load serves other CTAs */
+    int64_t bytes;               /* that the copies of one stage bring to a CTA, 0 not known */
+    bool mma_reads;              /* threads empty the stage by wgmma alone */
+} weir_explain_desc;
+/* Returns the text's length, writes at most size bytes. */
+WEIR_API size_t weir_explain_pipeline(weir_ctx *ctx, const weir_explain_desc *desc, char *out, size_t size);
 
 /* ---- devices ------------------------------------------------------------------------------------------------------------ */
 

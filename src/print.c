@@ -22,14 +22,14 @@ static void drop_plan(weir_kernel *k) {
 }
 
 /* The plan of the last verify or build, else one made now. NULL: there can be none, or memory is short. */
-static const weiri_plan *plan_of(weir_kernel *k) {
+const weiri_plan *weiri_print_plan(weir_kernel *k) {
     if (k->plan && is_stale(k, k->plan)) drop_plan(k);
     if (!k->plan && can_plan(k)) k->plan = weiri_plan_new(k);
     if (k->plan && k->plan->a.oom) drop_plan(k); /* made of scratch */
     return k->plan;
 }
 
-static void put_no_plan(const weir_kernel *k, weiri_buf *b) {
+void weiri_print_no_plan(const weir_kernel *k, weiri_buf *b) {
     int n = weiri_findings_errors(&k->faults);
     if (k->task) weiri_put(b, "no plan: the schedule of task '%s' is still being captured\n", k->task->name);
     else weiri_put(b, "no plan: the description has %d error%s, which verify lists\n", n, n == 1 ? "" : "s");
@@ -196,7 +196,7 @@ static void print_smem(const weiri_plan *p, weiri_buf *b) {
 }
 
 int weir_smem_layout(weir_kernel *k, weir_layout_row *rows, int max, int64_t *total) {
-    const weiri_plan *p = plan_of(k);
+    const weiri_plan *p = weiri_print_plan(k);
     if (total) *total = p ? p->smem_total : 0;
     if (!p) return 0;
     weiri_arena a;
@@ -256,7 +256,7 @@ static void print_barriers(const weiri_plan *p, weiri_buf *b) {
 }
 
 int weir_barrier_layout(weir_kernel *k, weir_barrier_row *rows, int max) {
-    const weiri_plan *p = plan_of(k);
+    const weiri_plan *p = weiri_print_plan(k);
     if (!p) return 0;
     weiri_arena a;
     weiri_arena_init(&a, k->ctx);
@@ -343,7 +343,7 @@ typedef void printer(const weiri_plan *p, weiri_buf *b);
 
 static void put_plan_part(const weir_kernel *k, const weiri_plan *p, printer *print, weiri_buf *b) {
     if (!p) {
-        put_no_plan(k, b);
+        weiri_print_no_plan(k, b);
         return;
     }
     print(p, b);
@@ -351,7 +351,7 @@ static void put_plan_part(const weir_kernel *k, const weiri_plan *p, printer *pr
 
 const char *weir_kernel_print(weir_kernel *k, weir_print what) {
     weiri_buf *b = &k->text;
-    const weiri_plan *p = what == WEIR_PRINT_SCHEDULE || what == WEIR_PRINT_CAPTURE ? k->plan : plan_of(k);
+    const weiri_plan *p = what == WEIR_PRINT_SCHEDULE || what == WEIR_PRINT_CAPTURE ? k->plan : weiri_print_plan(k);
     bool ok = p || !can_plan(k) || what == WEIR_PRINT_SCHEDULE || what == WEIR_PRINT_CAPTURE;
     b->n = 0;
     b->oom = false;

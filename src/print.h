@@ -10,4 +10,8 @@ bool weiri_print_schedule(const weir_kernel *k, weiri_buf *b);
 /* print_dot.c: what flows from where to where, for Graphviz. p may be NULL: no counts then. */
 bool weiri_print_dot(const weir_kernel *k, const weiri_plan *p, weiri_buf *b);
 
+/* print.c: the plan of the last verify or build, else one made now. NULL: there can be none, or memory is short. */
+const weiri_plan *weiri_print_plan(weir_kernel *k);
+void weiri_print_no_plan(const weir_kernel *k, weiri_buf *b); /* why there is none */
+
 #endif

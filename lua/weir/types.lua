@@ -30,6 +30,21 @@ function weir.kernel(desc) end
 ---@return weir.device?, string?, string?
 function weir.device(which, options) end
 
+---@class weir.explain_desc
+---@field pipeline weir.pipeline
+---@field arch? "sm_80"|"sm_90a"|"sm_100a"
+---@field cluster? { v?: integer, m?: integer, n?: integer, k?: integer }
+---@field producer_warps? integer                           of the one task that fills; 1, or what issues an mma
+---@field consumer_warps? integer                           of the one task that empties; 4, or what issues an mma
+---@field multicast? "none"|"m"|"n"|"mn"                    axes along which a load serves other CTAs
+---@field bytes? integer                                    that the copies of one stage bring
+---@field mma_reads? boolean                                threads empty the stage by wgmma alone
+
+---What the moves of a pipeline become, and what its two mbarriers count. Of a kernel's own: k:explain(resource).
+---@param desc weir.explain_desc
+---@return string
+function weir.explain(desc) end
+
 ---How many GPUs there are; with none, also why.
 ---@return integer, string?
 function weir.device_count() end
@@ -372,6 +387,11 @@ function kernel:schedule_table() end
 ---The dependency graph, for Graphviz.
 ---@return string
 function kernel:dot() end
+
+---Who arrives on the mbarriers of a pipelined resource or a group, how often, with how many bytes, and the sum their counts come from.
+---@param resource weir.piped
+---@return string
+function kernel:explain(resource) end
 
 ---@return { name: string, offset: integer, size: integer, align: integer, stage_bytes: integer, stages: integer, phase: integer }[]
 function kernel:smem_layout() end

@@ -81,6 +81,7 @@ static void guard_names(lua_State *L, const char *name) { /* an unknown name in 
 int weir_openlib(lua_State *L, weir_ctx *ctx) {
     static const luaL_Reg ctx_meta[] = { { "__gc", ctx_gc }, { NULL, NULL } };
     static const luaL_Reg with_ctx[] = { { "kernel", weirl_kernel_new },
+                                         { "explain", weirl_explain },
                                          { "device", weirl_device_open },
                                          { "device_count", m_device_count },
                                          { "live_bytes", m_live_bytes },

@@ -49,22 +49,29 @@ static int axis_int(const weirl_desc *d, const char *axis) {
     return x;
 }
 
-int weirl_kernel_new(lua_State *L) {
-    static const char *const names[] = { "name", "arch", "cluster", "ctas_per_sm", NULL };
-    static const char *const axes[] = { "v", "m", "n", "k", NULL };
+static weir_arch arch_field(const weirl_desc *d) {
     static const char *const archs[] = { "sm_80", "sm_90a", "sm_100a", NULL };
     static const weir_arch arch_of[] = { WEIR_ARCH_SM_80, WEIR_ARCH_SM_90A, WEIR_ARCH_SM_100A };
+    int arch = weirl_choice(d, "arch", archs, -1);
+    return arch >= 0 ? arch_of[arch] : WEIR_ARCH_DEFAULT;
+}
+
+static weir_cluster cluster_field(const weirl_desc *d, const char *what) {
+    static const char *const axes[] = { "v", "m", "n", "k", NULL };
+    if (weirl_get(d, "cluster") == LUA_TNIL) return (weir_cluster){ 0 };
+    weirl_desc c = weirl_desc_open(d->L, -1, what, axes);
+    return (weir_cluster){ axis_int(&c, "v"), axis_int(&c, "m"), axis_int(&c, "n"), axis_int(&c, "k") };
+}
+
+int weirl_kernel_new(lua_State *L) {
+    static const char *const names[] = { "name", "arch", "cluster", "ctas_per_sm", NULL };
     weirl_ctx *ctx = lua_touserdata(L, lua_upvalueindex(1));
     if (!ctx->c) return weirl_raise(L, "the context is closed");
     weirl_desc d = weirl_desc_open(L, 1, "weir.kernel", names);
     weir_kernel_desc desc = { .name = weirl_need_str(&d, "name") };
     desc.ctas_per_sm = weirl_int(&d, "ctas_per_sm", 0);
-    int arch = weirl_choice(&d, "arch", archs, -1);
-    if (arch >= 0) desc.arch = arch_of[arch];
-    if (weirl_get(&d, "cluster") != LUA_TNIL) {
-        weirl_desc c = weirl_desc_open(L, -1, "weir.kernel: cluster", axes);
-        desc.cluster = (weir_cluster){ axis_int(&c, "v"), axis_int(&c, "m"), axis_int(&c, "n"), axis_int(&c, "k") };
-    }
+    desc.arch = arch_field(&d);
+    desc.cluster = cluster_field(&d, "weir.kernel: cluster");
     weirl_kernel *kb = weirl_new(L, sizeof *kb, 3, WEIRL_KERNEL);
     kb->ctx = ctx;
     lua_pushvalue(L, lua_upvalueindex(1));
@@ -714,6 +721,36 @@ static int k_print(lua_State *L) { return kernel_text(L, (weir_print)luaL_checko
 static int k_schedule_table(lua_State *L) { return kernel_text(L, WEIR_PRINT_SCHEDULE), 1; }
 static int k_dot(lua_State *L) { return kernel_text(L, WEIR_PRINT_DOT), 1; }
 
+static int k_explain(lua_State *L) {
+    weirl_kernel *kb = weirl_checkkernel(L, 1);
+    not_in_schedule(L, kb, "k:explain");
+    weirl_res *r = weirl_checkres(L, 2, "k:explain");
+    const char *text = weir_explain(kb->k, r->r);
+    if (!text) return weirl_raise(L, "k:explain: %s", weir_error(kb->ctx->c));
+    return lua_pushstring(L, text), 1;
+}
+
+int weirl_explain(lua_State *L) {
+    static const char *const names[] = { "pipeline",  "arch",  "cluster",   "producer_warps", "consumer_warps",
+                                         "multicast", "bytes", "mma_reads", NULL };
+    static const char *const multicasts[] = { "none", "m", "n", "mn", NULL }; /* ORDER weir_multicast */
+    const weirl_ctx *u = lua_touserdata(L, lua_upvalueindex(1));
+    weirl_desc d = weirl_desc_open(L, 1, "weir.explain", names);
+    weir_explain_desc desc = { .pipeline = weirl_pipe(&d, "pipeline"),
+                               .producer_warps = weirl_int(&d, "producer_warps", 0),
+                               .consumer_warps = weirl_int(&d, "consumer_warps", 0),
+                               .multicast = weirl_choice(&d, "multicast", multicasts, 0),
+                               .bytes = weirl_int64(&d, "bytes", 0),
+                               .mma_reads = weirl_bool(&d, "mma_reads", false) };
+    if (!desc.pipeline.type) return weirl_raise(L, "weir.explain: pipeline is missing: weir.explain { pipeline = weir.pipeline.tma_async { stages = 4 } }");
+    desc.arch = arch_field(&d);
+    desc.cluster = cluster_field(&d, "weir.explain: cluster");
+    size_t n = weir_explain_pipeline(u->c, &desc, NULL, 0) + 1;
+    char *text = lua_newuserdatauv(L, n, 0);
+    weir_explain_pipeline(u->c, &desc, text, n);
+    return lua_pushstring(L, text), 1;
+}
+
 static void set_int(lua_State *L, const char *key, int64_t x) {
     lua_pushinteger(L, (lua_Integer)x);
     lua_setfield(L, -2, key);
@@ -787,6 +824,7 @@ void weirl_open_kernel(lua_State *L) {
                                      { "print", k_print },
                                      { "schedule_table", k_schedule_table },
                                      { "dot", k_dot },
+                                     { "explain", k_explain },
                                      { "smem_layout", k_smem_layout },
                                      { "barrier_layout", k_barrier_layout },
                                      { "close", kernel_close },

@@ -106,6 +106,7 @@ weirl_kernel *weirl_checkkernel(lua_State *L, int idx);
 weirl_kernel *weirl_current(lua_State *L);          /* the kernel whose schedule runs, pushed; or NULL, nothing pushed */
 weirl_kernel *weirl_live(lua_State *L, weirl_kernel *kb); /* raises when the kernel was closed */
 int weirl_kernel_new(lua_State *L);                 /* weir.kernel, upvalue: context */
+int weirl_explain(lua_State *L);                    /* weir.explain, upvalue: context */
 int weirl_task(lua_State *L);                       /* k:task; its frame ends the chain of an author's lines */
 void weirl_open_kernel(lua_State *L);
 

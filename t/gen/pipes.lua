@@ -203,6 +203,7 @@ end
 -- Along which axes one tile of the source serves every CTA of a cluster.
 local function shared(along) return along:find "m" ~= nil, along:find "n" ~= nil end
 
+-- The description, and the group or else the one resource that it is about.
 function pipes.kernel(c)
   local f = facts(c)
   local k = weir.kernel { name = pipes.name(c), arch = "sm_90a", cluster = { m = c.m, n = c.n } }
@@ -238,8 +239,7 @@ function pipes.kernel(c)
       p.res = k:smem_tile { name = p.name, dtype = "bf16", tile = { p.rows, BK }, swizzle = f.mma and 32 or 0, pipeline = pipe }
     end
     if not f.fork or i == 1 then
-      local cols = f.rows ~= p.rows and BK or BK
-      p.g = k:gmem_tile { name = "x" .. i, tensor = tensor("X" .. i, p.rows, cols, "bf16"), tile = { 1, p.rows, BK } }
+      p.g = k:gmem_tile { name = "x" .. i, tensor = tensor("X" .. i, p.rows, BK, "bf16"), tile = { 1, p.rows, BK } }
     end
     if p.filler == "mma" and (not f.fork or i == 1) then
       p.feed = k:smem_tile { name = "f" .. i, dtype = "bf16", tile = { 64, BK }, swizzle = 32, pipeline = P.tma_umma { stages = 2 } }
@@ -432,7 +432,7 @@ function pipes.kernel(c)
       end
     end
   end
-  return k
+  return k, group or f.members[1].res
 end
 
 -- ---- data and check ------------------------------------------------------------------------------------------------------------

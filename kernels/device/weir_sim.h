@@ -27,47 +27,47 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
 
 // X(result, name, (parameters), (arguments)) and X0(result, name): a call into the library, which gets the table besides.
 #define W_SIM_LIST(...) __VA_ARGS__
-#define W_SIM_CALLS(X, X0)                                                                                                      \
-    X(void, w_sim_at, (u32 id), (id))                                                                                           \
-    X(u8 *, w_ptr, (u32 addr), (addr))                                                                                          \
-    X0(u32, w_elect)                                                                                                            \
-    X(void, w_mbar_init, (u32 bar, u32 count), (bar, count))                                                                    \
-    X0(void, w_fence_mbar_init)                                                                                                 \
-    X(void, w_mbar_wait, (u32 bar, u32 parity), (bar, parity))                                                                  \
-    X(u32, w_mbar_try, (u32 bar, u32 parity), (bar, parity))                                                                    \
-    X(void, w_sim_mbar_arrive, (u32 bar, u32 cta), (bar, cta))                                                                  \
-    X(void, w_sim_mbar_expect, (u32 bar, u32 cta, u32 bytes), (bar, cta, bytes))                                                \
-    X(void, w_queue_fetch, (u32 slot, u32 bar, u32 *counter, u32 first), (slot, bar, counter, first))                           \
-    X(void, w_mbar_cp_async_arrive, (u32 bar), (bar))                                                                           \
-    X0(void, w_sync_warp)                                                                                                       \
-    X0(void, w_sync_cta)                                                                                                        \
-    X(void, w_bar_sync, (u32 id, u32 threads), (id, threads))                                                                   \
-    X(void, w_bar_arrive, (u32 id, u32 threads), (id, threads))                                                                 \
-    X0(void, w_cluster_arrive)                                                                                                  \
-    X0(void, w_cluster_wait)                                                                                                    \
-    X(void, w_sim_regs, (u32 n, u32 inc), (n, inc))                                                                             \
-    X0(void, w_fence_async)                                                                                                     \
-    X(void, w_tma_prefetch, (const w_tmap *map), (map))                                                                         \
-    X(void, w_sim_tma_load, (u32 dst, const w_tmap *map, u32 bar, u32 mask, u32 rank, const i32 *c),                            \
-      (dst, map, bar, mask, rank, c))                                                                                           \
-    X(void, w_sim_tma_store, (const w_tmap *map, u32 src, u32 reduce, u32 rank, const i32 *c), (map, src, reduce, rank, c))     \
-    X0(void, w_bulk_commit)                                                                                                     \
-    X(void, w_sim_bulk_wait, (u32 n, u32 read), (n, read))                                                                      \
-    X(void, w_bulk_push, (u32 dst, u32 src, u32 bytes, u32 bar, u32 cta), (dst, src, bytes, bar, cta))                          \
-    X(void, w_sim_cp_async, (u32 size, u32 dst, const void *src, u32 bytes), (size, dst, src, bytes))                           \
-    X0(void, w_cp_commit)                                                                                                       \
-    X(void, w_sim_cp_wait, (u32 n), (n))                                                                                        \
-    X0(void, w_wgmma_fence)                                                                                                     \
-    X0(void, w_wgmma_commit)                                                                                                    \
-    X(void, w_sim_wgmma_wait, (u32 n), (n))                                                                                     \
-    X(void, w_sim_wgmma, (u32 n, u32 type, u32 ta, u32 tb, float *d, const u32 *ra, u64 a, u64 b, u32 acc),                     \
-      (n, type, ta, tb, d, ra, a, b, acc))                                                                                      \
-    X(void, w_sim_stmatrix, (u32 addr, u32 n, u32 trans, const u32 *r), (addr, n, trans, r))                                    \
-    X(void, w_sim_ldmatrix, (u32 addr, u32 n, u32 trans, u32 *r), (addr, n, trans, r))                                          \
-    X(u32, w_sim_shfl, (u32 x, u32 kind, u32 lane, u32 width, u32 members), (x, kind, lane, width, members))                    \
-    X(u32, w_sim_nan, (u32 bits), (bits))                                                                                       \
-    X(u32, w_sim_from_float, (u32 kind, float x), (kind, x))                                                                    \
-    X(float, w_sim_to_float, (u32 kind, u32 bits), (kind, bits))                                                                \
+#define W_SIM_CALLS(X, X0)                                                                                                     \
+    X(void, w_sim_at, (u32 id), (id))                                                                                          \
+    X(u8 *, w_ptr, (u32 addr), (addr))                                                                                         \
+    X0(u32, w_elect)                                                                                                           \
+    X(void, w_mbar_init, (u32 bar, u32 count), (bar, count))                                                                   \
+    X0(void, w_fence_mbar_init)                                                                                                \
+    X(void, w_mbar_wait, (u32 bar, u32 parity), (bar, parity))                                                                 \
+    X(u32, w_mbar_try, (u32 bar, u32 parity), (bar, parity))                                                                   \
+    X(void, w_sim_mbar_arrive, (u32 bar, u32 cta), (bar, cta))                                                                 \
+    X(void, w_sim_mbar_expect, (u32 bar, u32 cta, u32 bytes), (bar, cta, bytes))                                               \
+    X(void, w_queue_fetch, (u32 slot, u32 bar, u32 *counter, u32 first), (slot, bar, counter, first))                          \
+    X(void, w_mbar_cp_async_arrive, (u32 bar), (bar))                                                                          \
+    X0(void, w_sync_warp)                                                                                                      \
+    X0(void, w_sync_cta)                                                                                                       \
+    X(void, w_bar_sync, (u32 id, u32 threads), (id, threads))                                                                  \
+    X(void, w_bar_arrive, (u32 id, u32 threads), (id, threads))                                                                \
+    X0(void, w_cluster_arrive)                                                                                                 \
+    X0(void, w_cluster_wait)                                                                                                   \
+    X(void, w_sim_regs, (u32 n, u32 inc), (n, inc))                                                                            \
+    X0(void, w_fence_async)                                                                                                    \
+    X(void, w_tma_prefetch, (const w_tmap *map), (map))                                                                        \
+    X(void, w_sim_tma_load, (u32 dst, const w_tmap *map, u32 bar, u32 mask, u32 rank, const i32 *c),                           \
+      (dst, map, bar, mask, rank, c))                                                                                          \
+    X(void, w_sim_tma_store, (const w_tmap *map, u32 src, u32 reduce, u32 rank, const i32 *c), (map, src, reduce, rank, c))    \
+    X0(void, w_bulk_commit)                                                                                                    \
+    X(void, w_sim_bulk_wait, (u32 n, u32 read), (n, read))                                                                     \
+    X(void, w_bulk_push, (u32 dst, u32 src, u32 bytes, u32 bar, u32 cta), (dst, src, bytes, bar, cta))                         \
+    X(void, w_sim_cp_async, (u32 size, u32 dst, const void *src, u32 bytes), (size, dst, src, bytes))                          \
+    X0(void, w_cp_commit)                                                                                                      \
+    X(void, w_sim_cp_wait, (u32 n), (n))                                                                                       \
+    X0(void, w_wgmma_fence)                                                                                                    \
+    X0(void, w_wgmma_commit)                                                                                                   \
+    X(void, w_sim_wgmma_wait, (u32 n), (n))                                                                                    \
+    X(void, w_sim_wgmma, (u32 n, u32 type, u32 ta, u32 tb, float *d, const u32 *ra, u64 a, u64 b, u32 acc),                    \
+      (n, type, ta, tb, d, ra, a, b, acc))                                                                                     \
+    X(void, w_sim_stmatrix, (u32 addr, u32 n, u32 trans, const u32 *r), (addr, n, trans, r))                                   \
+    X(void, w_sim_ldmatrix, (u32 addr, u32 n, u32 trans, u32 *r), (addr, n, trans, r))                                         \
+    X(u32, w_sim_shfl, (u32 x, u32 kind, u32 lane, u32 width, u32 members), (x, kind, lane, width, members))                   \
+    X(u32, w_sim_nan, (u32 bits), (bits))                                                                                      \
+    X(u32, w_sim_from_float, (u32 kind, float x), (kind, x))                                                                   \
+    X(float, w_sim_to_float, (u32 kind, u32 bits), (kind, bits))                                                               \
     X(void, w_sim_trap, (const char *what), (what))
 
 typedef struct w_tmap w_tmap;
@@ -188,34 +188,34 @@ void *__tsan_memset(void *d, int x, unsigned long n) {
 }
 
 // Fibers switch only inside calls and reads, so a plain exchange is atomic among them.
-#define X(BITS, T)                                                                                                         \
-    T __tsan_atomic##BITS##_load(const volatile T *p, int) { w_sim_access((const void *)p, sizeof *p, 0); return *p; }     \
-    void __tsan_atomic##BITS##_store(volatile T *p, T x, int) { w_sim_access((const void *)p, sizeof *p, 1); *p = x; }     \
-    T __tsan_atomic##BITS##_exchange(volatile T *p, T x, int) {                                                            \
-        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = x; return y;                                           \
-    }                                                                                                                      \
-    T __tsan_atomic##BITS##_fetch_add(volatile T *p, T x, int) {                                                           \
-        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y + x); return y;                                  \
-    }                                                                                                                      \
-    T __tsan_atomic##BITS##_fetch_sub(volatile T *p, T x, int) {                                                           \
-        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y - x); return y;                                  \
-    }                                                                                                                      \
-    T __tsan_atomic##BITS##_fetch_and(volatile T *p, T x, int) {                                                           \
-        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y & x); return y;                                  \
-    }                                                                                                                      \
-    T __tsan_atomic##BITS##_fetch_or(volatile T *p, T x, int) {                                                            \
-        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y | x); return y;                                  \
-    }                                                                                                                      \
-    T __tsan_atomic##BITS##_fetch_xor(volatile T *p, T x, int) {                                                           \
-        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y ^ x); return y;                                  \
-    }                                                                                                                      \
-    T __tsan_atomic##BITS##_compare_exchange_val(volatile T *p, T c, T x, int, int) {                                      \
-        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; if (y == c) *p = x; return y;                               \
-    }                                                                                                                      \
-    int __tsan_atomic##BITS##_compare_exchange_strong(volatile T *p, T *c, T x, int, int) {                                \
-        w_sim_access((const void *)p, sizeof *p, 1);                                                                       \
-        if (*p == *c) { *p = x; return 1; }                                                                                \
-        *c = *p; return 0;                                                                                                 \
+#define X(BITS, T)                                                                                                             \
+    T __tsan_atomic##BITS##_load(const volatile T *p, int) { w_sim_access((const void *)p, sizeof *p, 0); return *p; }         \
+    void __tsan_atomic##BITS##_store(volatile T *p, T x, int) { w_sim_access((const void *)p, sizeof *p, 1); *p = x; }         \
+    T __tsan_atomic##BITS##_exchange(volatile T *p, T x, int) {                                                                \
+        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = x; return y;                                               \
+    }                                                                                                                          \
+    T __tsan_atomic##BITS##_fetch_add(volatile T *p, T x, int) {                                                               \
+        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y + x); return y;                                      \
+    }                                                                                                                          \
+    T __tsan_atomic##BITS##_fetch_sub(volatile T *p, T x, int) {                                                               \
+        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y - x); return y;                                      \
+    }                                                                                                                          \
+    T __tsan_atomic##BITS##_fetch_and(volatile T *p, T x, int) {                                                               \
+        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y & x); return y;                                      \
+    }                                                                                                                          \
+    T __tsan_atomic##BITS##_fetch_or(volatile T *p, T x, int) {                                                                \
+        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y | x); return y;                                      \
+    }                                                                                                                          \
+    T __tsan_atomic##BITS##_fetch_xor(volatile T *p, T x, int) {                                                               \
+        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y ^ x); return y;                                      \
+    }                                                                                                                          \
+    T __tsan_atomic##BITS##_compare_exchange_val(volatile T *p, T c, T x, int, int) {                                          \
+        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; if (y == c) *p = x; return y;                                   \
+    }                                                                                                                          \
+    int __tsan_atomic##BITS##_compare_exchange_strong(volatile T *p, T *c, T x, int, int) {                                    \
+        w_sim_access((const void *)p, sizeof *p, 1);                                                                           \
+        if (*p == *c) { *p = x; return 1; }                                                                                    \
+        *c = *p; return 0;                                                                                                     \
     }
 X(8, u8) X(16, u16) X(32, u32) X(64, u64)
 #undef X
@@ -352,7 +352,9 @@ template <class... C> W_FN void w_tma_load_multicast_hint(u32 dst, const w_tmap 
     w_tma_load_multicast(dst, map, bar, mask, c0, c...);
 }
 template <class... C> W_FN void w_tma_store(const w_tmap *map, u32 src, i32 c0, C... c) { w_sim_store(map, src, 0, c0, c...); }
-template <class... C> W_FN void w_tma_reduce_add(const w_tmap *map, u32 src, i32 c0, C... c) { w_sim_store(map, src, 1, c0, c...); }
+template <class... C> W_FN void w_tma_reduce_add(const w_tmap *map, u32 src, i32 c0, C... c) {
+    w_sim_store(map, src, 1, c0, c...);
+}
 template <int N> W_FN void w_bulk_wait(void) { w_sim_bulk_wait(N, 0); }
 template <int N> W_FN void w_bulk_wait_read(void) { w_sim_bulk_wait(N, 1); }
 W_FN u64 w_policy_evict_first(void) { return 0x12f0000000000000ull; }

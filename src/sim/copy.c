@@ -17,8 +17,7 @@ static op *new_op(machine *m, op_kind kind, thread *by) {
         u8 *data = o->data;
         size_t cap = o->cap;
         *o = (op){ .data = data, .cap = cap };
-    } else
-        o = weiri_sim_alloc(m, sizeof *o);
+    } else o = weiri_sim_alloc(m, sizeof *o);
     o->kind = kind;
     o->by = by;
     o->at = by->at;
@@ -55,7 +54,10 @@ static void dequeue(machine *m, op *o) {
 /* ---- tensor maps --------------------------------------------------------------------------------------------------------- */
 
 static u32 swizzled(u32 addr, int span) {
-    return span == 128 ? addr ^ ((addr >> 3) & 0x70) : span == 64 ? addr ^ ((addr >> 3) & 0x30) : span == 32 ? addr ^ ((addr >> 3) & 0x10) : addr;
+    return span == 128  ? addr ^ ((addr >> 3) & 0x70)
+           : span == 64 ? addr ^ ((addr >> 3) & 0x30)
+           : span == 32 ? addr ^ ((addr >> 3) & 0x10)
+                        : addr;
 }
 
 static u32 box_bytes(const weiri_tmap *t) {
@@ -83,7 +85,10 @@ static const weiri_tmap *need_map(thread *t, const w_tmap *map, u32 rank) {
 }
 
 /* One row of a box (innermost dimension): its first byte in global memory, and which bytes [lo, hi) of the row exist. */
-typedef struct row { char *p; i64 lo, hi; } row;
+typedef struct row {
+    char *p;
+    i64 lo, hi;
+} row;
 
 static row box_row(const weiri_tmap *t, const i32 *c, u32 index) {
     i64 es = (i64)t->stride[0], off = 0;
@@ -141,7 +146,7 @@ static bool is_int(weir_dtype t) { return t == WEIR_I32 || t == WEIR_U32 || t ==
 static void add_element(char *p, const u8 *x, weir_dtype type) {
     int n = weir_dtype_size(type);
     if (is_int(type)) {
-        u64 a = 0, b = 0;                    /* little-endian: the low bytes are what counts */
+        u64 a = 0, b = 0; /* little-endian: the low bytes are what counts */
         memcpy(&a, p, (size_t)n);
         memcpy(&b, x, (size_t)n);
         a += b;
@@ -151,9 +156,7 @@ static void add_element(char *p, const u8 *x, weir_dtype type) {
     weiri_number_put(type, weiri_number_get(type, p) + weiri_number_get(type, x), p);
 }
 
-static bool can_add(weir_dtype t) {
-    return is_int(t) || t == WEIR_F32 || t == WEIR_F64 || t == WEIR_BF16 || t == WEIR_F16;
-}
+static bool can_add(weir_dtype t) { return is_int(t) || t == WEIR_F32 || t == WEIR_F64 || t == WEIR_BF16 || t == WEIR_F16; }
 
 static void write_store(const op *o) {
     const weiri_tmap *t = o->map;
@@ -209,7 +212,7 @@ static void step(machine *m, op *o) {
         break;
     case OP_STORE:
         m->progress++;
-        if (!o->read) {              /* the destination is written in a step of its own */
+        if (!o->read) { /* the destination is written in a step of its own */
             read_store(o);
             o->read = true;
             break;
@@ -240,7 +243,7 @@ static void step(machine *m, op *o) {
         unlink_op(&by->cp, &by->cp_last, o);
         free_op(m, o);
         break;
-    case OP_CP_ARRIVE:               /* after every earlier cp.async of its thread */
+    case OP_CP_ARRIVE: /* after every earlier cp.async of its thread */
         if (by->cp != o) {
             step(m, by->cp);
             break;
@@ -320,9 +323,12 @@ static void tma_store(w_sim_api *api, const w_tmap *map, u32 src, u32 reduce, u3
     if (!weiri_smem_inside(t->c, src, bytes, t, "a TMA store from")) return;
     for (u32 i = 0; i < rank; i++)
         if (c[i] < 0)
-            weiri_sim_fault(m, t, t->at, "sim-tmap", "a TMA store at coordinate %d of dimension %u; a store's coordinates must not be negative", c[i], i);
+            weiri_sim_fault(m, t, t->at, "sim-tmap",
+                            "a TMA store at coordinate %d of dimension %u; a store's coordinates must not be negative", c[i],
+                            i);
     if (reduce && !can_add(d->dtype))
-        weiri_sim_fault(m, t, t->at, "sim-tmap", "a TMA reduction of %s, which the copy engine cannot add", weir_dtype_name(d->dtype));
+        weiri_sim_fault(m, t, t->at, "sim-tmap", "a TMA reduction of %s, which the copy engine cannot add",
+                        weir_dtype_name(d->dtype));
     weiri_smem_aread_begin(t->c, src, bytes, t, t->at, "a TMA store from");
     op *o = new_op(m, OP_STORE, t);
     o->src_cta = t->c;
@@ -380,13 +386,15 @@ static void bulk_push(w_sim_api *api, u32 dst, u32 src, u32 bytes, u32 bar, u32 
     machine *m = t->m;
     cluster *cl = t->c->cl;
     if (rank >= (u32)cl->n || rank == t->c->rank) {
-        weiri_sim_fault(m, t, t->at, "sim-cluster", "a push to CTA %u by CTA %u of a cluster of %d; it goes to another CTA", rank, t->c->rank, cl->n);
+        weiri_sim_fault(m, t, t->at, "sim-cluster", "a push to CTA %u by CTA %u of a cluster of %d; it goes to another CTA",
+                        rank, t->c->rank, cl->n);
         return;
     }
     cta *to = &cl->ctas[rank];
     need_aligned(t, dst, 16, "a push to");
     need_aligned(t, src, 16, "a push from");
-    if (bytes % 16 || !bytes) weiri_sim_fault(m, t, t->at, "sim-align", "a push of %u bytes, which is no multiple of 16", bytes);
+    if (bytes % 16 || !bytes)
+        weiri_sim_fault(m, t, t->at, "sim-align", "a push of %u bytes, which is no multiple of 16", bytes);
     if (!to->running) weiri_sim_fault(m, t, t->at, "sim-exited", "a push to CTA %u, which has exited", to->block);
     if (!weiri_smem_inside(t->c, src, bytes, t, "a push from") || !weiri_smem_inside(to, dst, bytes, t, "a push to")) return;
     weiri_sync_need(to, bar, t);
@@ -454,10 +462,11 @@ void weiri_copy_exit(thread *t) {
     for (op *o = t->bulk; o; o = next) {
         next = o->next;
         if (!o->waited) {
-            weiri_sim_fault(m, t, o->at, "sim-exit", "the thread exits while its TMA store may still read shared memory: a bulk wait is missing");
+            weiri_sim_fault(m, t, o->at, "sim-exit",
+                            "the thread exits while its TMA store may still read shared memory: a bulk wait is missing");
             return;
         }
-        step(m, o);                  /* the result of a store whose read alone was waited for */
+        step(m, o); /* the result of a store whose read alone was waited for */
     }
     for (const op *o = t->cp; o; o = o->next)
         if (o->kind == OP_CP) {

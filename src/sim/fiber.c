@@ -63,8 +63,8 @@ void weiri_fiber_start(void);
 #else
 /* makecontext hands over ints only. */
 static void start(unsigned fn_lo, unsigned fn_hi, unsigned arg_lo, unsigned arg_hi) {
-    uintptr_t fn = (uintptr_t)fn_lo | (uintptr_t)((uint64_t)fn_hi << 32), arg = (uintptr_t)arg_lo | (uintptr_t)((uint64_t)arg_hi << 32);
-    ((void (*)(void *))fn)((void *)arg);
+    uint64_t fn = fn_lo | (uint64_t)fn_hi << 32, arg = arg_lo | (uint64_t)arg_hi << 32;
+    ((void (*)(void *))(uintptr_t)fn)((void *)(uintptr_t)arg);
 }
 #endif
 

@@ -27,7 +27,7 @@ char *weiri_stacks_map(int n, size_t size);
 void weiri_stacks_unmap(char *stacks, int n, size_t size);
 char *weiri_stack(char *stacks, int i, size_t size);
 
-/* Prepares a fiber that will call fn(arg) on `stack`; fn must never return. What an earlier fiber left on the stack is forgotten. */
+/* Prepares a fiber that will call fn(arg) on `stack`; fn must never return. What an earlier fiber left there is forgotten. */
 void weiri_fiber_make(weiri_fiber *f, char *stack, size_t size, void (*fn)(void *), void *arg);
 /* Leaves `from`, which comes back from this call when somebody switches to it. */
 void weiri_fiber_switch(weiri_fiber *from, weiri_fiber *to);

@@ -22,13 +22,28 @@ extern char **environ;
 
 enum { MAX_LIBS = 32, PATH_SIZE = 1024, HEX = 40, RED_ZONE = 4096 };
 
-typedef struct range { const char *lo; u64 n; void *block; char name[48]; } range;   /* block: ours, to be freed */
-typedef struct lib { char key[HEX + 1]; void *handle; void (*entry)(w_sim_api *); u64 used; } lib;
+typedef struct range {
+    const char *lo;
+    u64 n;
+    void *block;
+    char name[48];
+} range; /* block: ours, to be freed */
+typedef struct lib {
+    char key[HEX + 1];
+    void *handle;
+    void (*entry)(w_sim_api *);
+    u64 used;
+} lib;
 
 struct weiri_sim {
-    range *ranges; int nranges, range_cap;
-    lib libs[MAX_LIBS]; int nlibs; u64 uses;
-    char *stacks; int nstacks; size_t stack_size;
+    range *ranges;
+    int nranges, range_cap;
+    lib libs[MAX_LIBS];
+    int nlibs;
+    u64 uses;
+    char *stacks;
+    int nstacks;
+    size_t stack_size;
 };
 
 struct weiri_sim *weiri_host_sim(weir_ctx *c) {
@@ -119,7 +134,8 @@ bool weiri_host_range(const struct weiri_sim *s, const void *p, u64 n, char *why
         u64 lo = (u64)(uintptr_t)near->lo;
         const char *name = *near->name ? near->name : "a buffer";
         if (a < lo) snprintf(why, size, "%llu bytes before '%s' (%llu bytes)", lo - a, name, near->n);
-        else if (a >= lo + near->n) snprintf(why, size, "%llu bytes past the end of '%s' (%llu bytes)", a - (lo + near->n), name, near->n);
+        else if (a >= lo + near->n)
+            snprintf(why, size, "%llu bytes past the end of '%s' (%llu bytes)", a - (lo + near->n), name, near->n);
         else snprintf(why, size, "it begins at byte %llu of '%s' and ends past its end (%llu bytes)", a - lo, name, near->n);
     }
     return false;
@@ -169,17 +185,30 @@ static weir_status find_compiler(weir_ctx *c, char *out, size_t size) {
     const char *given = c->cfg.cxx && *c->cfg.cxx ? c->cfg.cxx : getenv("WEIR_CXX");
     if (given && *given) {
         if (find_program(given, out, size)) return WEIR_OK;
-        return weiri_fail(c, WEIR_E_NO_COMPILER, "the simulator's C++ compiler '%s' is not there; give another as weir_config.cxx or in WEIR_CXX", given);
+        return weiri_fail(c, WEIR_E_NO_COMPILER,
+                          "the simulator's C++ compiler '%s' is not there; give another as weir_config.cxx or in WEIR_CXX",
+                          given);
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (find_program(names[i], out, size)) return WEIR_OK;
     return weiri_fail(c, WEIR_E_NO_COMPILER,
-                      "the simulator needs a C++17 compiler: no c++, g++ or clang++ on PATH; install one, or name it as weir_config.cxx or in WEIR_CXX");
+                      "the simulator needs a C++17 compiler: no c++, g++ or clang++ on PATH; install one, or name it as "
+                      "weir_config.cxx or in WEIR_CXX");
 }
 
 static const char *const compile_flags[] = {
-    "-std=c++17", "-O1", "-fno-builtin", "-fsanitize=thread", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-fno-exceptions",
-    "-ffp-contract=off", "-w", "-Wno-psabi", "-c",
+    "-std=c++17",
+    "-O1",
+    "-fno-builtin",
+    "-fsanitize=thread",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-strict-aliasing",
+    "-fno-exceptions",
+    "-ffp-contract=off",
+    "-w",
+    "-Wno-psabi",
+    "-c",
 };
 /* The hooks are compiled in the same run that links: without -fsanitize, so that its runtime stays out. */
 static const char *const link_flags[] = {
@@ -267,7 +296,8 @@ static weir_status load(weir_ctx *c, const char *path, const char *dir, lib *l) 
     snprintf(copy, sizeof copy, "%.900s/weir-sim-XXXXXX", dir);
     int fd = mkstemp(copy);
     weir_status st = WEIR_OK;
-    if (!read_file(path, &b) || b.oom || !sealed(&b)) st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "%s is damaged or cannot be read", path);
+    if (!read_file(path, &b) || b.oom || !sealed(&b))
+        st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "%s is damaged or cannot be read", path);
     else if (fd < 0 || !write_file(copy, &b))
         st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot copy %s to %s: %s", path, copy, strerror(errno));
     if (fd >= 0) close(fd);
@@ -294,7 +324,8 @@ static void put_entry(const weiri_plan *p, weiri_buf *b) {
         const weiri_kparam *k = &p->params.v[i];
         weiri_put(b, "%s*(%s const *)p[%d]", i ? ", " : "", k->kind == KP_TMAP ? "w_tmap" : k->type, i);
     }
-    weiri_put(b, ");\n}\nextern \"C\" __attribute__((visibility(\"default\"))) void weir_sim_entry(w_sim_api *api) { w_sim_bind(api, w_sim_run); }\n");
+    weiri_put(b, ");\n}\nextern \"C\" __attribute__((visibility(\"default\"))) void weir_sim_entry(w_sim_api *api) { "
+                 "w_sim_bind(api, w_sim_run); }\n");
 }
 
 /* Removes the temporary folder's files that exist, then the folder. */
@@ -308,8 +339,8 @@ static void clean(const char *dir) {
     rmdir(dir);
 }
 
-static bool spawn_step(weir_ctx *c, const char *cxx, const char *const *flags, size_t n, const char *const *rest, const char *log_path,
-                       weiri_buf *log, weir_status *st) {
+static bool spawn_step(weir_ctx *c, const char *cxx, const char *const *flags, size_t n, const char *const *rest,
+                       const char *log_path, weiri_buf *log, weir_status *st) {
     const char *args[32];
     size_t k = 0;
     args[k++] = cxx;
@@ -323,7 +354,8 @@ static bool spawn_step(weir_ctx *c, const char *cxx, const char *const *flags, s
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
     read_file(log_path, log);
-    *st = weiri_fail(c, WEIR_E_COMPILE, "the simulator's C++ compiler %s refused the source:\n%.800s", cxx, log->s ? log->s : "(it said nothing)");
+    *st = weiri_fail(c, WEIR_E_COMPILE, "the simulator's C++ compiler %s refused the source:\n%.800s", cxx,
+                     log->s ? log->s : "(it said nothing)");
     return false;
 }
 
@@ -348,10 +380,12 @@ static weir_status build(weir_ctx *c, const weiri_sim_run *r, const char *cxx, c
     if (!ok) st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot write %s: %s", src, strerror(errno));
     weiri_buf_free(&b);
     const char *const one[] = { "-o", obj, src, NULL }, *const two[] = { "-o", out, hooks, obj, "-lm", NULL };
-    if (!ok || !spawn_step(c, cxx, compile_flags, sizeof compile_flags / sizeof *compile_flags, one, log_path, log, &st)) return st;
+    if (!ok || !spawn_step(c, cxx, compile_flags, sizeof compile_flags / sizeof *compile_flags, one, log_path, log, &st))
+        return st;
     if (!spawn_step(c, cxx, link_flags, sizeof link_flags / sizeof *link_flags, two, log_path, log, &st)) return st;
     weiri_buf_init(&b, c);
-    if (!read_file(out, &b) || b.oom || !seal(out, &b)) st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot write %s: %s", out, strerror(errno));
+    if (!read_file(out, &b) || b.oom || !seal(out, &b))
+        st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot write %s: %s", out, strerror(errno));
     weiri_buf_free(&b);
     return st;
 }
@@ -364,7 +398,8 @@ static void hash_key(const weiri_sim_run *r, const char *cxx, char key[HEX + 1])
     weiri_hash_text(&h, weiri_weir_sim_h);
     weiri_hash_text(&h, r->source);
     weiri_hash_text(&h, r->plan->k->name);
-    for (int i = 0; i < r->plan->params.n; i++) weiri_hash_text(&h, r->plan->params.v[i].kind == KP_TMAP ? "w_tmap" : r->plan->params.v[i].type);
+    for (int i = 0; i < r->plan->params.n; i++)
+        weiri_hash_text(&h, r->plan->params.v[i].kind == KP_TMAP ? "w_tmap" : r->plan->params.v[i].type);
     for (size_t i = 0; i < sizeof compile_flags / sizeof *compile_flags; i++) weiri_hash_text(&h, compile_flags[i]);
     for (size_t i = 0; i < sizeof link_flags / sizeof *link_flags; i++) weiri_hash_text(&h, link_flags[i]);
     /* The compiler is known by its file: asking it for its version would take longer than all the rest. */
@@ -406,7 +441,7 @@ weir_status weiri_host_build(weir_ctx *c, const weiri_sim_run *r, void (**entry)
         snprintf(dir, sizeof dir, "%.900s/weir-sim-XXXXXX", base);
         if (!mkdtemp(dir)) {
             if (base == tmp) return weiri_fail(c, WEIR_E_IO, "cannot make a folder %s: %s", dir, strerror(errno));
-            base = tmp;                      /* a cache that cannot be written */
+            base = tmp; /* a cache that cannot be written */
             cache = NULL;
             snprintf(dir, sizeof dir, "%.900s/weir-sim-XXXXXX", base);
             if (!mkdtemp(dir)) return weiri_fail(c, WEIR_E_IO, "cannot make a folder %s: %s", dir, strerror(errno));
@@ -425,8 +460,7 @@ weir_status weiri_host_build(weir_ctx *c, const weiri_sim_run *r, void (**entry)
         for (int i = 1; i < MAX_LIBS; i++)
             if (s->libs[i].used < s->libs[slot].used) slot = i;
         dlclose(s->libs[slot].handle);
-    } else
-        s->nlibs++;
+    } else s->nlibs++;
     s->libs[slot] = l;
     *entry = l.entry;
     return WEIR_OK;

@@ -97,7 +97,7 @@ typedef struct warpgroup {
     mma *q; int nq, cap;         /* window of ops: q[i] is op first + i */
     u64 first;
     u64 executed, unmarked;      /* ops: all below are done, all below have been waited for */
-    u64 *group_end; u64 group_first; int ngroups, group_cap;   /* group_end[i]: ops below it are in groups up to group_first + i */
+    u64 *group_end; u64 group_first; int ngroups, group_cap;   /* ops below group_end[i] are in groups up to group_first + i */
     acc *accs;                   /* free ones */
 } warpgroup;
 
@@ -157,7 +157,8 @@ struct weiri_cta {
     u16 *defined;                /* bit per byte */
     u16 *readers, *fillers;      /* asynchronous reads and writes in flight */
     u8 *is_bar;                  /* holds an mbarrier */
-    /* per 4 bytes: last generic write: machine.clock at that time (0: none since the last asynchronous write), thread + 1; top bit: cp.async */
+    /* per 4 bytes, of the last generic write: machine.clock then (0: none since the last asynchronous write), thread + 1 with
+     * the top bit set for cp.async */
     u32 *clock; u16 *writer;
     bar *bars; int nbars, bar_cap; u16 *bar_at;   /* per 8 bytes: index in bars + 1 */
     named named[16];

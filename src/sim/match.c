@@ -1,22 +1,29 @@
-/* Does an actor do what the plan says? Each task's tree becomes a position automaton over action ids (Glushkov: which actions may
- * come first, last, and after which); every event of an actor is one step. The threads of an actor must all give its sequence. */
+/* Does an actor do what the plan says? Each task's tree becomes a position automaton over action ids (Glushkov: which actions
+ * may come first, last, and after which); every event of an actor is one step. All its threads must give the same sequence. */
 #include <stdio.h>
 #include <string.h>
 
 #include "machine.h"
 
 struct automaton {
-    int n, words;                /* positions; u64s of a set */
+    int n, words; /* positions; u64s of a set */
     int cap;
-    u32 *id;                     /* of each position */
-    u64 *follow;                 /* n sets */
+    u32 *id;     /* of each position */
+    u64 *follow; /* n sets */
     u64 *first, *last;
     bool nullable;
     int task;
 };
 
-typedef struct part { u64 *first, *last; bool nullable; } part;
-typedef struct builder { machine *m; automaton *a; bool solo; } builder;
+typedef struct part {
+    u64 *first, *last;
+    bool nullable;
+} part;
+typedef struct builder {
+    machine *m;
+    automaton *a;
+    bool solo;
+} builder;
 
 static void put(u64 *set, int i) { set[i / 64] |= 1ull << (i % 64); }
 static bool has(const u64 *set, int i) { return set[i / 64] >> (i % 64) & 1; }
@@ -24,13 +31,14 @@ static void join(u64 *set, const u64 *more, int words) {
     for (int i = 0; i < words; i++) set[i] |= more[i];
 }
 
-/* Which actions are events: moving a cursor is none; the mbarriers are initialised by one warp for all; a solo task's setmaxnreg
- * is run by its whole warpgroup. */
+/* Which actions are events: moving a cursor is none; the mbarriers are initialised by one warp for all; a solo task's
+ * setmaxnreg is run by its whole warpgroup. */
 static bool is_event(weiri_act k) { return k != ACT_ADVANCE && k != ACT_INIT; }
 
 static int count(const weiri_pnode *n) {
     int sum = 0;
-    for (; n; n = n->next) sum += n->kind == PN_ACTION ? 1 : count(n->first) * (n->kind == PN_STAGES && n->count > 1 ? n->count : 1);
+    for (; n; n = n->next)
+        sum += n->kind == PN_ACTION ? 1 : count(n->first) * (n->kind == PN_STAGES && n->count > 1 ? n->count : 1);
     return sum;
 }
 
@@ -77,7 +85,8 @@ static part list(builder *b, const weiri_pnode *n) {
         int times = n->kind == PN_STAGES ? n->count : 1;
         for (int i = 0; i < times; i++) {
             part x = list(b, n->first);
-            if (n->kind == PN_LOOP || n->kind == PN_TILES || (n->kind == PN_HELD && !n->once)) follow_all(b->a, x.last, x.first);
+            if (n->kind == PN_LOOP || n->kind == PN_TILES || (n->kind == PN_HELD && !n->once))
+                follow_all(b->a, x.last, x.first);
             if (n->kind != PN_STAGES) x.nullable = true;
             append(b, &all, &x);
         }
@@ -103,7 +112,7 @@ void weiri_match_build(machine *m) {
         part all = list(&b, p->prologue);
         if (pt) {
             part body = list(&b, pt->root);
-            body.nullable |= pt->solo;       /* the task's other lanes */
+            body.nullable |= pt->solo; /* the task's other lanes */
             append(&b, &all, &body);
         }
         part end = list(&b, p->epilogue);
@@ -115,12 +124,14 @@ void weiri_match_build(machine *m) {
     }
 }
 
-static automaton *automaton_of(const machine *m, const actor *a) { return m->automata[a->task < 0 ? m->plan->ntasks : a->task]; }
+static automaton *automaton_of(const machine *m, const actor *a) {
+    return m->automata[a->task < 0 ? m->plan->ntasks : a->task];
+}
 
 void weiri_match_start(actor *a) {
     a->n = 0;
     a->base = 0;
-    a->nstates = -1;             /* at the start */
+    a->nstates = -1; /* at the start */
     a->ended = false;
 }
 
@@ -134,8 +145,8 @@ static void name_action(const machine *m, u32 id, char *out, size_t size) {
         return;
     }
     weiri_sim_place(m, id, place, sizeof place);
-    snprintf(out, size, "%u %s%s%s%s%s%s%s", id, weiri_act_name(x->kind), x->bar >= 0 ? " '" : "", x->bar >= 0 ? p->bars.v[x->bar].name : "",
-             x->bar >= 0 ? "'" : "", *place ? " (" : "", place, *place ? ")" : "");
+    snprintf(out, size, "%u %s%s%s%s%s%s%s", id, weiri_act_name(x->kind), x->bar >= 0 ? " '" : "",
+             x->bar >= 0 ? p->bars.v[x->bar].name : "", x->bar >= 0 ? "'" : "", *place ? " (" : "", place, *place ? ")" : "");
 }
 
 /* What the actor might do now, at most three of it. */
@@ -211,7 +222,8 @@ void weiri_match_event(thread *t, u32 id) {
         if (before == id) return;
         name_action(m, id, got, sizeof got);
         name_action(m, before, want, sizeof want);
-        weiri_sim_fault(m, t, id, "sim-plan", "lane %u begins action %s as its event %llu, other threads of the actor began %s", t->lane, got, i, want);
+        weiri_sim_fault(m, t, id, "sim-plan", "lane %u begins action %s as its event %llu, other threads of the actor began %s",
+                        t->lane, got, i, want);
         return;
     }
     if (a->n == a->cap) grow_log(m, a);
@@ -230,7 +242,9 @@ void weiri_match_exit(thread *t) {
     char want[768];
     if (t->nevents < a->base + (u64)a->n) {
         name_action(m, a->log[t->nevents - a->base], want, sizeof want);
-        weiri_sim_fault(m, t, t->at, "sim-plan", "lane %u exits after %llu events, other threads of the actor went on with action %s", t->lane, t->nevents, want);
+        weiri_sim_fault(m, t, t->at, "sim-plan",
+                        "lane %u exits after %llu events, other threads of the actor went on with action %s", t->lane,
+                        t->nevents, want);
         return;
     }
     bool done = a->nstates < 0 && g->nullable;
@@ -238,7 +252,8 @@ void weiri_match_exit(thread *t) {
     a->ended = true;
     if (done) return;
     name_expected(m, a, want, sizeof want);
-    weiri_sim_fault(m, t, t->at, "sim-plan", "the source ends after %llu events of the actor, the plan expects %s", t->nevents, want);
+    weiri_sim_fault(m, t, t->at, "sim-plan", "the source ends after %llu events of the actor, the plan expects %s", t->nevents,
+                    want);
 }
 
 int weiri_match_states(const machine *m, int task) {

@@ -7,8 +7,8 @@
 #include "machine.h"
 
 enum {
-    STACK = 128 << 10,           /* bytes a thread; pages are only taken when touched */
-    STUCK = 200000              /* turns in a row in which nothing changed: threads spin on memory */
+    STACK = 128 << 10, /* bytes a thread; pages are only taken when touched */
+    STUCK = 200000     /* turns in a row in which nothing changed: threads spin on memory */
 };
 
 /* ---- small things -------------------------------------------------------------------------------------------------------- */
@@ -32,11 +32,14 @@ const char *weiri_sim_place(const machine *m, u32 at, char *out, size_t size) {
     return out;
 }
 
-static const char *task_name(const thread *t) { return t->actor->task >= 0 ? t->m->plan->tasks[t->actor->task].task->name : NULL; }
+static const char *task_name(const thread *t) {
+    return t->actor->task >= 0 ? t->m->plan->tasks[t->actor->task].task->name : NULL;
+}
 
 void weiri_sim_describe(const thread *t, char *out, size_t size) {
     const char *task = task_name(t);
-    snprintf(out, size, "%s%s%sCTA %u, warp %u", task ? "task '" : "", task ? task : "", task ? "', " : "", t->c->block, t->tid / 32);
+    snprintf(out, size, "%s%s%sCTA %u, warp %u", task ? "task '" : "", task ? task : "", task ? "', " : "", t->c->block,
+             t->tid / 32);
 }
 
 void weiri_sim_fault(machine *m, const thread *by, u32 at, const char *rule, const char *fmt, ...) {
@@ -57,7 +60,7 @@ void weiri_sim_fault(machine *m, const thread *by, u32 at, const char *rule, con
     }
     m->stop = true;
     thread *t = m->cur;
-    if (t) {                     /* never comes back */
+    if (t) { /* never comes back */
         t->blocked = true;
         m->cur = NULL;
         weiri_fiber_switch(&t->f, &m->main);
@@ -66,9 +69,7 @@ void weiri_sim_fault(machine *m, const thread *by, u32 at, const char *rule, con
 
 /* ---- switching ----------------------------------------------------------------------------------------------------------- */
 
-static void ready(machine *m, thread *t) {
-    m->ring[(m->ring_first + m->ring_n++) % m->ring_cap] = t;
-}
+static void ready(machine *m, thread *t) { m->ring[(m->ring_first + m->ring_n++) % m->ring_cap] = t; }
 
 static void leave(thread *t) {
     machine *m = t->m;
@@ -298,7 +299,8 @@ static bool make_params(machine *m) {
         for (int d = 0; d < t->rank; d++) extent += (i64)(t->dim[d] - 1) * (i64)t->stride[d];
         extent += (i64)t->stride[0];
         if (!weiri_host_range(m->sim, (const void *)(uintptr_t)t->base, (u64)extent, why, sizeof why)) {
-            weiri_sim_fault(m, NULL, 0, "sim-bounds", "tensor map %s covers %lld bytes at %#llx, which are in no buffer: %s", k->name, extent, (u64)t->base, why);
+            weiri_sim_fault(m, NULL, 0, "sim-bounds", "tensor map %s covers %lld bytes at %#llx, which are in no buffer: %s",
+                            k->name, extent, (u64)t->base, why);
             return false;
         }
         u64 word = (u64)(uintptr_t)p;
@@ -320,13 +322,16 @@ static void describe_wait(const thread *t, char *out, size_t size) {
     case WAIT_POLL: {
         const bar *b = t->bar;
         weiri_sync_bar_name(c, b, name, sizeof name);
-        int n = snprintf(out, size, "mbarrier %s, parity %u: phase %llu has %lld of %lld arrivals", name, t->parity, b->phase, b->count - b->pending, b->count);
+        int n = snprintf(out, size, "mbarrier %s, parity %u: phase %llu has %lld of %lld arrivals", name, t->parity, b->phase,
+                         b->count - b->pending, b->count);
         if (n > 0 && (size_t)n < size && (b->tx || b->landed))
-            snprintf(out + n, size - (size_t)n, ", %lld bytes landed, %lld %s", b->landed, b->tx < 0 ? -b->tx : b->tx, b->tx < 0 ? "too many so far" : "missing");
+            snprintf(out + n, size - (size_t)n, ", %lld bytes landed, %lld %s", b->landed, b->tx < 0 ? -b->tx : b->tx,
+                     b->tx < 0 ? "too many so far" : "missing");
         break;
     }
     case WAIT_NAMED:
-        snprintf(out, size, "named barrier %u: %u of %u threads have come", t->id, c->named[t->id].arrived, c->named[t->id].threads);
+        snprintf(out, size, "named barrier %u: %u of %u threads have come", t->id, c->named[t->id].arrived,
+                 c->named[t->id].threads);
         break;
     case WAIT_CTA: snprintf(out, size, "the CTA barrier: %u of %d threads have come", c->cta_sync, c->alive); break;
     case WAIT_CLUSTER: {
@@ -338,7 +343,8 @@ static void describe_wait(const thread *t, char *out, size_t size) {
     case WAIT_WARP: snprintf(out, size, "the other lanes of its warp (lanes 0x%x are to join)", t->members); break;
     case WAIT_WGMMA: snprintf(out, size, "its warpgroup: not all 128 threads have issued wgmma %llu", t->need - 1); break;
     case WAIT_REGS:
-        snprintf(out, size, "setmaxnreg.inc %llu: it lacks %lld registers a thread, the CTA's pool has %lld free", t->need, (i64)t->need - (i64)t->regs, c->regs_free);
+        snprintf(out, size, "setmaxnreg.inc %llu: it lacks %lld registers a thread, the CTA's pool has %lld free", t->need,
+                 (i64)t->need - (i64)t->regs, c->regs_free);
         break;
     case WAIT_NONE: snprintf(out, size, "nothing"); break;
     }
@@ -370,9 +376,12 @@ static void deadlock(machine *m, bool spinning) {
     }
     m->stop = true;
     m->nfindings++;
-    weiri_put(m->findings, spinning ? "livelock: nothing has changed for %d turns; %d of %d threads wait, the others spin on memory [sim-livelock]\n"
-                                    : "deadlock: no copy is in flight and no thread can go on [sim-deadlock]\n",
-              STUCK, waiting, alive);
+    weiri_put(
+        m->findings,
+        spinning
+            ? "livelock: nothing has changed for %d turns; %d of %d threads wait, the others spin on memory [sim-livelock]\n"
+            : "deadlock: no copy is in flight and no thread can go on [sim-deadlock]\n",
+        STUCK, waiting, alive);
     /* One line for warps in a row that wait in the same way. */
     for (int i = 0; i < m->nctas * m->threads_per_cta;) {
         const thread *t = &m->threads[i];
@@ -386,7 +395,7 @@ static void deadlock(machine *m, bool spinning) {
         for (; j < m->nctas * m->threads_per_cta; j++) {
             const thread *o = &m->threads[j];
             if (o->c != t->c || (o->alive && o->actor->task != t->actor->task)) break;
-            if (!o->alive && o->tid / 32 == t->tid / 32) continue;       /* lanes that are done */
+            if (!o->alive && o->tid / 32 == t->tid / 32) continue; /* lanes that are done */
             if (!o->alive || !o->blocked || o->wait != t->wait || o->at != t->at) break;
             describe_wait(o, next, sizeof next);
             if (strcmp(what, next)) break;
@@ -514,9 +523,12 @@ weir_status weiri_sim_launch(weir_ctx *c, const weiri_sim_run *r, weiri_buf *fin
     const weiri_plan *p = r->plan;
     int per = p->cluster > 0 ? p->cluster : 1;
     void (*entry)(w_sim_api *) = NULL;
-    if (r->nparams != p->params.n) return weiri_fail(c, WEIR_E_ARGUMENT, "%d parameters for a kernel of %d", r->nparams, p->params.n);
-    if (r->grid < 0 || r->grid % per) return weiri_fail(c, WEIR_E_LAUNCH, "a grid of %d CTAs is no multiple of the cluster's %d", r->grid, per);
-    if (p->threads < 32 || p->threads % 32 || p->threads > 1024) return weiri_fail(c, WEIR_E_ARGUMENT, "a block of %d threads", p->threads);
+    if (r->nparams != p->params.n)
+        return weiri_fail(c, WEIR_E_ARGUMENT, "%d parameters for a kernel of %d", r->nparams, p->params.n);
+    if (r->grid < 0 || r->grid % per)
+        return weiri_fail(c, WEIR_E_LAUNCH, "a grid of %d CTAs is no multiple of the cluster's %d", r->grid, per);
+    if (p->threads < 32 || p->threads % 32 || p->threads > 1024)
+        return weiri_fail(c, WEIR_E_ARGUMENT, "a block of %d threads", p->threads);
     struct weiri_sim *sim = weiri_host_sim(c);
     if (!sim) return weiri_fail(c, WEIR_E_MEMORY, "out of memory: simulator");
     weir_status st = weiri_host_build(c, r, &entry, findings);

@@ -28,8 +28,8 @@ typedef struct weiri_sim_run {
     uint64_t seed;                   /* 0: 1 */
 } weiri_sim_run;
 
-/* WEIR_OK; WEIR_E_SIM: `findings` has the text; WEIR_E_COMPILE: the host compiler's messages; WEIR_E_NO_COMPILER, WEIR_E_IO, WEIR_E_MEMORY.
- * All but WEIR_OK leave a text in weir_error too. */
+/* WEIR_OK; WEIR_E_SIM: `findings` has the text; WEIR_E_COMPILE: it has the host compiler's messages; WEIR_E_NO_COMPILER,
+ * WEIR_E_IO, WEIR_E_MEMORY. All but WEIR_OK leave a text in weir_error too. */
 weir_status weiri_sim_launch(weir_ctx *c, const weiri_sim_run *r, weiri_buf *findings);
 
 /* The simulator's global memory: 256-aligned, not cleared. Bodies may access these ranges alone. */

@@ -1,5 +1,5 @@
-/* Shared memory, byte by byte: what has been written, what an asynchronous copy or wgmma still reads or fills, and which generic
- * writes the async proxy cannot see yet. Also the plain accesses of emitted source, to any memory. */
+/* Shared memory, byte by byte: what has been written, what an asynchronous copy or wgmma still reads or fills, and which
+ * generic writes the async proxy cannot see yet. Also the plain accesses of emitted source, to any memory. */
 #include <stdio.h>
 #include <string.h>
 
@@ -45,8 +45,7 @@ void weiri_smem_name(const cta *c, u32 addr, char *out, size_t size) {
     i64 off = (i64)addr - SMEM_BASE - r->offset;
     if (r->stages > 1 && r->stage_bytes > 0)
         snprintf(out, size, "'%s' stage %lld, byte %lld", r->name, off / r->stage_bytes, off % r->stage_bytes);
-    else
-        snprintf(out, size, "'%s' byte %lld", r->name, off);
+    else snprintf(out, size, "'%s' byte %lld", r->name, off);
 }
 
 bool weiri_smem_inside(const cta *c, i64 addr, i64 n, const thread *by, const char *what) {
@@ -70,8 +69,8 @@ static void name_other(const cta *c, u32 addr, bool fill, char *out, size_t size
 }
 
 /* Reports the first granule of the range for which `count` is not 0. */
-static void busy(cta *c, const u16 *count, u32 addr, u32 n, const thread *by, u32 at, bool fill, const char *rule, const char *what,
-                 const char *rest) {
+static void busy(cta *c, const u16 *count, u32 addr, u32 n, const thread *by, u32 at, bool fill, const char *rule,
+                 const char *what, const char *rest) {
     for (u32 g = granule(addr); g < end_granule(addr, n); g++) {
         if (!count[g]) continue;
         u32 first = SMEM_BASE + g * GRANULE;
@@ -112,7 +111,8 @@ void weiri_smem_read(thread *t, u32 addr, u32 n, const char *what) {
     cta *c = t->c;
     if (!n || !weiri_smem_inside(c, addr, n, t, what)) return;
     if (any(c->fillers, addr, n))
-        busy(c, c->fillers, addr, n, t, t->at, true, "sim-early-read", what, "has not finished filling it: the wait before this read is missing");
+        busy(c, c->fillers, addr, n, t, t->at, true, "sim-early-read", what,
+             "has not finished filling it: the wait before this read is missing");
     need_defined(c, addr, n, t, t->at, what);
 }
 
@@ -129,9 +129,9 @@ void weiri_smem_write(thread *t, u32 addr, u32 n, const char *what) {
     cta *c = t->c;
     if (!n || !weiri_smem_inside(c, addr, n, t, what)) return;
     if (any(c->readers, addr, n))
-        busy(c, c->readers, addr, n, t, t->at, false, "sim-async-read", what, "still reads it: the wait before this write is missing");
-    if (any(c->fillers, addr, n))
-        busy(c, c->fillers, addr, n, t, t->at, true, "sim-async-write", what, "is still filling it");
+        busy(c, c->readers, addr, n, t, t->at, false, "sim-async-read", what,
+             "still reads it: the wait before this write is missing");
+    if (any(c->fillers, addr, n)) busy(c, c->fillers, addr, n, t, t->at, true, "sim-async-write", what, "is still filling it");
     for (u32 g = granule(addr); g < end_granule(addr, n); g++) {
         if (!c->is_bar[g]) continue;
         for (u32 a = addr & ~7u; a < addr + n; a += 8) {
@@ -139,7 +139,8 @@ void weiri_smem_write(thread *t, u32 addr, u32 n, const char *what) {
             char name[96];
             if (!b) continue;
             weiri_sync_bar_name(c, b, name, sizeof name);
-            weiri_sim_fault(c->m, t, t->at, "sim-bar-write", "%s shared byte %lld, which is mbarrier %s", what, (i64)a - SMEM_BASE, name);
+            weiri_sim_fault(c->m, t, t->at, "sim-bar-write", "%s shared byte %lld, which is mbarrier %s", what,
+                            (i64)a - SMEM_BASE, name);
             return;
         }
     }
@@ -161,15 +162,16 @@ static void need_fenced(cta *c, u32 addr, u32 n, const thread *by, u32 at, const
         weiri_sim_describe(&c->threads[tid], who, sizeof who);
         weiri_sim_place(c->m, c->threads[tid].at, place, sizeof place);
         weiri_sim_fault(c->m, by, at, "sim-fence",
-                        "%s %s, which %s lane %u wrote without a fence.proxy.async after it (its last action: %s)", what, where, who,
-                        c->threads[tid].lane, *place ? place : "unknown");
+                        "%s %s, which %s lane %u wrote without a fence.proxy.async after it (its last action: %s)", what, where,
+                        who, c->threads[tid].lane, *place ? place : "unknown");
         return;
     }
 }
 
 void weiri_smem_aread_begin(cta *c, u32 addr, u32 n, const thread *by, u32 at, const char *what) {
     if (any(c->fillers, addr, n))
-        busy(c, c->fillers, addr, n, by, at, true, "sim-early-read", what, "has not finished filling it: the wait before this read is missing");
+        busy(c, c->fillers, addr, n, by, at, true, "sim-early-read", what,
+             "has not finished filling it: the wait before this read is missing");
     bool whole = true;
     u32 unfenced = 0;
     for (u32 g = granule(addr), e = end_granule(addr, n); g < e; g++) {
@@ -187,9 +189,11 @@ void weiri_smem_aread_end(cta *c, u32 addr, u32 n) {
 
 void weiri_smem_fill_begin(cta *c, u32 addr, u32 n, const thread *by, u32 at, const char *what) {
     if (any(c->readers, addr, n))
-        busy(c, c->readers, addr, n, by, at, false, "sim-async-read", what, "still reads it: the stage was taken before it was free");
+        busy(c, c->readers, addr, n, by, at, false, "sim-async-read", what,
+             "still reads it: the stage was taken before it was free");
     if (any(c->fillers, addr, n))
-        busy(c, c->fillers, addr, n, by, at, true, "sim-async-write", what, "is still filling it: the stage was taken before it was free");
+        busy(c, c->fillers, addr, n, by, at, true, "sim-async-write", what,
+             "is still filling it: the stage was taken before it was free");
     for (u32 g = granule(addr), e = end_granule(addr, n); g < e; g++) c->fillers[g]++;
 }
 
@@ -233,10 +237,11 @@ void weiri_smem_access(w_sim_api *api, const void *p, u64 size, u32 write) {
     if (weiri_host_range(m->sim, p, size, why, sizeof why)) return;
     const cta *other = owner(m, b);
     if (other)
-        weiri_sim_fault(m, t, t->at, "sim-bounds", "a plain %s of %llu bytes in the shared memory of CTA %u", write ? "store" : "load", size,
-                        other->block);
+        weiri_sim_fault(m, t, t->at, "sim-bounds", "a plain %s of %llu bytes in the shared memory of CTA %u",
+                        write ? "store" : "load", size, other->block);
     else
-        weiri_sim_fault(m, t, t->at, "sim-bounds", "a %s of %llu bytes at %p is in no buffer: %s", write ? "store" : "load", size, p, why);
+        weiri_sim_fault(m, t, t->at, "sim-bounds", "a %s of %llu bytes at %p is in no buffer: %s", write ? "store" : "load",
+                        size, p, why);
 }
 
 /* ---- matrix moves -------------------------------------------------------------------------------------------------------- */

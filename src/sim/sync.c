@@ -1,4 +1,5 @@
-/* What threads wait for each other with: mbarriers, named barriers, cluster barriers, warp-wide operations, the register pool. */
+/* What threads wait for each other with: mbarriers, named barriers, cluster barriers, warp-wide operations, the register
+ * pool. */
 #include <stdio.h>
 #include <string.h>
 
@@ -48,8 +49,9 @@ static bool need_visible(cta *c, const bar *b, const thread *by, const char *wha
     if (b->fenced) return true;
     char name[96];
     weiri_sync_bar_name(c, b, name, sizeof name);
-    weiri_sim_fault(c->m, by, by->at, "sim-bar-init", "%s mbarrier %s of CTA %u: thread %u initialised it and has run no fence.mbarrier_init since", what,
-                    name, c->block, b->by);
+    weiri_sim_fault(c->m, by, by->at, "sim-bar-init",
+                    "%s mbarrier %s of CTA %u: thread %u initialised it and has run no fence.mbarrier_init since", what, name,
+                    c->block, b->by);
     return false;
 }
 
@@ -68,14 +70,17 @@ static void mbar_init(w_sim_api *api, u32 addr, u32 count) {
     thread *t = weiri_sim_self(api);
     cta *c = t->c;
     machine *m = t->m;
-    if (addr % 8) weiri_sim_fault(m, t, t->at, "sim-align", "an mbarrier at shared address %u, which is no multiple of 8", addr);
+    if (addr % 8)
+        weiri_sim_fault(m, t, t->at, "sim-align", "an mbarrier at shared address %u, which is no multiple of 8", addr);
     if (!weiri_smem_inside(c, addr, 8, t, "an mbarrier at")) return;
     if (count < 1 || count > MAX_TX)
-        weiri_sim_fault(m, t, t->at, "sim-bar-init", "an mbarrier with an arrive count of %u; 1 to %d can be counted", count, MAX_TX);
+        weiri_sim_fault(m, t, t->at, "sim-bar-init", "an mbarrier with an arrive count of %u; 1 to %d can be counted", count,
+                        MAX_TX);
     bar *b = weiri_sync_bar(c, addr);
     if (!b) {
-        if (c->nbars == c->bar_cap)   /* threads hold pointers into the array while they wait, so it never moves */
-            weiri_sim_fault(m, t, t->at, "sim-bar-init", "more than %d mbarriers in one CTA; the plan has %d", c->bar_cap, m->plan->nbarriers);
+        if (c->nbars == c->bar_cap) /* threads hold pointers into the array while they wait, so it never moves */
+            weiri_sim_fault(m, t, t->at, "sim-bar-init", "more than %d mbarriers in one CTA; the plan has %d", c->bar_cap,
+                            m->plan->nbarriers);
         b = &c->bars[c->nbars++];
         c->bar_at[(addr - SMEM_BASE) / 8] = (u16)c->nbars;
         c->is_bar[(addr - SMEM_BASE) / GRANULE] = 1;
@@ -96,7 +101,7 @@ static void try_complete(cta *c, bar *b) {
     c->m->progress++;
     thread *t = b->waiting, *next;
     b->waiting = NULL;
-    for (; t; t = next) {        /* those of the other parity can only be laps behind; they look again themselves */
+    for (; t; t = next) { /* those of the other parity can only be laps behind; they look again themselves */
         next = t->next_waiting;
         weiri_sim_wake(t);
     }
@@ -106,12 +111,13 @@ static void check_tx(cta *c, bar *b, const thread *by, u32 at) {
     char name[96];
     if (b->tx > MAX_TX || b->tx < -MAX_TX) {
         weiri_sync_bar_name(c, b, name, sizeof name);
-        weiri_sim_fault(c->m, by, at, "sim-tx", "mbarrier %s of CTA %u: %lld bytes pending in one phase, at most %d can be counted", name,
-                        c->block, b->tx, MAX_TX);
+        weiri_sim_fault(c->m, by, at, "sim-tx",
+                        "mbarrier %s of CTA %u: %lld bytes pending in one phase, at most %d can be counted", name, c->block,
+                        b->tx, MAX_TX);
     } else if (!b->pending && b->tx < 0) {
         weiri_sync_bar_name(c, b, name, sizeof name);
-        weiri_sim_fault(c->m, by, at, "sim-tx", "mbarrier %s of CTA %u, phase %llu: %lld bytes landed, %lld were expected", name, c->block,
-                        b->phase, b->landed, b->landed + b->tx);
+        weiri_sim_fault(c->m, by, at, "sim-tx", "mbarrier %s of CTA %u, phase %llu: %lld bytes landed, %lld were expected",
+                        name, c->block, b->phase, b->landed, b->landed + b->tx);
     }
 }
 
@@ -120,16 +126,18 @@ void weiri_sync_arrive(cta *c, u32 addr, i64 arrivals, i64 expect, const thread 
     char name[96];
     if (!c->running) {
         name_at(m, addr, name, sizeof name);
-        weiri_sim_fault(m, by, at, "sim-exited", "an arrive on mbarrier %s of CTA %u, which has exited or not begun", name, c->block);
+        weiri_sim_fault(m, by, at, "sim-exited", "an arrive on mbarrier %s of CTA %u, which has exited or not begun", name,
+                        c->block);
         return;
     }
     bar *b = need_bar(c, addr, by, at, "an arrive on");
     if (!b) return;
     if (b->pending < arrivals) {
         weiri_sync_bar_name(c, b, name, sizeof name);
-        weiri_sim_fault(m, by, at, "sim-arrivals",
-                        "an arrival too many on mbarrier %s of CTA %u: all %lld of phase %llu have come, and %lld bytes are still to land", name,
-                        c->block, b->count, b->phase, b->tx);
+        weiri_sim_fault(
+            m, by, at, "sim-arrivals",
+            "an arrival too many on mbarrier %s of CTA %u: all %lld of phase %llu have come, and %lld bytes are still to land",
+            name, c->block, b->count, b->phase, b->tx);
         return;
     }
     b->tx += expect;
@@ -192,8 +200,8 @@ static void check_lap(thread *t, const bar *b, u32 parity) {
         char name[96];
         weiri_sync_bar_name(t->c, b, name, sizeof name);
         weiri_sim_fault(t->m, t, t->at, "sim-lap",
-                        "parity lap on mbarrier %s: the wait is for phase %llu, the barrier has completed phase %llu already", name,
-                        t->seen[i].phase, phase - 1);
+                        "parity lap on mbarrier %s: the wait is for phase %llu, the barrier has completed phase %llu already",
+                        name, t->seen[i].phase, phase - 1);
     }
     t->seen[i].set = true;
     t->seen[i].parity = parity;
@@ -203,8 +211,7 @@ static void check_lap(thread *t, const bar *b, u32 parity) {
 static void mbar_wait(w_sim_api *api, u32 addr, u32 parity) {
     thread *t = weiri_sim_self(api);
     bar *b = need_bar(t->c, addr, t, t->at, "a wait on");
-    if (parity > 1)
-        weiri_sim_fault(t->m, t, t->at, "sim-parity", "a wait with parity %u; a parity is 0 or 1", parity);
+    if (parity > 1) weiri_sim_fault(t->m, t, t->at, "sim-parity", "a wait with parity %u; a parity is 0 or 1", parity);
     while ((b->phase & 1) == parity) {
         t->bar = b;
         t->parity = parity;
@@ -230,7 +237,7 @@ static u32 mbar_try(w_sim_api *api, u32 addr, u32 parity) {
 /* ---- named barriers, the CTA --------------------------------------------------------------------------------------------- */
 
 static void wake_all(cta *c, wait_kind kind, u32 id) {
-    int order[32], n = c->m->threads_per_cta / 32;      /* warps in any order: nobody is always first */
+    int order[32], n = c->m->threads_per_cta / 32; /* warps in any order: nobody is always first */
     for (int i = 0; i < n; i++) {
         int j = (int)(weiri_sim_rand(c->m) % (u64)(i + 1));
         order[i] = order[j];
@@ -248,14 +255,17 @@ static void named_join(thread *t, u32 id, u32 threads, bool wait) {
     if (id < 1 || id > 15)
         weiri_sim_fault(m, t, t->at, "sim-named", "named barrier %u; ids are 1 to 15 (0 is the whole CTA's)", id);
     if (threads < 32 || threads % 32 || threads > (u32)m->threads_per_cta)
-        weiri_sim_fault(m, t, t->at, "sim-named", "named barrier %u over %u threads; a count is a multiple of 32 up to the CTA's %d", id,
-                        threads, m->threads_per_cta);
+        weiri_sim_fault(m, t, t->at, "sim-named",
+                        "named barrier %u over %u threads; a count is a multiple of 32 up to the CTA's %d", id, threads,
+                        m->threads_per_cta);
     named *n = &c->named[id];
     if (n->arrived && n->threads != threads)
-        weiri_sim_fault(m, t, t->at, "sim-named", "named barrier %u is joined with %u threads, others joined it with %u", id, threads, n->threads);
+        weiri_sim_fault(m, t, t->at, "sim-named", "named barrier %u is joined with %u threads, others joined it with %u", id,
+                        threads, n->threads);
     /* a thread of the generation that arrives again before it completes */
     if (n->arrived && t->joined[id] == n->generation + 1)
-        weiri_sim_fault(m, t, t->at, "sim-named", "a thread joins named barrier %u again before its last use has completed (%u of %u threads)", id,
+        weiri_sim_fault(m, t, t->at, "sim-named",
+                        "a thread joins named barrier %u again before its last use has completed (%u of %u threads)", id,
                         n->arrived, n->threads);
     t->joined[id] = n->generation + 1;
     n->threads = threads;
@@ -332,9 +342,11 @@ void weiri_sync_exit(thread *t) {
     cluster *cl = c->cl;
     u32 wg = t->tid / 128, split = wg < 8 ? (u32)c->m->plan->reg_split[wg] : 0;
     if (t->regs && split && t->regs != split)
-        weiri_sim_fault(c->m, t, t->at, "sim-registers", "the thread exits with %u registers, the plan's split gives its warpgroup %u: a setmaxnreg is missing",
+        weiri_sim_fault(c->m, t, t->at, "sim-registers",
+                        "the thread exits with %u registers, the plan's split gives its warpgroup %u: a setmaxnreg is missing",
                         t->regs, split);
-    if (t->cluster_open && cl->generation == t->cluster_arrived) cl->arrived--; /* it no longer counts among the live ones either */
+    if (t->cluster_open && cl->generation == t->cluster_arrived)
+        cl->arrived--; /* it no longer counts among the live ones either */
     if (c->alive && (int)c->cta_sync == c->alive) open_cta(c);
     int alive = cluster_alive(cl);
     if (alive && cl->arrived == alive) open_cluster(cl);
@@ -345,14 +357,19 @@ void weiri_sync_exit(thread *t) {
 enum { OP_SYNC = 1, OP_ELECT = 2, OP_SHFL = 0x1000 };
 
 static const char *warp_op_name(u32 kind) {
-    return kind == OP_SYNC ? "__syncwarp" : kind == OP_ELECT ? "elect" : kind >= OP_SHFL ? "a shuffle or vote" : kind & 0x200 ? "stmatrix" : "ldmatrix";
+    return kind == OP_SYNC    ? "__syncwarp"
+           : kind == OP_ELECT ? "elect"
+           : kind >= OP_SHFL  ? "a shuffle or vote"
+           : kind & 0x200     ? "stmatrix"
+                              : "ldmatrix";
 }
 
 void weiri_sync_warp(thread *t, u32 kind, u32 members, void (*fn)(warp *w, u32 members)) {
     machine *m = t->m;
     warp *w = t->w;
     if (!(members >> t->lane & 1))
-        weiri_sim_fault(m, t, t->at, "sim-warp", "lane %u calls %s for the lanes 0x%x, of which it is none", t->lane, warp_op_name(kind), members);
+        weiri_sim_fault(m, t, t->at, "sim-warp", "lane %u calls %s for the lanes 0x%x, of which it is none", t->lane,
+                        warp_op_name(kind), members);
     t->kind = kind;
     t->members = members;
     u32 here = 1u << t->lane;
@@ -362,8 +379,8 @@ void weiri_sync_warp(thread *t, u32 kind, u32 members, void (*fn)(warp *w, u32 m
         if (o->kind != kind) {
             char place[160];
             weiri_sim_place(m, o->at, place, sizeof place);
-            weiri_sim_fault(m, t, t->at, "sim-warp", "the warp has diverged: lane %u is at %s, lane %u at %s%s%s%s", t->lane, warp_op_name(kind), i,
-                            warp_op_name(o->kind), *place ? " (" : "", place, *place ? ")" : "");
+            weiri_sim_fault(m, t, t->at, "sim-warp", "the warp has diverged: lane %u is at %s, lane %u at %s%s%s%s", t->lane,
+                            warp_op_name(kind), i, warp_op_name(o->kind), *place ? " (" : "", place, *place ? ")" : "");
         }
         here |= 1u << i;
     }
@@ -404,7 +421,8 @@ static void shuffle(warp *w, u32 members) {
         }
         t->ret[0] = t->kind - OP_SHFL == W_SIM_BALLOT ? ballot : w->lane[from & 31]->arg[0];
         if (t->kind - OP_SHFL != W_SIM_BALLOT && !(members >> (from & 31) & 1))
-            weiri_sim_fault(t->m, t, t->at, "sim-warp", "lane %u shuffles from lane %u, which is not among the lanes 0x%x", i, from, members);
+            weiri_sim_fault(t->m, t, t->at, "sim-warp", "lane %u shuffles from lane %u, which is not among the lanes 0x%x", i,
+                            from, members);
     }
 }
 
@@ -428,7 +446,7 @@ static void regs(w_sim_api *api, u32 n, u32 inc) {
     const char *name = inc ? "setmaxnreg.inc" : "setmaxnreg.dec";
     if (n < 24 || n > 256 || n % 8)
         weiri_sim_fault(m, t, t->at, "sim-registers", "%s %u; it takes 24 to 256 in steps of 8", name, n);
-    if (!t->regs) return;                    /* the plan names no registers at entry */
+    if (!t->regs) return; /* the plan names no registers at entry */
     if (inc ? n < t->regs : n > t->regs)
         weiri_sim_fault(m, t, t->at, "sim-registers", "%s %u by a thread that has %u", name, n, t->regs);
     if (!inc) {

@@ -1,13 +1,21 @@
 /* The tensor core of sm_90a. Threads of a warpgroup issue one by one; all 128 must issue an op with equal descriptors,
- * and its operands count as being read from the first thread's issue until the first wait that covers it. The products are computed
- * at some time in between, chosen by the seed. The threads' accumulator registers hold NaNs meanwhile. */
+ * and its operands count as being read from the first thread's issue until the first wait that covers it. The products are
+ * computed at some time in between, chosen by the seed. The threads' accumulator registers hold NaNs meanwhile. */
 #include <string.h>
 
 #include "../number.h"
 #include "machine.h"
 
 enum { THREADS = 128, MAX_CHUNKS = 512, POISON = 0x7fdeadbe };
-enum { TYPE_BF16, TYPE_F16, TYPE_TF32, TYPE_E4M3, TYPE_E5M2, TYPE_E4M3_E5M2, TYPE_E5M2_E4M3 };   /* ORDER: W_BF16 ... of weir_sim.h */
+enum {
+    TYPE_BF16,
+    TYPE_F16,
+    TYPE_TF32,
+    TYPE_E4M3,
+    TYPE_E5M2,
+    TYPE_E4M3_E5M2,
+    TYPE_E5M2_E4M3
+}; /* ORDER: W_BF16 ... of weir_sim.h */
 
 /* The type of one operand of a product of two. */
 static u32 operand_type(u32 type, bool b) {
@@ -39,11 +47,12 @@ static int pieces(u64 desc, u32 rows, u32 mn_major, u32 *addr) {
             }
         return n;
     }
-    u32 width = span / 2;        /* elements of M or N per row of the atom */
+    u32 width = span / 2; /* elements of M or N per row of the atom */
     for (u32 k = 0; k < 16; k++)
         for (u32 j = 0; j < rows / 8; j++) {
             u32 mn = 8 * j;
-            u32 a = layout ? start + mn / width * lbo + k / 8 * sbo + k % 8 * span + mn % width * 2 : start + j * sbo + k / 8 * lbo + k % 8 * 16;
+            u32 a = layout ? start + mn / width * lbo + k / 8 * sbo + k % 8 * span + mn % width * 2
+                           : start + j * sbo + k / 8 * lbo + k % 8 * 16;
             addr[n++] = a ^ ((a >> 3) & mask);
         }
     return n;
@@ -56,7 +65,8 @@ static const float *table(machine *m, u32 type) {
     for (u32 i = 0; i < n; i++) {
         u16 h = (u16)i;
         u8 b = (u8)i;
-        t[i] = (float)(type == TYPE_F16 ? weiri_number_get(WEIR_F16, &h) : weiri_number_get(type == TYPE_E4M3 ? WEIR_E4M3 : WEIR_E5M2, &b));
+        t[i] = (float)(type == TYPE_F16 ? weiri_number_get(WEIR_F16, &h)
+                                        : weiri_number_get(type == TYPE_E4M3 ? WEIR_E4M3 : WEIR_E5M2, &b));
     }
     return m->table[type] = t;
 }
@@ -76,7 +86,7 @@ static int decode(machine *m, u32 type, const void *bytes, float *out) {
         for (int i = 0; i < 8; i++) out[i] = t[p[2 * i] | p[2 * i + 1] << 8];
         return 8;
     }
-    case TYPE_TF32:              /* the low 13 bits are ignored */
+    case TYPE_TF32: /* the low 13 bits are ignored */
         for (int i = 0; i < 4; i++) {
             u32 x;
             memcpy(&x, p + 4 * i, 4);
@@ -160,7 +170,8 @@ static void mark(warpgroup *g, mma *o, bool begin, const thread *by) {
                 weiri_smem_aread_end(g->c, addr[i], GRANULE);
                 continue;
             }
-            if (!weiri_smem_inside(g->c, addr[i], GRANULE, by, side ? "operand B of a wgmma at" : "operand A of a wgmma at")) return;
+            if (!weiri_smem_inside(g->c, addr[i], GRANULE, by, side ? "operand B of a wgmma at" : "operand A of a wgmma at"))
+                return;
             weiri_smem_aread_begin(g->c, addr[i], GRANULE, by, o->at, side ? "a wgmma reads B from" : "a wgmma reads A from");
         }
     }
@@ -241,7 +252,8 @@ static void give_back(thread *t, u64 end) {
 static u32 not_a_number(w_sim_api *api, u32 bits) {
     thread *t = weiri_sim_self(api);
     if ((bits & 0x7fffffffu) == POISON)
-        weiri_sim_fault(t->m, t, t->at, "sim-accumulator", "a value read from an accumulator while a wgmma on it was in flight: the wait is missing");
+        weiri_sim_fault(t->m, t, t->at, "sim-accumulator",
+                        "a value read from an accumulator while a wgmma on it was in flight: the wait is missing");
     return 0x7fff;
 }
 
@@ -250,7 +262,8 @@ void weiri_wgmma_registers(thread *t, const void *p, u64 size, bool write) {
     for (int i = 0; i < t->nuse; i++) {
         const char *d = (const char *)t->use[i].d, *end = d + (size_t)t->use[i].n / 2 * sizeof(float);
         if (b >= end || b + size <= d) continue;
-        weiri_sim_fault(t->m, t, t->at, "sim-accumulator", "accumulator register %lld is %s while a wgmma on it is in flight: the wait is missing",
+        weiri_sim_fault(t->m, t, t->at, "sim-accumulator",
+                        "accumulator register %lld is %s while a wgmma on it is in flight: the wait is missing",
                         (i64)(b - d) / 4, write ? "written" : "read");
         return;
     }
@@ -273,10 +286,13 @@ static bool same(const mma *x, const mma *y) {
 
 static void check_descriptor(thread *t, u64 desc, const char *name) {
     if (desc >> 49 & 7)
-        weiri_sim_fault(t->m, t, t->at, "sim-descriptor", "operand %s: base offset %u in the descriptor; the simulator has 0 only, start the tile on its swizzle pattern",
-                        name, (u32)(desc >> 49 & 7));
+        weiri_sim_fault(
+            t->m, t, t->at, "sim-descriptor",
+            "operand %s: base offset %u in the descriptor; the simulator has 0 only, start the tile on its swizzle pattern",
+            name, (u32)(desc >> 49 & 7));
     if (desc & ~(0x3fffull | 0x3fffull << 16 | 0x3fffull << 32 | 7ull << 49 | 3ull << 62))
-        weiri_sim_fault(t->m, t, t->at, "sim-descriptor", "operand %s: descriptor %#llx has bits outside its fields", name, desc);
+        weiri_sim_fault(t->m, t, t->at, "sim-descriptor", "operand %s: descriptor %#llx has bits outside its fields", name,
+                        desc);
 }
 
 static void wgmma(w_sim_api *api, u32 n, u32 type, u32 ta, u32 tb, float *d, const u32 *ra, u64 a, u64 b, u32 accumulate) {
@@ -284,18 +300,21 @@ static void wgmma(w_sim_api *api, u32 n, u32 type, u32 ta, u32 tb, float *d, con
     machine *m = t->m;
     warpgroup *g = group_of(t);
     u64 i = t->mmas;
-    mma now = { .n = n, .type = type, .ta = ta, .tb = tb, .a = a, .b = b, .accumulate = accumulate != 0, .rs = ra != NULL, .at = t->at };
+    mma now = {
+        .n = n, .type = type, .ta = ta, .tb = tb, .a = a, .b = b, .accumulate = accumulate != 0, .rs = ra != NULL, .at = t->at
+    };
     if (!t->mma_fenced) weiri_sim_fault(m, t, t->at, "sim-wgmma", "a wgmma before any wgmma.fence of the thread");
     bool first = i == g->first + (u64)g->nq;
     if (first) {
         if (!now.rs) check_descriptor(t, a, "A");
         check_descriptor(t, b, "B");
         if (g->nq == g->cap) g->q = window(m, g->q, g->nq, &g->cap, sizeof *g->q);
-        u32 *keep = g->q[g->nq].ra;      /* of a dropped op */
+        u32 *keep = g->q[g->nq].ra; /* of a dropped op */
         g->q[g->nq] = now;
         g->q[g->nq++].ra = keep ? keep : now.rs ? weiri_sim_alloc(m, THREADS * 4 * sizeof(u32)) : NULL;
     } else if (!same(op_at(g, i), &now))
-        weiri_sim_fault(m, t, t->at, "sim-wgmma", "the threads of a warpgroup issue different wgmmas: thread %u differs from the first in %s", t->tid,
+        weiri_sim_fault(m, t, t->at, "sim-wgmma",
+                        "the threads of a warpgroup issue different wgmmas: thread %u differs from the first in %s", t->tid,
                         op_at(g, i)->a != a || op_at(g, i)->b != b ? "its descriptors" : "shape, type or scale-d");
     mma *o = op_at(g, i);
     if (now.rs) {
@@ -312,9 +331,10 @@ static void wgmma(w_sim_api *api, u32 n, u32 type, u32 ta, u32 tb, float *d, con
     }
     if (first) o->acc = u >= 0 ? t->use[u].a : new_acc(g, n);
     if (u < 0) bind(t, o->acc, d, i);
-    else if (t->use[u].a != o->acc) weiri_sim_fault(m, t, t->at, "sim-wgmma", "the threads of a warpgroup accumulate into different tiles");
+    else if (t->use[u].a != o->acc)
+        weiri_sim_fault(m, t, t->at, "sim-wgmma", "the threads of a warpgroup accumulate into different tiles");
     else t->use[u].last = i;
-    api->stack_size = 0;         /* its own registers are watched now */
+    api->stack_size = 0; /* its own registers are watched now */
     t->mmas++;
     if (first) mark(g, o, true, t);
     if (++o->issued < THREADS) return;
@@ -343,13 +363,14 @@ static void commit(w_sim_api *api) {
                 memmove(g->group_end, g->group_end + drop, (size_t)(g->ngroups - drop) * sizeof *g->group_end);
                 g->group_first += (u64)drop;
                 g->ngroups -= drop;
-            } else
-                g->group_end = window(t->m, g->group_end, g->ngroups, &g->group_cap, sizeof *g->group_end);
+            } else g->group_end = window(t->m, g->group_end, g->ngroups, &g->group_cap, sizeof *g->group_end);
         }
         g->group_end[g->ngroups++] = t->mmas;
     } else if (g->group_end[j - g->group_first] != t->mmas)
-        weiri_sim_fault(t->m, t, t->at, "sim-wgmma", "the threads of a warpgroup commit different wgmmas: thread %u closes its group after %llu, the first after %llu",
-                        t->tid, t->mmas, g->group_end[j - g->group_first]);
+        weiri_sim_fault(
+            t->m, t, t->at, "sim-wgmma",
+            "the threads of a warpgroup commit different wgmmas: thread %u closes its group after %llu, the first after %llu",
+            t->tid, t->mmas, g->group_end[j - g->group_first]);
 }
 
 bool weiri_wgmma_ready(const thread *t, u64 ops) {
@@ -361,7 +382,7 @@ bool weiri_wgmma_ready(const thread *t, u64 ops) {
 static void drop_done(warpgroup *g) {
     int drop = (int)(g->unmarked - g->first), left = g->nq - drop;
     if (drop < 64 || drop < left) return;
-    for (int i = 0; i < left; i++) {         /* swap, so that no buffer is lost */
+    for (int i = 0; i < left; i++) { /* swap, so that no buffer is lost */
         mma x = g->q[i];
         g->q[i] = g->q[i + drop];
         g->q[i + drop] = x;
@@ -394,7 +415,8 @@ void weiri_wgmma_reset(warpgroup *g) {
 
 void weiri_wgmma_exit(thread *t) {
     if (t->nuse)
-        weiri_sim_fault(t->m, t, t->at, "sim-exit", "the thread exits while a wgmma of its warpgroup is in flight: a wait is missing");
+        weiri_sim_fault(t->m, t, t->at, "sim-exit",
+                        "the thread exits while a wgmma of its warpgroup is in flight: a wait is missing");
 }
 
 void weiri_wgmma_calls(w_sim_api *api) {

@@ -10,8 +10,7 @@
 #include "../../src/number.h"
 #include "../../src/sim/sim.h"
 #include "../../src/tmap.h"
-
-#define SOURCE(...) #__VA_ARGS__
+#include "sim_kernels.h"
 
 /* ---- a launch written by hand -------------------------------------------------------------------------------------------- */
 
@@ -23,12 +22,22 @@ typedef struct lab {
     weiri_plan p;
     weiri_kparam kp[MAX];
     weiri_sim_param sp[MAX];
-    union { weiri_tmap map; void *ptr; int32_t i; } value[MAX];
+    union {
+        weiri_tmap map;
+        void *ptr;
+        int32_t i;
+    } value[MAX];
     int n;
-    weiri_region regions[MAX]; weiri_bar bars[MAX];
-    weiri_action actions[MAX_ACTIONS]; weiri_action *by_id[MAX_ACTIONS]; weiri_op ops[MAX_ACTIONS]; weir_place places[MAX_ACTIONS];
-    weiri_pnode nodes[2 * MAX_ACTIONS]; int nnodes;
-    weiri_task tasks[4]; weiri_ptask ptasks[4];
+    weiri_region regions[MAX];
+    weiri_bar bars[MAX];
+    weiri_action actions[MAX_ACTIONS];
+    weiri_action *by_id[MAX_ACTIONS];
+    weiri_op ops[MAX_ACTIONS];
+    weir_place places[MAX_ACTIONS];
+    weiri_pnode nodes[2 * MAX_ACTIONS];
+    int nnodes;
+    weiri_task tasks[4];
+    weiri_ptask ptasks[4];
     uint64_t seed;
     int resident;
     weiri_buf out;
@@ -79,20 +88,28 @@ static void ptr_param(lab *l, const char *name, const char *type, void *p) {
 static void int_param(lab *l, const char *name, int32_t x) { memcpy(param(l, KP_DIM, name, "i32", 4), &x, 4); }
 
 /* A row-major matrix as tensor map, box box0 (columns) by box1 (rows). */
-static void map_param(lab *l, const char *name, void *base, weir_dtype t, int rows, int cols, int pitch, int box0, int box1, int swizzle) {
+static void map_param(lab *l, const char *name, void *base, weir_dtype t, int rows, int cols, int pitch, int box0, int box1,
+                      int swizzle) {
     int es = weir_dtype_size(t);
-    weiri_tmap m = { .base = (uint64_t)(uintptr_t)base, .dtype = t, .rank = 2, .dim = { (uint64_t)cols, (uint64_t)rows },
-                     .stride = { (uint64_t)es, (uint64_t)(pitch * es) }, .box = { (uint32_t)box0, (uint32_t)box1 }, .swizzle = swizzle };
+    weiri_tmap m = { .base = (uint64_t)(uintptr_t)base,
+                     .dtype = t,
+                     .rank = 2,
+                     .dim = { (uint64_t)cols, (uint64_t)rows },
+                     .stride = { (uint64_t)es, (uint64_t)(pitch * es) },
+                     .box = { (uint32_t)box0, (uint32_t)box1 },
+                     .swizzle = swizzle };
     memcpy(param(l, KP_TMAP, name, "w_tmap", sizeof m), &m, sizeof m);
 }
 
 static void region(lab *l, const char *name, int64_t offset, int stages, int64_t stage_bytes) {
-    l->regions[l->p.smem.n++] =
-        (weiri_region){ .name = name, .offset = offset, .size = stages * stage_bytes, .stages = stages, .stage_bytes = stage_bytes };
+    l->regions[l->p.smem.n++] = (weiri_region){
+        .name = name, .offset = offset, .size = stages * stage_bytes, .stages = stages, .stage_bytes = stage_bytes
+    };
 }
 
 static void bars(lab *l, const char *name, int64_t offset, int stages, int count) {
-    l->bars[l->p.bars.n++] = (weiri_bar){ .name = name, .first = l->p.nbarriers, .stages = stages, .offset = offset, .count = count };
+    l->bars[l->p.bars.n++] =
+        (weiri_bar){ .name = name, .first = l->p.nbarriers, .stages = stages, .offset = offset, .count = count };
     l->p.nbarriers += stages;
 }
 
@@ -130,7 +147,13 @@ static void task(lab *l, const char *name, int first, int warps, bool solo, bool
 static weir_status launch(lab *l, const char *source, int grid) {
     l->out.n = 0;
     if (l->out.s) l->out.s[0] = '\0';
-    weiri_sim_run r = { .plan = &l->p, .source = source, .params = l->sp, .nparams = l->n, .grid = grid, .resident = l->resident, .seed = l->seed };
+    weiri_sim_run r = { .plan = &l->p,
+                        .source = source,
+                        .params = l->sp,
+                        .nparams = l->n,
+                        .grid = grid,
+                        .resident = l->resident,
+                        .seed = l->seed };
     weir_status st = weiri_sim_launch(l->c, &r, &l->out);
     if (st != WEIR_OK && st != WEIR_E_SIM) printf("# %s\n", weir_error(l->c));
     return st;
@@ -160,10 +183,13 @@ static void *matrix(weir_dtype t, int rows, int pitch, bool fill) {
     return p;
 }
 
-static double at(const void *p, weir_dtype t, size_t i) { return weiri_number_get(t, (const char *)p + i * (size_t)weir_dtype_size(t)); }
+static double at(const void *p, weir_dtype t, size_t i) {
+    return weiri_number_get(t, (const char *)p + i * (size_t)weir_dtype_size(t));
+}
 
 /* Largest |d - a b^T| relative to the tolerance of one rounding of the sum, over a { m, k }, b { n, k }. */
-static double gemm_error(const void *d, weir_dtype td, int pd, const void *a, weir_dtype ta, int pa, const void *b, int pb, int m, int n, int k) {
+static double gemm_error(const void *d, weir_dtype td, int pd, const void *a, weir_dtype ta, int pa, const void *b, int pb,
+                         int m, int n, int k) {
     double worst = 0, *row = calloc((size_t)k, sizeof *row), *col = calloc((size_t)n * (size_t)k, sizeof *col);
     for (int j = 0; j < n; j++)
         for (int x = 0; x < k; x++) col[j * k + x] = at(b, ta, (size_t)j * (size_t)pb + (size_t)x);
@@ -172,7 +198,8 @@ static double gemm_error(const void *d, weir_dtype td, int pd, const void *a, we
         for (int j = 0; j < n; j++) {
             double s = 0, e, scale = 1;
             for (int x = 0; x < k; x++) s += row[x] * col[j * k + x], scale += fabs(row[x] * col[j * k + x]);
-            e = fabs(at(d, td, (size_t)i * (size_t)pd + (size_t)j) - s) / (td == WEIR_F32 ? scale * 1e-5 : fabs(s) / 200 + scale * 1e-5);
+            e = fabs(at(d, td, (size_t)i * (size_t)pd + (size_t)j) - s) /
+                (td == WEIR_F32 ? scale * 1e-5 : fabs(s) / 200 + scale * 1e-5);
             if (!(e <= worst)) worst = e;
         }
     }
@@ -181,23 +208,11 @@ static double gemm_error(const void *d, weir_dtype td, int pd, const void *a, we
     return worst;
 }
 
-static void is_gemm(double error, const char *name) { if (!ok(error <= 1, "%s", name)) printf("# error / tolerance: %g\n", error); }
+static void is_gemm(double error, const char *name) {
+    if (!ok(error <= 1, "%s", name)) printf("# error / tolerance: %g\n", error);
+}
 
 /* ---- plain memory -------------------------------------------------------------------------------------------------------- */
-
-static const char copy_source[] = SOURCE(
-    extern "C" __global__ void __launch_bounds__(128, 1) copy(float *y, const float *x, i32 n) {
-        i32 i = (i32)(w_block() * 128 + w_tid());
-        if (i < n) y[i] = x[i];
-    }
-);
-
-static const char past_source[] = SOURCE(
-    extern "C" __global__ void __launch_bounds__(128, 1) past(float *y, const float *x, i32 n) {
-        i32 i = (i32)(w_block() * 128 + w_tid());
-        if (i <= n) y[i] = x[i];
-    }
-);
 
 static void test_copy(void) {
     enum { N = 1000 };
@@ -216,14 +231,6 @@ static void test_copy(void) {
     weiri_sim_free(ctx, x);
     weiri_sim_free(ctx, y);
 }
-
-static const char wrong_source[] = SOURCE(
-    extern "C" __global__ void wrong(float *y) { y[0] = nothing; }
-);
-
-static const char asm_source[] = SOURCE(
-    extern "C" __global__ void assembly(u32 *y) { asm volatile("mov.u32 %0, 1;" : "=r"(y[0])); }
-);
 
 static void test_compiler(void) {
     float *y = matrix(WEIR_F32, 1, 32, false);
@@ -251,48 +258,6 @@ static void test_compiler(void) {
 }
 
 /* ---- warps, named barriers, registers ------------------------------------------------------------------------------------ */
-
-static const char warp_source[] = SOURCE(
-    extern "C" __global__ void __launch_bounds__(128, 1) warps(float *y, u32 *z) {
-        float v = (float)w_tid();
-        for (u32 m = 16; m; m /= 2) v += w_shfl_xor(v, m);
-        y[w_tid()] = v;
-        u32 e = w_elect();
-        if (e) atomicAdd(z, 1);
-        z[1 + w_tid()] = __shfl_up_sync(0xffffffff, w_tid(), 1) + 1000 * __ballot_sync(0xffffffff, w_lane() == 3);
-        *(u32 *)w_ptr(w_smem_base() + 4 * w_tid()) = w_tid();
-        w_sync_cta();
-        z[200 + w_tid()] = *(u32 *)w_ptr(w_smem_base() + 4 * (127 - w_tid()));
-    }
-);
-
-static const char diverged_source[] = SOURCE(
-    extern "C" __global__ void diverged(u32 *z) {
-        if (w_lane() < 7) w_elect();
-        else w_sync_warp();
-    }
-);
-
-static const char named_source[] = SOURCE(
-    extern "C" __global__ void __launch_bounds__(128, 1) named(u32 *z, i32 threads) {
-        u32 a = w_smem_base() + 4 * w_tid();
-        if (w_warp() < 2) {
-            *(u32 *)w_ptr(a) = w_tid();
-            w_bar_arrive(3, 128);
-        } else {
-            w_bar_sync(3, threads);
-            z[w_tid()] = *(u32 *)w_ptr(a - 256);
-        }
-    }
-);
-
-static const char pool_source[] = SOURCE(
-    extern "C" __global__ void __launch_bounds__(256, 1) pool(u32 *z) {
-        if (w_warp() < 4) w_reg_dec<40>();
-        else w_reg_inc<232>();
-        z[w_tid()] = 1;
-    }
-);
 
 static void test_threads(void) {
     float *y = matrix(WEIR_F32, 1, 128, false);
@@ -328,47 +293,14 @@ static void test_threads(void) {
     l->p.entry_registers = 136;
     runs(l, pool_source, 1, "a register split that the pool has");
     l->p.entry_registers = 128;
-    finds(l, pool_source, 1, "setmaxnreg.inc 232: it lacks 104 registers a thread", "a register split that the pool does not have");
+    finds(l, pool_source, 1, "setmaxnreg.inc 232: it lacks 104 registers a thread",
+          "a register split that the pool does not have");
     free_lab(l);
     weiri_sim_free(ctx, y);
     weiri_sim_free(ctx, z);
 }
 
 /* ---- a TMA ring ---------------------------------------------------------------------------------------------------------- */
-
-/* 1 producer warp, 1 consumer warp, 2 stages of 32 x 64 bytes; BREAK selects the mutation. */
-#define RING(BREAK)                                                                                                      \
-    "enum { BREAK = " #BREAK " };" SOURCE(                                                                               \
-    extern "C" __global__ void __launch_bounds__(64, 1) ring(const __grid_constant__ w_tmap x_map, u32 *y, i32 n) {      \
-        const u32 x_smem = w_smem_base(); const u32 full = x_smem + 4096; const u32 empty = full + 16;                   \
-        if (w_tid() == 0) {                                                                                              \
-            for (u32 s = 0; s < 2; s++) { w_mbar_init(full + 8 * s, 1); w_mbar_init(empty + 8 * s, BREAK == 7 ? 2 : 1); } \
-            w_fence_mbar_init();                                                                                         \
-        }                                                                                                                \
-        W_AT(1); w_sync_cta();                                                                                           \
-        if (w_warp() == 0) {                                                                                             \
-            if (w_lane() == 0) {                                                                                         \
-                u32 s = 0; u32 ph = 1;                                                                                   \
-                for (i32 i = 0; i < n; i++) {                                                                            \
-                    W_AT(2); if (BREAK != 5) w_mbar_wait(empty + 8 * s, ph);                                             \
-                    W_AT(3); w_mbar_expect(full + 8 * s, BREAK == 1 ? 2048 + 64 : BREAK == 2 ? 2048 - 64 : 2048);        \
-                    W_AT(4); w_tma_load(x_smem + 2048 * s, &x_map, full + 8 * s, 0, 32 * i);                             \
-                    if (++s == 2) { s = 0; ph ^= 1; }                                                                    \
-                }                                                                                                        \
-            }                                                                                                            \
-        } else {                                                                                                         \
-            u32 s = 0; u32 ph = 0;                                                                                       \
-            for (i32 i = 0; i < n; i++) {                                                                                \
-                W_AT(5); if (BREAK != 3) w_mbar_wait(full + 8 * s, ph);                                                  \
-                W_AT(6);                                                                                                 \
-                for (u32 j = w_lane(); j < 512; j += 32) y[512 * i + j] = *(u32 *)w_ptr(x_smem + 2048 * s + 4 * j);      \
-                W_AT(7); w_sync_warp();                                                                                  \
-                if (BREAK == 6 && i == 1) continue;                                                                      \
-                W_AT(8); if (w_lane() == 0 && BREAK != 4) w_mbar_arrive(empty + 8 * s);                                  \
-                if (++s == 2) { s = 0; ph ^= 1; }                                                                        \
-            }                                                                                                            \
-        }                                                                                                                \
-    })
 
 static lab *ring_lab(void *x, void *y, int n) {
     lab *l = new_lab("ring", 64, 4096 + 32);
@@ -379,9 +311,13 @@ static lab *ring_lab(void *x, void *y, int n) {
     bars(l, "x_full", 4096, 2, 1);
     bars(l, "x_empty", 4112, 2, 1);
     l->p.prologue = act(l, 1, ACT_CTA_SYNC, -1, 1);
-    task(l, "load", 0, 1, true, false, block(l, PN_LOOP, then(then(act(l, 2, ACT_WAIT, 1, 12), act(l, 3, ACT_EXPECT, 0, 13)), act(l, 4, ACT_LOAD_BULK, 0, 13))));
+    task(l, "load", 0, 1, true, false,
+         block(l, PN_LOOP,
+               then(then(act(l, 2, ACT_WAIT, 1, 12), act(l, 3, ACT_EXPECT, 0, 13)), act(l, 4, ACT_LOAD_BULK, 0, 13))));
     task(l, "use", 1, 1, false, false,
-         block(l, PN_LOOP, then(then(then(act(l, 5, ACT_WAIT, 0, 22), act(l, 6, ACT_BODY, -1, 23)), act(l, 7, ACT_WARP_SYNC, -1, 24)), act(l, 8, ACT_ARRIVE, 1, 24))));
+         block(l, PN_LOOP,
+               then(then(then(act(l, 5, ACT_WAIT, 0, 22), act(l, 6, ACT_BODY, -1, 23)), act(l, 7, ACT_WARP_SYNC, -1, 24)),
+                    act(l, 8, ACT_ARRIVE, 1, 24))));
     return l;
 }
 
@@ -397,9 +333,11 @@ static void test_ring(void) {
     }
     if (!ok(same, "a TMA ring, 8 seeds")) tap_text("findings", found(l));
     l->seed = 1;
-    finds(l, RING(1), 1, "mbarrier 'x_full' stage 0, parity 0: phase 0 has 1 of 1 arrivals, 2048 bytes landed, 64 missing", "tx bytes over what lands: deadlock");
+    finds(l, RING(1), 1, "mbarrier 'x_full' stage 0, parity 0: phase 0 has 1 of 1 arrivals, 2048 bytes landed, 64 missing",
+          "tx bytes over what lands: deadlock");
     has_str("k.lua:22: task 'use', CTA 0, warp 1: waits for", found(l), "with the waiting task, warp and line");
-    has_str("k.lua:12: task 'load', CTA 0, warp 0, lane 0: waits for mbarrier 'x_empty' stage 0", found(l), "and the producer's");
+    has_str("k.lua:12: task 'load', CTA 0, warp 0, lane 0: waits for mbarrier 'x_empty' stage 0", found(l),
+            "and the producer's");
     finds(l, RING(2), 1, "2048 bytes landed, 1984 were expected", "tx bytes short of what lands");
     bool early = false;
     for (l->seed = 1; l->seed <= 8; l->seed++) {
@@ -418,7 +356,8 @@ static void test_ring(void) {
     ok(over, "a missing acquire");
     l->seed = 1;
     finds(l, RING(6), 1, "the plan expects 8 arrive 'x_empty' (k.lua:24)", "a source that leaves out an action of the plan");
-    finds(l, RING(7), 1, "mbarrier 'x_empty' stage 0, parity 0: phase 0 has 1 of 2 arrivals", "an arrive count that is too large");
+    finds(l, RING(7), 1, "mbarrier 'x_empty' stage 0, parity 0: phase 0 has 1 of 2 arrivals",
+          "an arrive count that is too large");
     /* the same text, but the plan has another order */
     l->by_id[5]->kind = ACT_BODY;
     weiri_pnode *first = l->ptasks[1].root->first, *second = first->next;
@@ -433,71 +372,11 @@ static void test_ring(void) {
 
 /* ---- GEMM ---------------------------------------------------------------------------------------------------------------- */
 
-#define GEMM(BREAK)                                                                                                      \
-    "enum { BREAK = " #BREAK " };" SOURCE(                                                                               \
-    extern "C" __global__ void __launch_bounds__(384, 1) gemm(const __grid_constant__ w_tmap A_map,                      \
-            const __grid_constant__ w_tmap B_map, const __grid_constant__ w_tmap D_map, i32 N, i32 K) {                  \
-        const u32 sA = w_smem_base(); const u32 sB = sA + 32768; const u32 sC = sB + 65536; const u32 full = sC + 32768; \
-        const u32 empty = full + 16; const u32 tid = w_tid(); const u32 warp = w_warp();                                 \
-        if (tid == 0) {                                                                                                  \
-            for (u32 s = 0; s < 2; s++) { w_mbar_init(full + 8 * s, 1); w_mbar_init(empty + 8 * s, 2); }                 \
-            w_fence_mbar_init();                                                                                         \
-        }                                                                                                                \
-        w_sync_cta();                                                                                                    \
-        const i32 nn = w_ceil_div(N, 256); const i32 tm = (i32)w_block() / nn; const i32 tn = (i32)w_block() % nn;       \
-        const i32 kt = w_ceil_div(K, 64);                                                                                \
-        if (warp < 4) {                                                                                                  \
-            w_reg_dec<40>();                                                                                             \
-            if (tid == 0) {                                                                                              \
-                u32 s = 0; u32 ph = 1;                                                                                   \
-                for (i32 k = 0; k < kt; k++) {                                                                           \
-                    w_mbar_wait(empty + 8 * s, ph);                                                                      \
-                    w_mbar_expect(full + 8 * s, 49152);                                                                  \
-                    w_tma_load(sA + 16384 * s, &A_map, full + 8 * s, 64 * k, 128 * tm);                                  \
-                    w_tma_load(sB + 32768 * s, &B_map, full + 8 * s, 64 * k, 256 * tn);                                  \
-                    if (++s == 2) { s = 0; ph ^= 1; }                                                                    \
-                }                                                                                                        \
-            }                                                                                                            \
-        } else {                                                                                                         \
-            w_reg_inc<232>();                                                                                            \
-            const u32 wg = warp / 4 - 1; const u32 t = tid % 128;                                                        \
-            float acc[128]; u32 s = 0; u32 ph = 0; u32 before = 0;                                                       \
-            for (i32 k = 0; k < kt; k++) {                                                                               \
-                w_mbar_wait(full + 8 * s, ph);                                                                           \
-                if (BREAK != 6) w_wgmma_fence();                                                                         \
-                for (u32 j = 0; j < 4; j++)                                                                              \
-                    w_wgmma_ss<256, W_BF16, 0, 0>(acc, w_desc(sA + 16384 * s + 8192 * wg + 32 * j, 16, 1024, 1),         \
-                        w_desc(sB + 32768 * s + 32 * j, 16, 1024, 1), BREAK == 7 ? 1 : (k | (i32)j) != 0);               \
-                w_wgmma_commit();                                                                                        \
-                w_wgmma_wait<1>();                                                                                       \
-                if (BREAK == 4) { if (t == 0) w_mbar_arrive(empty + 8 * s); }                                            \
-                else if (k > 0 && t == 0) w_mbar_arrive(empty + 8 * before);                                             \
-                before = s;                                                                                              \
-                if (++s == 2) { s = 0; ph ^= 1; }                                                                        \
-            }                                                                                                            \
-            if (BREAK != 3) w_wgmma_wait<0>();                                                                           \
-            for (u32 c = 0; c < 4; c++) {                                                                                \
-                const u32 buf = sC + 16384 * wg + 8192 * (c & 1);                                                        \
-                if (BREAK != 2 && t == 0) w_bulk_wait_read<1>();                                                         \
-                w_bar_sync(wg + 1, 128);                                                                                 \
-                for (u32 q = 0; q < 4; q++) {                                                                            \
-                    u32 at = buf + (16 * (t / 32) + t % 16) * 128 + 32 * q + 16 * (t % 32 / 16);                         \
-                    const float *v = acc + 32 * c + 8 * q;                                                               \
-                    w_stmatrix4(at ^ (at >> 3 & 0x70), w_pack_bf16(v[0], v[1]), w_pack_bf16(v[2], v[3]),                 \
-                        w_pack_bf16(v[4], v[5]), w_pack_bf16(v[6], v[7]));                                               \
-                }                                                                                                        \
-                if (BREAK != 1 || t == 0) w_fence_async();                                                               \
-                w_bar_sync(wg + 1, 128);                                                                                 \
-                if (t == 0) {                                                                                            \
-                    w_tma_store(&D_map, buf, 256 * tn + 64 * (i32)c, 128 * tm + 64 * (i32)wg);                           \
-                    w_bulk_commit();                                                                                     \
-                }                                                                                                        \
-            }                                                                                                            \
-            if (BREAK != 5 && t == 0) w_bulk_wait<0>();                                                                  \
-        }                                                                                                                \
-    })
-
-typedef struct gemm { int m, n, k, pa, pd; void *a, *b, *d; lab *l; } gemm;
+typedef struct gemm {
+    int m, n, k, pa, pd;
+    void *a, *b, *d;
+    lab *l;
+} gemm;
 
 static gemm gemm_lab(int m, int n, int k) {
     gemm g = { .m = m, .n = n, .k = k, .pa = (k + 7) / 8 * 8, .pd = (n + 7) / 8 * 8 };
@@ -535,7 +414,8 @@ static void gemm_free(gemm *g) {
 /* Over a few seeds, does the fault show? */
 static void gemm_finds(gemm *g, const char *source, const char *rule, const char *name) {
     bool seen = false;
-    for (g->l->seed = 1; g->l->seed <= 20 && !seen; g->l->seed++) seen = launch(g->l, source, gemm_grid(g)) == WEIR_E_SIM && strstr(found(g->l), rule);
+    for (g->l->seed = 1; g->l->seed <= 20 && !seen; g->l->seed++)
+        seen = launch(g->l, source, gemm_grid(g)) == WEIR_E_SIM && strstr(found(g->l), rule);
     if (!ok(seen, "%s %s", name, rule)) tap_text("findings", found(g->l));
 }
 
@@ -567,51 +447,7 @@ static void test_gemm(void) {
     gemm_free(&g);
 }
 
-/* ---- every kind of wgmma operand ------------------------------------------------------------------------------------------ */
-
-/* One warpgroup: D (64 x N, f32) = A B^T over one slab of 128 bytes of K. Operands come by TMA as panels of SPAN bytes (16: no
- * swizzle); TA, TB 1: the tensor lies [k][m], [k][n]. RS: A comes from registers. */
-static const char mm_source[] = SOURCE(
-    extern "C" __global__ void __launch_bounds__(128, 1) mm(const __grid_constant__ w_tmap A_map, const __grid_constant__ w_tmap B_map,
-            const ELEMENT *A, float *D) {
-        const u32 sA = w_smem_base(); const u32 sB = sA + 32768; const u32 full = sB + 65536; const u32 tid = w_tid();
-        const u32 KT = 128 / sizeof(ELEMENT); const u32 pa = 64 * 128 / (SPAN * (TA ? 64 * sizeof(ELEMENT) / SPAN : 128 / SPAN));
-        const u32 pb = N * 128 / (SPAN * (TB ? N * sizeof(ELEMENT) / SPAN : 128 / SPAN));
-        const u32 bytes_a = 64 * 128; const u32 bytes_b = N * 128;
-        if (tid == 0) { w_mbar_init(full, 1); w_fence_mbar_init(); }
-        w_sync_cta();
-        if (tid == 0) {
-            w_mbar_expect(full, (RS ? 0 : bytes_a) + bytes_b);
-            for (u32 p = 0; !RS && p * pa * SPAN < bytes_a; p++)
-                w_tma_load(sA + p * pa * SPAN, &A_map, full, (i32)(p * SPAN / sizeof(ELEMENT)), 0);
-            for (u32 p = 0; p * pb * SPAN < bytes_b; p++) w_tma_load(sB + p * pb * SPAN, &B_map, full, (i32)(p * SPAN / sizeof(ELEMENT)), 0);
-        }
-        w_mbar_wait(full, 0);
-        w_wgmma_fence();
-        float d[N / 2];
-        const u32 w = tid / 32; const u32 g = tid % 32 / 4; const u32 q = tid % 4;
-        const u32 layout = SPAN == 128 ? 1 : SPAN == 64 ? 2 : SPAN == 32 ? 3 : 0;
-        for (u32 j = 0; j < 4; j++) {
-            const u32 k_a = TA ? (SPAN == 16 ? 256 * j : 16 * SPAN * j) : SPAN == 16 ? 2 * j * pa * SPAN : 32 * j / SPAN * (pa * SPAN) + 32 * j % SPAN;
-            const u32 k_b = TB ? (SPAN == 16 ? 256 * j : 16 * SPAN * j) : SPAN == 16 ? 2 * j * pb * SPAN : 32 * j / SPAN * (pb * SPAN) + 32 * j % SPAN;
-            const u64 b = SPAN > 16 ? w_desc(sB + k_b, pb * SPAN, 8 * SPAN, layout)
-                          : TB ? w_desc(sB + k_b, 128, pb * SPAN, 0) : w_desc(sB + k_b, pb * SPAN, 128, 0);
-            const u64 a = SPAN > 16 ? w_desc(sA + k_a, pa * SPAN, 8 * SPAN, layout)
-                          : TA ? w_desc(sA + k_a, 128, pa * SPAN, 0) : w_desc(sA + k_a, pa * SPAN, 128, 0);
-            if constexpr (RS) {
-                u32 r[4];
-                const u32 per = 4 / sizeof(ELEMENT);
-                for (u32 i = 0; i < 4; i++)
-                    memcpy(&r[i], A + (16 * w + g + 8 * (i & 1)) * KT + KT / 4 * j + per * q + (i >> 1) * KT / 8, 4);
-                w_wgmma_rs<N, TYPE, TB>(d, r, b, j > 0);
-            } else
-                w_wgmma_ss<N, TYPE, TA, TB>(d, a, b, j > 0);
-        }
-        w_wgmma_commit();
-        w_wgmma_wait<0>();
-        for (u32 i = 0; i < N / 2; i++) D[(16 * w + g + 8 * (i >> 1 & 1)) * N + 8 * (i >> 2) + 2 * q + (i & 1)] = d[i];
-    }
-);
+/* ---- every kind of wgmma operand ----------------------------------------------------------------------------------------- */
 
 static void mm(weir_dtype t, const char *element, int type, int n, int span, int ta, int tb, int rs) {
     int es = weir_dtype_size(t), kt = 128 / es;
@@ -626,7 +462,8 @@ static void mm(weir_dtype t, const char *element, int type, int n, int span, int
     snprintf(type_name, sizeof type_name, "const %s *", element);
     ptr_param(l, "A", type_name, a);
     ptr_param(l, "D", "float *", d);
-    sprintf(source, "typedef %s ELEMENT; enum { TYPE = %d, N = %d, SPAN = %d, TA = %d, TB = %d, RS = %d };", element, type, n, span, ta, tb, rs);
+    sprintf(source, "typedef %s ELEMENT; enum { TYPE = %d, N = %d, SPAN = %d, TA = %d, TB = %d, RS = %d };", element, type, n,
+            span, ta, tb, rs);
     strcat(source, mm_source);
     weir_status st = launch(l, source, 1);
     double worst = 0;
@@ -641,8 +478,8 @@ static void mm(weir_dtype t, const char *element, int type, int n, int span, int
             double e = fabs(d[i * n + j] - sum) / (scale * 1e-6);
             if (!(e <= worst)) worst = e;
         }
-    if (!ok(st == WEIR_OK && worst <= 1, "wgmma %s%s n%d, %s A, %s B, span %d", rs ? "RS " : "", element, n, ta ? "M-major" : "K-major", tb ? "N-major" : "K-major",
-            span)) {
+    if (!ok(st == WEIR_OK && worst <= 1, "wgmma %s%s n%d, %s A, %s B, span %d", rs ? "RS " : "", element, n,
+            ta ? "M-major" : "K-major", tb ? "N-major" : "K-major", span)) {
         printf("# error / tolerance %g\n", worst);
         tap_text("findings", found(l));
     }
@@ -672,55 +509,10 @@ static void test_wgmma(void) {
 
 /* ---- clusters ------------------------------------------------------------------------------------------------------------ */
 
-/* 2 CTAs; each loads its half of a 32 x 64-byte tile for both, 6 rounds over 2 stages; every consumer warp frees the stage in
- * both. Then CTA 0 pushes 512 bytes to CTA 1. */
-#define CLUSTER(BREAK)                                                                                                   \
-    "enum { BREAK = " #BREAK " };" SOURCE(                                                                               \
-    extern "C" __global__ void __launch_bounds__(64, 1) pair(const __grid_constant__ w_tmap x_map, u32 *y, i32 n) {      \
-        const u32 x = w_smem_base(); const u32 full = x + 4096; const u32 empty = full + 16; const u32 pushed = full + 32; \
-        const u32 rank = w_cluster_rank();                                                                               \
-        if (w_tid() == 0) {                                                                                              \
-            for (u32 s = 0; s < 2; s++) { w_mbar_init(full + 8 * s, 1); w_mbar_init(empty + 8 * s, BREAK == 2 ? 1 : 2); } \
-            w_mbar_init(pushed, 1);                                                                                      \
-            if (BREAK != 4) w_fence_mbar_init();                                                                         \
-        }                                                                                                                \
-        if (BREAK != 5) { w_cluster_arrive_relaxed(); w_cluster_wait(); }                                                \
-        else w_sync_cta();                                                                                               \
-        if (w_warp() == 0) {                                                                                             \
-            u32 s = 0; u32 ph = 1;                                                                                       \
-            for (i32 i = 0; i < n && w_lane() == 0; i++) {                                                               \
-                w_mbar_wait(empty + 8 * s, ph);                                                                          \
-                w_mbar_expect(full + 8 * s, 2048);                                                                       \
-                w_tma_load_multicast(x + 2048 * s + 1024 * rank, &x_map, full + 8 * s, BREAK == 1 ? 2 >> rank : 3, 0, 32 * i + 16 * (i32)rank); \
-                if (++s == 2) { s = 0; ph ^= 1; }                                                                        \
-            }                                                                                                            \
-            w_sync_warp();                                                                                               \
-        } else {                                                                                                         \
-            u32 s = 0; u32 ph = 0;                                                                                       \
-            for (i32 i = 0; i < n; i++) {                                                                                \
-                w_mbar_wait(full + 8 * s, ph);                                                                           \
-                for (u32 j = w_lane(); j < 512; j += 32) y[(rank * n + i) * 512 + j] = *(u32 *)w_ptr(x + 2048 * s + 4 * j); \
-                w_sync_warp();                                                                                           \
-                if (w_lane() < 2) w_mbar_arrive_remote(empty + 8 * s, w_lane());                                         \
-                if (++s == 2) { s = 0; ph ^= 1; }                                                                        \
-            }                                                                                                            \
-        }                                                                                                                \
-        if (BREAK == 3) return;                                                                                          \
-        w_cluster_arrive(); w_cluster_wait();                                                                            \
-        if (rank == 0 && w_tid() == 0) {                                                                                 \
-            w_mbar_expect_remote(pushed, 1, 512);                                                                        \
-            w_bulk_push(x, x + 512, 512, pushed, 1);                                                                     \
-        }                                                                                                                \
-        if (rank == 1) {                                                                                                 \
-            w_mbar_wait(pushed, 0);                                                                                      \
-            for (u32 j = w_tid(); j < 128; j += 64) y[2 * n * 512 + j] = *(u32 *)w_ptr(x + 4 * j);                       \
-        }                                                                                                                \
-        if (BREAK != 6) { w_cluster_arrive(); w_cluster_wait(); }                                                        \
-    })
-
 static void cluster_finds(lab *l, const char *source, const char *part, const char *other, const char *name) {
     bool seen = false;
-    for (l->seed = 1; l->seed <= 20 && !seen; l->seed++) seen = launch(l, source, 2) == WEIR_E_SIM && (strstr(found(l), part) || strstr(found(l), other));
+    for (l->seed = 1; l->seed <= 20 && !seen; l->seed++)
+        seen = launch(l, source, 2) == WEIR_E_SIM && (strstr(found(l), part) || strstr(found(l), other));
     if (!ok(seen, "%s", name)) tap_text("findings", found(l));
 }
 
@@ -756,37 +548,6 @@ static void test_cluster(void) {
 
 /* ---- cp.async, reductions ------------------------------------------------------------------------------------------------ */
 
-/* 32 threads copy 2 KiB by cp.async (the last 3 floats do not exist), then TMA adds it to y. */
-#define CP(BREAK)                                                                                                        \
-    "enum { BREAK = " #BREAK " };" SOURCE(                                                                               \
-    extern "C" __global__ void __launch_bounds__(64, 1) cp(const __grid_constant__ w_tmap y_map, const float *x, i32 n) { \
-        const u32 s = w_smem_base(); const u32 bar = s + 2048; const u32 lane = w_lane();                                \
-        if (w_tid() == 0) { w_mbar_init(bar, 32); w_fence_mbar_init(); }                                                 \
-        w_sync_cta();                                                                                                    \
-        if (w_warp() == 0) {                                                                                             \
-            for (u32 i = lane; i < 128; i += 32) {                                                                       \
-                i32 left = n - 4 * (i32)i; left = left < 0 ? 0 : left > 4 ? 4 : left;                                    \
-                w_cp_async<16>(s + 16 * i, x + (left ? 4 * i : 0), 4 * left);                                            \
-                if (i / 32 == 1) w_cp_commit();                                                                          \
-            }                                                                                                            \
-            if (BREAK == 3) { w_cp_commit(); w_cp_wait<1>(); w_mbar_arrive(bar); w_mbar_wait(bar, 0); w_cp_wait<0>(); }                                   \
-            else if (BREAK == 4) { w_cp_commit(); w_cp_wait<0>(); w_mbar_arrive(bar); }                                  \
-            else w_mbar_cp_async_arrive(bar);                                                                            \
-            if (BREAK != 3 && BREAK != 4) w_mbar_wait(bar, 0);                                                           \
-        } else {                                                                                                         \
-            if (BREAK != 2) w_mbar_wait(bar, 0);                                                                         \
-            float v = 0;                                                                                                 \
-            for (u32 i = lane; i < 512; i += 32) v += *(float *)w_ptr(s + 4 * i);                                        \
-            if (BREAK != 1) w_fence_async();                                                                             \
-            w_sync_warp();                                                                                               \
-            if (lane == 0 && v < 1e30f) {                                                                                \
-                w_tma_reduce_add(&y_map, s, 0, (i32)w_block() / 2);                                                      \
-                w_bulk_commit();                                                                                         \
-                w_bulk_wait<0>();                                                                                        \
-            }                                                                                                            \
-        }                                                                                                                \
-    })
-
 static void test_cp(void) {
     enum { N = 509 };
     float *x = matrix(WEIR_F32, 1, N + 3, true), *y = matrix(WEIR_F32, 2, 512, false);
@@ -813,46 +574,7 @@ static void test_cp(void) {
     weiri_sim_free(ctx, y);
 }
 
-/* ---- what else goes wrong -------------------------------------------------------------------------------------------------- */
-
-static const char poll_source[] = SOURCE(
-    extern "C" __global__ void __launch_bounds__(64, 1) poll(u32 *z, i32 arrive) {
-        const u32 bar = w_smem_base();
-        if (w_tid() == 0) { w_mbar_init(bar, 1); w_fence_mbar_init(); }
-        w_sync_cta();
-        if (w_warp() == 0) { while (!w_mbar_try(bar, 0)) {} z[w_lane()] = 1; }
-        else if (arrive && w_lane() == 0) w_mbar_arrive(bar);
-    }
-);
-
-static const char spin_source[] = SOURCE(
-    extern "C" __global__ void __launch_bounds__(32, 1) spin(u32 *z, i32 n) {
-        if (w_block() == 0) { while (*(volatile u32 *)z != 7) {} z[1] = 1; }
-        else if (n) *(volatile u32 *)z = 7;
-    }
-);
-
-static const char map_source[] = SOURCE(
-    extern "C" __global__ void __launch_bounds__(32, 1) maps(const __grid_constant__ w_tmap x_map, i32 what) {
-        const u32 s = w_smem_base(); const u32 bar = s + 4096;
-        if (w_tid() == 0) {
-            w_mbar_init(bar, 1);
-            w_fence_mbar_init();
-            w_mbar_expect(bar, 2048);
-            if (what == 0) w_tma_load(s, &x_map, bar, 0);
-            if (what == 1) w_tma_load(s + 64, &x_map, bar, 0, 0);
-            if (what == 2) w_tma_load(s + 3072, &x_map, bar, 0, 0);
-            if (what == 3) w_tma_store(&x_map, s, -1, 0);
-            if (what == 4) *(u32 *)w_ptr(bar) = 0;
-            if (what == 5) w_mbar_arrive(bar);
-            if (what == 6) w_mbar_wait(bar + 8, 0);
-            if (what == 7) w_tma_store(&x_map, s, 0, 0);
-            if (what == 8) w_sim_trap("a trap");
-            if (what == 9) w_tma_load(s, &x_map, bar, -3, 20);
-            if (what == 9) { w_mbar_wait(bar, 0); for (u32 i = 0; i < 512; i++) if (*(u32 *)w_ptr(s + 4 * i) != (i % 16 < 3 || i >= 192 ? 0 : 7)) __trap(); }
-        }
-    }
-);
+/* ---- what else goes wrong ------------------------------------------------------------------------------------------------ */
 
 static void test_faults(void) {
     uint32_t *z = matrix(WEIR_U32, 1, 64, false), *x = matrix(WEIR_U32, 32, 16, false);
@@ -875,8 +597,15 @@ static void test_faults(void) {
     finds(l, spin_source, 2, "[sim-livelock]", "a spin that never ends");
     free_lab(l);
 
-    static const char *const want[] = { "1 coordinates for a tensor map of rank 2 [sim-tmap]", "no multiple of 128 [sim-align]", "a TMA load to shared bytes 3072 to 5119", "must not be negative",
-        "which is mbarrier at shared byte 4096 [sim-bar-write]", "an arrival too many", "which is not initialised [sim-bar-init]", "which nothing has written [sim-uninit]", "a trap [sim-trap]" };
+    static const char *const want[] = { "1 coordinates for a tensor map of rank 2 [sim-tmap]",
+                                        "no multiple of 128 [sim-align]",
+                                        "a TMA load to shared bytes 3072 to 5119",
+                                        "must not be negative",
+                                        "which is mbarrier at shared byte 4096 [sim-bar-write]",
+                                        "an arrival too many",
+                                        "which is not initialised [sim-bar-init]",
+                                        "which nothing has written [sim-uninit]",
+                                        "a trap [sim-trap]" };
     l = new_lab("maps", 32, 4096 + 64);
     map_param(l, "x_map", x, WEIR_U32, 32, 16, 16, 16, 32, 0);
     int_param(l, "what", 0);

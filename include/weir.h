@@ -257,7 +257,8 @@ typedef struct weir_queue_desc {
     weir_pipe_desc pipeline;              /* stages of a dynamic queue */
 } weir_queue_desc;
 WEIR_API weir_res *weir_work_queue(weir_kernel *k, const weir_queue_desc *desc);
-/* WEIR_RASTER_CUSTOM: index() is the linear tile number; coord(axis) the queue's extent; then set the coordinates. */
+/* WEIR_RASTER_CUSTOM: index() is the linear tile number; extent(axis) how many there are along an axis; then set the coordinates. With
+ * clusters all three count clusters' worth of tiles: a CTA adds its own place. */
 WEIR_API weir_value weir_queue_index(weir_kernel *k, weir_res *queue);
 WEIR_API int weir_queue_rank(const weir_res *queue);
 WEIR_API const char *weir_queue_axis(const weir_res *queue, int i);

@@ -177,8 +177,7 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
     const int mark = e->made_list.n;
     if (q->raster == WEIR_RASTER_CUSTOM) {
         for (int i = 0; i < q->qrank; i++) let_scalars(e, q->raster_coord[i].id);
-        for (int i = 0; i < q->qrank; i++)
-            em_line(e, "const i32 %s = %s;", em_coord_name(e, q, i), em_expr(e, q->raster_coord[i].id));
+        for (int i = 0; i < q->qrank; i++) emit_coord(e, q, i, em_expr(e, q->raster_coord[i].id));
     } else {
         /* the two innermost axes by raster; outer ones slowest */
         const char *rest = em_fmt(e, "%s_index", Q);

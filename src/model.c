@@ -611,8 +611,11 @@ int weir_queue_rank(const weir_res *q) { return q->qrank; }
 const char *weir_queue_axis(const weir_res *q, int i) { return i >= 0 && i < q->qrank ? q->axis[i] : NULL; }
 
 weir_value weir_queue_extent(weir_kernel *k, weir_res *q, int axis) {
-    (void)k;
-    return axis >= 0 && axis < q->qrank ? q->extent[axis] : (weir_value){ 0 };
+    if (axis < 0 || axis >= q->qrank) return (weir_value){ 0 };
+    int per = axis == q->axis_m ? k->cluster.v * k->cluster.m : axis == q->axis_n ? k->cluster.n : 1;
+    if (per == 1) return q->extent[axis];
+    const weir_value args[2] = { q->extent[axis], weir_int(k, per) };
+    return weir_apply(k, WEIR_OP_CEIL_DIV, args, 2);
 }
 
 /* Made of the linear tile number and what is known at launch. */

@@ -92,7 +92,7 @@ case("split consumer", function()
   t.k:task { name = "load", warps = { 8, 1 }, schedule = each(wq, t.steps, function(tile, j)
     a:acquire(); a:tma_load(t.x:at(tile.m, j)); a:commit()
   end) }
-  t.k:task { name = "halve", warps = { 0, 4 }, schedule = each(wq, t.steps, function(tile, j)
+  t.k:task { name = "half", warps = { 0, 4 }, schedule = each(wq, t.steps, function(tile, j)
     a:wait()
     b:acquire(); b:store(t.x:at(tile.m, j):load() * 0.5); b:commit()
   end) }
@@ -228,6 +228,22 @@ case("two acquires before their commits", function()
   return t.k
 end, function(i, j, x) return 3 * x(i, j) end)
 
+-- A value is what the stage held where it was loaded: no use of it after the stage changed hands.
+if not only or ("late use"):find(only, 1, true) then
+  for n, body in ipairs {
+    function(t, a, tile, j) a:wait(); local v = a:read():load(); a:release(); t.y:store(v, t.y:at(tile.m, j)) end,
+    function(t, a, tile, j) a:wait(); local v = a:read():load() * 2; a:wait(); t.y:store(v, t.y:at(tile.m, j)); a:release(0) end,
+  } do
+    local t = describe("late" .. n)
+    local wq, a = t.queue(), t.ring("a", P.tma_async { stages = 2 })
+    t.k:task { name = "load", warps = { 4, 1 }, schedule = each(wq, n * t.steps, function(tile, j)
+      a:acquire(); a:tma_load(t.x:at(tile.m, j // n)); a:commit()
+    end) }
+    t.k:task { name = "store", warps = { 0, 4 }, schedule = each(wq, t.steps, function(tile, j) body(t, a, tile, j) end) }
+    tap.raises("takes a tile that was loaded from 'a' before the stage changed hands", function() t.k:build { device = dev } end, "late use " .. n)
+  end
+end
+
 -- ---- order between tasks ----------------------------------------------------------------------------------------------------------
 
 -- Two tasks take turns: even steps are the one's, odd the other's, and each adds to what the one before left in one tile.
@@ -264,9 +280,10 @@ for _, kind in ipairs { "static", "grid" } do
   end, same, { grid = kind == "static" and 2 or nil })
 end
 
-for _, raster in ipairs { "row", "column", "grouped", "traced" } do
-  case("raster " .. raster, function()
-    local t = describe("raster_" .. raster)
+for _, r in ipairs { { "row" }, { "column" }, { "grouped" }, { "traced" }, { "row", 2 }, { "grouped", 2 }, { "traced", 2 } } do
+  local raster, ctas = r[1], r[2] or 1
+  case(("raster %s, clusters of %d"):format(raster, ctas), function()
+    local t = describe("raster_" .. raster, { cluster = { m = ctas } })
     local wq = t.k:work_queue { name = "wq", over = t.Y, tile = { R, C }, group = 2,
       raster = raster ~= "traced" and raster or function(i, m, n) return i % m, n - 1 - i // m end }
     local a = t.ring("a", P.tma_async { stages = 2 })
@@ -283,8 +300,25 @@ for _, raster in ipairs { "row", "column", "grouped", "traced" } do
       end
     end }
     return t.k
-  end, same, { grid = 3 })
+  end, same, { grid = 3 * ctas })
 end
+
+-- A merge whose consumer reads the first member before it waits for the second.
+case("a merge read in turn", function()
+  local t = describe "turned"
+  local wq, a, b = t.queue(), t.ring("a", P.tma_async { stages = 2 }), t.ring("b", P.tma_async { stages = 2 })
+  local g = t.k:group { name = "g", mode = "merge", members = { a, b } }
+  t.k:task { name = "load", warps = { 4, 1 }, schedule = each(wq, t.steps, function(tile, j)
+    g.a:acquire(); g.a:tma_load(t.x:at(tile.m, j)); g.a:commit()
+    g.b:acquire(); g.b:tma_load(t.x:at(tile.m, 0)); g.b:commit()
+  end) }
+  t.k:task { name = "store", warps = { 0, 4 }, schedule = each(wq, t.steps, function(tile, j)
+    g.a:wait(); t.y:store(g.a:read(), t.y:at(tile.m, j))
+    g.b:wait(); t.y:store(g.a:read():load() - g.b:read():load(), t.y:at(tile.m, j))
+    g:release()
+  end) }
+  return t.k
+end, function(i, j, x) return x(i, j) - x(i, j % C) end)
 
 -- Every third row of tiles is skipped, in both tasks.
 case("skippable tiles", function()

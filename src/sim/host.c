@@ -116,13 +116,20 @@ void weiri_sim_name(weir_ctx *c, const void *p, const char *name) {
         if (s->ranges[i].lo == p) snprintf(s->ranges[i].name, sizeof s->ranges[i].name, "%s", name);
 }
 
-bool weiri_host_range(const struct weiri_sim *s, const void *p, u64 n, char *why, size_t size) {
+bool weiri_host_range(struct weiri_sim *s, const void *p, u64 n, char *why, size_t size) {
     u64 a = (u64)(uintptr_t)p, best = UINT64_MAX;
     const range *near = NULL;
     for (int i = 0; i < s->nranges; i++) {
         const range *r = &s->ranges[i];
         u64 lo = (u64)(uintptr_t)r->lo;
-        if (a >= lo && n <= r->n && a - lo <= r->n - n) return true;
+        if (a >= lo && n <= r->n && a - lo <= r->n - n) {
+            if (i) {             /* the next access is likely to the same one */
+                range hit = *r;
+                s->ranges[i] = s->ranges[i / 2];
+                s->ranges[i / 2] = hit;
+            }
+            return true;
+        }
         u64 far = a < lo ? lo - a : a >= lo + r->n ? a - (lo + r->n) : 0;
         if (far < best) {
             best = far;

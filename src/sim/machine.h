@@ -201,6 +201,7 @@ struct weiri_machine {
     float *table[5];             /* by wgmma type: every bit pattern as a float, made when first used */
     weiri_buf *findings; int nfindings;
     bool stop;
+    bool skips;                  /* tasks take stages in turn (interleave, lanes of a work-tile loop): they skip phases */
     bool wild;                   /* by the seed: any runnable thread is next */
 };
 
@@ -285,6 +286,6 @@ weir_status weiri_host_build(weir_ctx *c, const weiri_sim_run *r, void (**entry)
 /* Stacks for n threads, kept for the next run. */
 char *weiri_host_stacks(weir_ctx *c, int n, size_t size);
 /* Is [p, p + n) in one range a kernel may access? Else the nearest range before or after, for messages. */
-bool weiri_host_range(const struct weiri_sim *s, const void *p, u64 n, char *why, size_t size);
+bool weiri_host_range(struct weiri_sim *s, const void *p, u64 n, char *why, size_t size);
 
 #endif

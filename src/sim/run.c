@@ -226,8 +226,18 @@ static void cta_exit(cta *c) {
     c->cl->running_ctas--;
 }
 
+static bool skips_phases(const weiri_plan *p) {
+    for (int i = 0; i < p->cursors.n; i++)
+        if (p->cursors.v[i].tile_lanes > 1) return true;
+    for (int i = 0; i < p->pipes.n; i++)
+        for (int j = 0; j < 4; j++)
+            if (p->pipes.v[i].res->pipe.given.interleave[j] > 1) return true;
+    return false;
+}
+
 static void make_machine(machine *m) {
     const weiri_plan *p = m->plan;
+    m->skips = skips_phases(p);
     int per = p->cluster > 0 ? p->cluster : 1, total = m->run->grid / per, want = m->run->resident > 0 ? m->run->resident : 8;
     int clusters = (want + per - 1) / per;
     if (clusters > total) clusters = total;

@@ -4,7 +4,7 @@ local tap = require "tap"
 package.path = "./?.lua;" .. package.path
 local gemm_kernel = require "bench.gemm_kernel"
 
-local program = gemm_kernel.kernel(gemm_kernel.choose(512), "bf16"):build {}
+local program = gemm_kernel.kernel({ bm = 128, bn = 256, bk = 64, stages = 4, cluster = 2, group = 8, en = 64 }, "bf16"):build {}
 local pipe = assert(io.popen "mktemp -d")
 local dir = pipe:read()
 pipe:close()

@@ -76,7 +76,7 @@ struct tf32 {
 };
 
 // Elements that are loaded or stored together.
-template <class T, int N> struct alignas(16) w_pack { T x[N]; };
+template <class T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) w_pack { T x[N]; };
 
 // A tensor map (CUtensorMap): a __grid_constant__ parameter, read through the tensormap proxy.
 struct alignas(64) w_tmap { u64 q[16]; };

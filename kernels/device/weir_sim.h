@@ -93,7 +93,7 @@ typedef struct w_sim_api {
 #ifndef WEIR_SIM_LIBRARY
 
 // Elements that are loaded or stored together.
-template <class T, int N> struct alignas(16) w_pack { T x[N]; };
+template <class T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) w_pack { T x[N]; };
 
 // A tensor map: the library puts the address of its own description in the first word.
 struct alignas(64) w_tmap { u64 q[16]; };

@@ -39,17 +39,18 @@ end
 -- How long the proof took and how many states it saw is no promise; nor are blank lines at the end.
 local function settled(text) return (text:gsub("%(%d+ states, [%d.]+ ms%)", "(...)"):gsub("\n+$", "\n")) end
 
--- The guide: its blocks are one script.
-local rows = {}
-for _, block in ipairs(blocks "docs/guide.md") do
-  if block.language == "lua" then
-    for i, row in ipairs(block) do rows[block.line + i - 1] = row end
+-- The guide and the kernels' page: the blocks of each are one script.
+for _, path in ipairs { "docs/guide.md", "docs/kernels.md" } do
+  local rows, last = {}, 0
+  for _, block in ipairs(blocks(path)) do
+    if block.language == "lua" then
+      for i, row in ipairs(block) do rows[block.line + i - 1] = row end
+      last = block.line + #block
+    end
   end
+  for line = 1, last do rows[line] = rows[line] or "" end
+  tap.is(nil, select(2, run(table.concat(rows, "\n"), "@" .. path)), path .. ": the script runs")
 end
-local last = 0
-for line in pairs(rows) do last = math.max(last, line) end
-for line = 1, last do rows[line] = rows[line] or "" end
-tap.is(nil, select(2, run(table.concat(rows, "\n"), "@docs/guide.md")), "docs/guide.md: the script runs")
 
 -- The README: script, output, edits, report.
 local shown = {}

@@ -217,10 +217,11 @@ static const char *const compile_flags[] = {
     "-Wno-psabi",
     "-c",
 };
-/* The hooks are compiled in the same run that links: without -fsanitize, so that its runtime stays out. */
-static const char *const link_flags[] = {
-    "-std=c++17", "-O1", "-fno-builtin", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-w", "-shared", "-Wl,-z,now",
+/* The hooks are compiled without -fsanitize, so that its runtime stays out. They are the same for every kernel. */
+static const char *const hook_flags[] = {
+    "-std=c++17", "-O1", "-fno-builtin", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-w", "-c",
 };
+static const char *const link_flags[] = { "-shared", "-Wl,-z,now" };
 
 /* Runs a program with its output in a file; false, with errno, when it could not be started. */
 static bool run(const char *program, const char *const *args, const char *log, int *status) {
@@ -337,7 +338,7 @@ static void put_entry(const weiri_plan *p, weiri_buf *b) {
 
 /* Removes the temporary folder's files that exist, then the folder. */
 static void clean(const char *dir) {
-    static const char *const names[] = { "kernel.cpp", "hooks.cpp", "kernel.o", "kernel.so", "log" };
+    static const char *const names[] = { "kernel.cpp", "hooks.cpp", "kernel.o", "hooks.o", "kernel.so", "log" };
     char path[PATH_SIZE];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%.900s/%s", dir, names[i]);
@@ -366,13 +367,74 @@ static bool spawn_step(weir_ctx *c, const char *cxx, const char *const *flags, s
     return false;
 }
 
+/* The compiler is known by its file: asking it for its version would take longer than all the rest. */
+static void hash_compiler(weiri_hash *h, const char *cxx) {
+    struct stat st;
+    weiri_hash_text(h, cxx);
+    if (stat(cxx, &st)) return;
+    weiri_hash_add(h, &st.st_size, sizeof st.st_size);
+    weiri_hash_add(h, &st.st_mtime, sizeof st.st_mtime);
+    weiri_hash_add(h, &st.st_ino, sizeof st.st_ino);
+}
+
+static void hash_flags(weiri_hash *h, const char *const *flags, size_t n) {
+    for (size_t i = 0; i < n; i++) weiri_hash_text(h, flags[i]);
+}
+
+#define FLAGS(f) f, sizeof(f) / sizeof *(f)
+
+static weir_status seal_file(weir_ctx *c, const char *path) {
+    weiri_buf b;
+    weiri_buf_init(&b, c);
+    weir_status st = WEIR_OK;
+    if (!read_file(path, &b) || b.oom || !seal(path, &b))
+        st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot write %s: %s", path, strerror(errno));
+    weiri_buf_free(&b);
+    return st;
+}
+
+/* The object of the hooks: kept in the cache, or made in `dir`. Its path goes to `out`. */
+static weir_status hooks_object(weir_ctx *c, const char *cxx, const char *dir, const char *cache, const char *log_path, weiri_buf *log,
+                                char out[PATH_SIZE]) {
+    char src[PATH_SIZE], kept[PATH_SIZE] = "", key[HEX + 1];
+    weiri_hash h;
+    uint8_t digest[32];
+    weiri_buf b;
+    weir_status st = WEIR_OK;
+    weiri_hash_init(&h);
+    weiri_hash_text(&h, weiri_weir_sim_h);
+    hash_flags(&h, FLAGS(hook_flags));
+    hash_compiler(&h, cxx);
+    weiri_hash_end(&h, digest);
+    weiri_hash_hex(digest, HEX / 2, key);
+    weiri_buf_init(&b, c);
+    if (cache) {
+        snprintf(kept, sizeof kept, "%.900s/sim-hooks-%s.o", cache, key);
+        bool good = read_file(kept, &b) && !b.oom && sealed(&b);
+        weiri_buf_free(&b);
+        if (good) {
+            snprintf(out, PATH_SIZE, "%s", kept);
+            return WEIR_OK;
+        }
+        weiri_buf_init(&b, c);
+    }
+    snprintf(src, sizeof src, "%.900s/hooks.cpp", dir);
+    snprintf(out, PATH_SIZE, "%.900s/hooks.o", dir);
+    weiri_put(&b, "#define WEIR_SIM_HOOKS\n%s", weiri_weir_sim_h);
+    if (b.oom || !write_file(src, &b)) st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot write %s: %s", src, strerror(errno));
+    weiri_buf_free(&b);
+    const char *const args[] = { "-o", out, src, NULL };
+    if (st != WEIR_OK || !spawn_step(c, cxx, FLAGS(hook_flags), args, log_path, log, &st)) return st;
+    if (cache && seal_file(c, out) == WEIR_OK && rename(out, kept) == 0) snprintf(out, PATH_SIZE, "%s", kept);
+    return WEIR_OK;
+}
+
 /* Builds `out` in the folder `dir`. */
-static weir_status build(weir_ctx *c, const weiri_sim_run *r, const char *cxx, const char *dir, weiri_buf *log) {
+static weir_status build(weir_ctx *c, const weiri_sim_run *r, const char *cxx, const char *dir, const char *cache, weiri_buf *log) {
     char src[PATH_SIZE], hooks[PATH_SIZE], obj[PATH_SIZE], out[PATH_SIZE], log_path[PATH_SIZE];
     weiri_buf b;
     weir_status st = WEIR_OK;
     snprintf(src, sizeof src, "%.900s/kernel.cpp", dir);
-    snprintf(hooks, sizeof hooks, "%.900s/hooks.cpp", dir);
     snprintf(obj, sizeof obj, "%.900s/kernel.o", dir);
     snprintf(out, sizeof out, "%.900s/kernel.so", dir);
     snprintf(log_path, sizeof log_path, "%.900s/log", dir);
@@ -380,42 +442,28 @@ static weir_status build(weir_ctx *c, const weiri_sim_run *r, const char *cxx, c
     weiri_buf_init(&b, c);
     weiri_put(&b, "#line 1 \"weir_sim.h\"\n%s\n#line 1 \"%s.cu\"\n%s", weiri_weir_sim_h, r->plan->k->name, r->source);
     put_entry(r->plan, &b);
-    bool ok = !b.oom && write_file(src, &b);
-    b.n = 0;
-    weiri_put(&b, "#define WEIR_SIM_HOOKS\n%s", weiri_weir_sim_h);
-    ok = ok && !b.oom && write_file(hooks, &b);
-    if (!ok) st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot write %s: %s", src, strerror(errno));
+    if (b.oom || !write_file(src, &b)) st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot write %s: %s", src, strerror(errno));
     weiri_buf_free(&b);
     const char *const one[] = { "-o", obj, src, NULL }, *const two[] = { "-o", out, hooks, obj, "-lm", NULL };
-    if (!ok || !spawn_step(c, cxx, compile_flags, sizeof compile_flags / sizeof *compile_flags, one, log_path, log, &st))
-        return st;
-    if (!spawn_step(c, cxx, link_flags, sizeof link_flags / sizeof *link_flags, two, log_path, log, &st)) return st;
-    weiri_buf_init(&b, c);
-    if (!read_file(out, &b) || b.oom || !seal(out, &b))
-        st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot write %s: %s", out, strerror(errno));
-    weiri_buf_free(&b);
-    return st;
+    if (st != WEIR_OK || !spawn_step(c, cxx, FLAGS(compile_flags), one, log_path, log, &st)) return st;
+    st = hooks_object(c, cxx, dir, cache, log_path, log, hooks);
+    if (st != WEIR_OK || !spawn_step(c, cxx, FLAGS(link_flags), two, log_path, log, &st)) return st;
+    return seal_file(c, out);
 }
 
 static void hash_key(const weiri_sim_run *r, const char *cxx, char key[HEX + 1]) {
     weiri_hash h;
     uint8_t digest[32];
-    struct stat st;
     weiri_hash_init(&h);
     weiri_hash_text(&h, weiri_weir_sim_h);
     weiri_hash_text(&h, r->source);
     weiri_hash_text(&h, r->plan->k->name);
     for (int i = 0; i < r->plan->params.n; i++)
         weiri_hash_text(&h, r->plan->params.v[i].kind == KP_TMAP ? "w_tmap" : r->plan->params.v[i].type);
-    for (size_t i = 0; i < sizeof compile_flags / sizeof *compile_flags; i++) weiri_hash_text(&h, compile_flags[i]);
-    for (size_t i = 0; i < sizeof link_flags / sizeof *link_flags; i++) weiri_hash_text(&h, link_flags[i]);
-    /* The compiler is known by its file: asking it for its version would take longer than all the rest. */
-    weiri_hash_text(&h, cxx);
-    if (stat(cxx, &st) == 0) {
-        weiri_hash_add(&h, &st.st_size, sizeof st.st_size);
-        weiri_hash_add(&h, &st.st_mtime, sizeof st.st_mtime);
-        weiri_hash_add(&h, &st.st_ino, sizeof st.st_ino);
-    }
+    hash_flags(&h, FLAGS(compile_flags));
+    hash_flags(&h, FLAGS(hook_flags));
+    hash_flags(&h, FLAGS(link_flags));
+    hash_compiler(&h, cxx);
     weiri_hash_end(&h, digest);
     weiri_hash_hex(digest, HEX / 2, key);
 }
@@ -454,7 +502,7 @@ weir_status weiri_host_build(weir_ctx *c, const weiri_sim_run *r, void (**entry)
             if (!mkdtemp(dir)) return weiri_fail(c, WEIR_E_IO, "cannot make a folder %s: %s", dir, strerror(errno));
         }
         weiri_log(c, WEIR_LOG_INFO, "weir: building kernel '%s' for the simulator with %s", r->plan->k->name, cxx);
-        st = build(c, r, cxx, dir, log);
+        st = build(c, r, cxx, dir, cache, log);
         snprintf(built, sizeof built, "%.900s/kernel.so", dir);
         if (st == WEIR_OK && cache && rename(built, cached) == 0) st = load(c, cached, base, &l);
         else if (st == WEIR_OK) st = load(c, built, base, &l);

@@ -67,13 +67,13 @@ local function loads_by_tma(members)
   return n
 end
 
--- Clusters and multicasts that a mix can have.
+-- Clusters and multicasts that a mix can have, with a number that stays the same for each.
 local function shapes(mix)
-  local out = { { 1, 1, "none" }, { 2, 1, "none" }, { 1, 2, "none" }, { 2, 2, "none" }, { 4, 1, "none" } }
+  local out = { { 1, 1, "none", 1 }, { 2, 1, "none", 2 }, { 2, 2, "none", 4 } }
   local tma = loads_by_tma(mix.members)
   if tma > 0 then
-    for _, s in ipairs { { 2, 1, "m" }, { 1, 2, "n" }, { 2, 2, "m" }, { 2, 2, "n" }, { 2, 2, "mn" }, { 4, 1, "m" } } do out[#out + 1] = s end
-    if tma > 1 and mix.mode ~= "fork" then out[#out + 1] = { 2, 2, "cross" } end
+    for _, s in ipairs { { 2, 1, "m", 6 }, { 1, 2, "n", 7 }, { 2, 2, "m", 8 }, { 2, 2, "mn", 10 }, { 4, 1, "m", 11 } } do out[#out + 1] = s end
+    if tma > 1 and mix.mode ~= "fork" then out[#out + 1] = { 2, 2, "cross", 12 } end
   end
   return out
 end
@@ -90,9 +90,9 @@ pipes.all_stages = { 1, 2, 3, 7 }
 function pipes.cells()
   local out = {}
   for i, mix in ipairs(mixes()) do
-    for j, shape in ipairs(shapes(mix)) do
+    for _, shape in ipairs(shapes(mix)) do
       for s, stages in ipairs(pipes.all_stages) do
-        local h = i * 7 + j * 3 + s
+        local h = i * 7 + shape[4] * 3 + s
         out[#out + 1] = { mode = mix.mode, members = mix.members, m = shape[1], n = shape[2], multicast = shape[3], stages = stages,
           queue = h % 2 == 0 and "grid" or "static", joint = #mix.members > 1 and h // 2 % 2 == 0, seed = h }
       end

@@ -114,6 +114,22 @@ static weir_res **take_list(weir_kernel *k, const char *task, const char *side, 
     return to;
 }
 
+/* The warps of a task; ones that no CTA has are replaced, so that what follows may count with them. */
+static void take_warps(weir_kernel *k, weiri_task *t, int first, int count) {
+    int64_t end = (int64_t)first + count;
+    if (first < 0 || count < 1) {
+        weiri_kernel_fault(k, &k->here, "V-WG-01", "warps = { first, count }, count at least 1", "task '%s': warps = { %d, %d }",
+                           t->name, first, count);
+        first = 0, count = 1, t->warps_refused = true;
+    } else if (end > 32) {
+        weiri_kernel_fault(k, &k->here, "X-WARP-02", "use fewer warps", "task '%s': warps %d to %lld, a CTA has warps 0 to 31",
+                           t->name, first, (long long)end - 1);
+        first = first < 31 ? first : 31, count = 32 - first, t->warps_refused = true;
+    }
+    t->first_warp = first;
+    t->num_warps = count;
+}
+
 void weir_task_begin(weir_kernel *k, const weir_task_desc *d) {
     const char *name = d->name && *d->name ? d->name : "unnamed";
     if (k->task) {
@@ -135,8 +151,7 @@ void weir_task_begin(weir_kernel *k, const weir_task_desc *d) {
     for (int i = 0; i < k->tasks.n; i++)
         if (strcmp(k->tasks.v[i]->name, name) == 0)
             weiri_kernel_fault(k, &k->here, "M-NAME", "choose another name", "task: the name '%s' is taken", name);
-    t->first_warp = d->first_warp;
-    t->num_warps = d->num_warps;
+    take_warps(k, t, d->first_warp, d->num_warps);
     t->registers = d->registers;
     t->on_cta = d->on_cta;
     for (int i = 0; i < 4; i++) t->cta[i] = d->on_cta ? d->cta[i] : -1;
@@ -299,9 +314,11 @@ static weiri_node *loop_of(weir_kernel *k, const char *what, weir_value of) {
 static uint32_t condition(weir_kernel *k, const char *what, weir_value of) {
     of = weiri_value_load(k, of);
     if (!weiri_value_usable(k, of.id, what)) return 0;
+    k->values.v[of.id].used = true;
     const weiri_value *v = weiri_val(k, of.id);
     if (v->kind == WEIR_VALUE_SCALAR && !weiri_value_is_float(v->dtype))
         of = weir_apply(k, WEIR_OP_NE, (weir_value[]){ of, weir_int(k, 0) }, 2);
+    k->values.v[of.id].used = true;
     v = weiri_val(k, of.id);
     char text[120];
     weir_value_text(k, of, text, sizeof text);
@@ -477,9 +494,9 @@ bool weiri_capture_target(weir_kernel *k, weir_res *r, const char *what, weir_re
     *group = r->kind == WEIR_RES_MEMBER ? r->group : NULL;
     if (r->kind != WEIR_RES_MEMBER && r->kind != WEIR_RES_GROUP && r->group) {
         const char *hint = weiri_arena_fmt(&k->a, "write %s.%s", r->group->name, r->name);
-        if (r->bare_in != k->task->index + 1) /* said once a task */
+        if (r->refused_in != k->task->index + 1)
             weiri_kernel_fault(k, &k->here, "C-ARG-02", hint, "%s: '%s' is in group '%s'", what, r->name, r->group->name);
-        r->bare_in = k->task->index + 1;
+        r->refused_in = k->task->index + 1;
         *group = r->group;
     }
     if (r->kind == WEIR_RES_GROUP) {
@@ -529,7 +546,9 @@ static bool spell_move(weir_kernel *k, weir_res *r, weir_move move, weir_res **r
     if (!weiri_capture_target(k, r, name, res, group)) return false;
     if (!*group || !weiri_group_collapses((*group)->mode, move)) return true;
     const char *hint = weiri_arena_fmt(&k->a, "write %s:%s()", (*group)->name, name);
-    if (r->kind == WEIR_RES_MEMBER)
+    bool told = (*group)->refused_in == k->task->index + 1;
+    (*group)->refused_in = k->task->index + 1;
+    if (r->kind == WEIR_RES_MEMBER && !told)
         weiri_kernel_fault(k, &k->here, "T-GRP-01", hint, "%s group '%s': %s of '%s.%s' is the group's",
                            weiri_group_mode_name((*group)->mode), (*group)->name, name, (*group)->name, (*res)->name);
     *res = *group;
@@ -548,8 +567,10 @@ void weir_do(weir_kernel *k, weir_res *r, weir_move move, int n) {
     bool plain_queue = res->kind == WEIR_RES_QUEUE; /* moves of a static queue do nothing, and are written all the same */
     if (!weiri_piped(res) && !plain_queue) {
         bool can = weiri_in_smem(res) || res->kind == WEIR_RES_TMEM || res->kind == WEIR_RES_CUSTOM;
-        weiri_kernel_fault(k, &k->here, "C-MOVE-01", can ? "give it a pipeline, or leave the move out" : "leave the move out",
-                           "%s: %s has no pipeline", name, weiri_label(k, res));
+        if (res->refused_in != k->task->index + 1)
+            weiri_kernel_fault(k, &k->here, "C-MOVE-01", can ? "give it a pipeline, or leave its moves out" : "leave its moves out",
+                               "%s: %s has no pipeline", name, weiri_label(k, res));
+        res->refused_in = k->task->index + 1;
         return;
     }
     bool keeps = move == WEIR_RELEASE || move == WEIR_COMMIT;

@@ -97,7 +97,7 @@ struct weir_res {
     /* bare member: its group and place in it. MEMBER: the group, and `bare` the resource */
     weir_res *group; int member;
     weir_res *bare;
-    int bare_in;                 /* member: number of the task in which its bare name was refused, from 1 */
+    int refused_in;              /* number of the task, from 1, in which its bare name or its moves were refused: said once */
 };
 
 /* ---- schedules ---------------------------------------------------------------------------------------------------------- */
@@ -152,6 +152,7 @@ typedef struct weiri_task {
     const char *name;
     int index;
     int first_warp, num_warps, registers;
+    bool warps_refused;          /* the given ones; these are stand-ins */
     bool on_cta; int cta[4];
     weir_res **src; int nsrc; bool src_given;
     weir_res **dst; int ndst; bool dst_given;

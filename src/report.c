@@ -141,6 +141,7 @@ static const struct { const char *cause, *follower; bool one; } chains[] = {
     { "X-V2-02", "V-CNT-", true },      { "V-ROLE-04", "V-CNT-", true }, /* who arrives is not yet known */
     { "M-TILE", "V-ATOM-", true },      { "M-RANK", "V-ATOM-", true },
     { "M-WORK", "C-FLOW-", true },      { "C-ARG-01", "V-ROLE-", true },
+    { "T-SKIP-01", "V-ROLE-", true },   { "T-SKIP-01", "V-WQ-01", true },
 };
 
 static bool starts(const char *s, const char *with) { return strncmp(s, with, strlen(with)) == 0; }

@@ -181,15 +181,7 @@ static bool uses_wgmma(const weiri_task *t) {
 
 static void check_task(checker *c, const weiri_task *t) {
     const weir_place *at = first(&t->at);
-    if (t->first_warp < 0 || t->num_warps < 1) {
-        weir_finding *f =
-            weiri_find(c->out, "V-WG-01", at, "task '%s': warps = { %d, %d }", t->name, t->first_warp, t->num_warps);
-        f->hint = "warps = { first, count }, count at least 1";
-    } else if (t->first_warp + t->num_warps > 32) {
-        weir_finding *f = weiri_find(c->out, "X-WARP-02", at, "task '%s': warps %d to %d, a CTA has warps 0 to 31", t->name,
-                                     t->first_warp, t->first_warp + t->num_warps - 1);
-        f->hint = "use fewer warps";
-    } else if (uses_wgmma(t) && (t->first_warp % 4 || t->num_warps % 4)) {
+    if (!t->warps_refused && uses_wgmma(t) && (t->first_warp % 4 || t->num_warps % 4)) {
         weir_finding *f =
             weiri_find(c->out, "X-WARP-04", at,
                        "task '%s' uses wgmma on warps { %d, %d }: a warpgroup is 4 warps, the first a multiple of 4", t->name,
@@ -239,11 +231,12 @@ static void check_warps(checker *c) {
     for (int i = 0; i < k->tasks.n; i++) {
         const weiri_task *x = k->tasks.v[i];
         int end = x->first_warp + x->num_warps;
-        for (int w = x->first_warp > 0 ? x->first_warp : 0; w < end && w < 32; w++) covered[w] = true;
-        if (end > top) top = end < 32 ? end : 32;
+        if (x->warps_refused) continue;
+        for (int w = x->first_warp; w < end; w++) covered[w] = true;
+        if (end > top) top = end;
         for (int j = 0; j < i; j++) {
             const weiri_task *y = k->tasks.v[j];
-            if (x->first_warp >= y->first_warp + y->num_warps || y->first_warp >= end) continue;
+            if (y->warps_refused || x->first_warp >= y->first_warp + y->num_warps || y->first_warp >= end) continue;
             weir_finding *f =
                 weiri_find(c->out, "X-WARP-01", first(&x->at), "task '%s' has warps %d to %d, task '%s' has warps %d to %d",
                            x->name, x->first_warp, end - 1, y->name, y->first_warp, y->first_warp + y->num_warps - 1);
@@ -273,7 +266,7 @@ static void check_registers(checker *c) {
         const weiri_task *seen = NULL;
         for (int i = 0; i < k->tasks.n; i++) {
             const weiri_task *t = k->tasks.v[i];
-            if (!t->registers || t->first_warp >= 4 * g + 4 || t->first_warp + t->num_warps <= 4 * g) continue;
+            if (!t->registers || t->warps_refused || t->first_warp >= 4 * g + 4 || t->first_warp + t->num_warps <= 4 * g) continue;
             if (seen && seen->registers != t->registers) {
                 weir_finding *f =
                     weiri_find(c->out, "V-WG-02", first(&t->at),

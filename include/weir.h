@@ -51,7 +51,8 @@ typedef enum weir_status {
     WEIR_E_DRIVER = 8,      /* a driver call failed */
     WEIR_E_LAUNCH = 9,      /* arguments do not fit the kernel */
     WEIR_E_SIM = 10,        /* the simulator stopped: see weir_device_findings */
-    WEIR_E_IO = 11          /* a file could not be read or written */
+    WEIR_E_IO = 11,         /* a file could not be read or written */
+    WEIR_E_WATCHDOG = 12    /* the watchdog ended the kernel: see weir_device_findings */
 } weir_status;
 
 typedef enum weir_log_level { WEIR_LOG_ERROR = 1, WEIR_LOG_WARNING, WEIR_LOG_INFO, WEIR_LOG_DEBUG } weir_log_level;
@@ -387,6 +388,8 @@ WEIR_API weir_status weir_verify(weir_kernel *k, const weir_verify_desc *desc, w
 typedef struct weir_build_desc {
     weir_device *device;         /* what it is for; NULL: the first GPU, else the simulator */
     bool warn_only;              /* errors of validation become warnings */
+    bool unsafe;                 /* builds what the proof refused, to look at it in the simulator or under the watchdog */
+    double watchdog;             /* seconds a wait may last on a GPU before the kernel gives up and says where; 0: for ever */
 } weir_build_desc;
 /* validate, plan, prove, emit. Device code is compiled at the first launch, by weir_program_cubin or _export. */
 WEIR_API weir_status weir_build(weir_kernel *k, const weir_build_desc *desc, weir_program **program, weir_report **report);
@@ -458,7 +461,11 @@ WEIR_API bool weir_device_is_sim(const weir_device *d);
 WEIR_API const char *weir_device_name(const weir_device *d);
 WEIR_API int weir_device_sms(const weir_device *d);
 WEIR_API weir_status weir_device_sync(weir_device *d);
-/* What the simulator found in the last run: text, "" if nothing. */
+/* A launch on this simulator is run `seeds` times from now on, with its own seed and those that follow, until one fails; from the same
+ * inputs each time. 1: once. */
+WEIR_API weir_status weir_device_explore(weir_device *d, int seeds);
+WEIR_API uint64_t weir_device_seed(const weir_device *d);      /* simulator: of the last run; a device of this seed runs it again */
+/* What the simulator found in the last run, or the watchdog on a GPU: text, "" if nothing. */
 WEIR_API const char *weir_device_findings(const weir_device *d);
 
 /* A tensor in device memory. Rows are padded so that the pitch is a multiple of `pitch` bytes (default 16). */
@@ -497,6 +504,32 @@ typedef struct weir_launch_desc {
 WEIR_API weir_status weir_launch(weir_program *p, const weir_launch_desc *desc);
 /* Median milliseconds of `reps` launches, events around each (GPU only). */
 WEIR_API weir_status weir_time(weir_program *p, const weir_launch_desc *desc, int reps, double *ms);
+/* One launch in the simulator with `seeds` seeds from the device's own on. E_SIM: *seed is the first that fails, else 0. */
+WEIR_API weir_status weir_explore(weir_program *p, const weir_launch_desc *desc, int seeds, uint64_t *seed);
+/* A launch, and when each actor (a warp, a warpgroup, one thread) of the first CTAs did what. In the simulator times are steps, an
+ * action of a traced actor each; on a GPU they are nanoseconds, from a build of its own of the same source, and the launch is waited for. When the run
+ * stops early (E_SIM, E_WATCHDOG) there is a timeline up to there; after other failures *out is NULL. */
+typedef struct weir_timeline weir_timeline;
+typedef struct weir_trace_desc { int ctas; /* that are traced, from 0 on; 0: the first cluster */ } weir_trace_desc;
+WEIR_API weir_status weir_trace(weir_program *p, const weir_launch_desc *desc, const weir_trace_desc *trace, weir_timeline **out);
+typedef struct weir_span {
+    const char *task;            /* NULL: a warp of no task */
+    int cta, warp;               /* of the actor: its first warp */
+    const char *what;            /* "wait ab_full", "mma acc" */
+    int action, nth;             /* id in the plan; how many times this actor has begun it, from 1 */
+    int stage;                   /* of the pipeline it is about, -1 none */
+    bool waits;                  /* its time is spent waiting */
+    bool stuck;                  /* it had not ended when the run stopped */
+    const char *file; int line;  /* the author's place; NULL, 0: none */
+    double from, to;             /* ns or steps since the first event */
+} weir_span;
+WEIR_API const char *weir_timeline_unit(const weir_timeline *t);                   /* "ns" or "steps" */
+WEIR_API bool weir_timeline_complete(const weir_timeline *t);                      /* false: the end of an actor had no room */
+WEIR_API int weir_timeline_count(const weir_timeline *t);
+WEIR_API const weir_span *weir_timeline_get(const weir_timeline *t, int i);        /* by actor, then by time */
+WEIR_API weir_status weir_timeline_perfetto(weir_timeline *t, const char *path);   /* JSON for ui.perfetto.dev and chrome://tracing */
+WEIR_API weir_status weir_timeline_svg(weir_timeline *t, const char *path);
+WEIR_API void weir_timeline_free(weir_timeline *t);
 /* Binds once, launches many times at least cost: the arguments' addresses may be changed between launches. */
 typedef struct weir_bound weir_bound;
 WEIR_API weir_bound *weir_bind_args(weir_program *p, const weir_launch_desc *desc);

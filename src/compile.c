@@ -21,6 +21,7 @@
 
 #include "close.h"
 #include "hash.h"
+#include "probe.h"
 #include "ptx.h"
 
 #define OBJECT_TO_FUNCTION(f, p) memcpy(&(f), &(p), sizeof(f)) /* ISO C has no cast between the two */
@@ -612,6 +613,7 @@ const char *weiri_program_full(weir_program *p) {
     const char *source = p->source.s ? p->source.s : "";
     if (weiri_ptx_preamble(source, &p->full)) {
         weiri_put_n(&p->full, "\n", 1);
+        if (weiri_probed(p)) weiri_probe_put(p, &p->full);
         weiri_put_n(&p->full, source, strlen(source));
         if (!p->full.oom) return p->full.s;
     }
@@ -672,4 +674,5 @@ void weiri_program_drop_compiled(weir_program *p) {
     weiri_buf_free(&p->full);
     weiri_buf_free(&p->log);
     weiri_buf_free(&p->ptx);
+    weiri_program_drop_traced(p);
 }

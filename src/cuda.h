@@ -54,6 +54,7 @@ enum {                                       /* CUresult */
     X(module_load, "cuModuleLoadData", "cuModuleLoadData", 2000, (weiri_cumod * m, const void *image)) \
     X(module_unload, "cuModuleUnload", "cuModuleUnload", 2000, (weiri_cumod m)) \
     X(module_function, "cuModuleGetFunction", "cuModuleGetFunction", 2000, (weiri_cufn * f, weiri_cumod m, const char *name)) \
+    X(module_global, "cuModuleGetGlobal_v2", "cuModuleGetGlobal", 3020, (weiri_cuptr * p, size_t * n, weiri_cumod m, const char *name)) \
     X(func_get, "cuFuncGetAttribute", "cuFuncGetAttribute", 2020, (int *value, int attribute, weiri_cufn f)) \
     X(func_set, "cuFuncSetAttribute", "cuFuncSetAttribute", 9000, (weiri_cufn f, int attribute, int value)) \
     X(launch, "cuLaunchKernelEx", "cuLaunchKernelEx", 11060, \

@@ -71,6 +71,8 @@ static weir_device *open_sim(weir_ctx *ctx, weiri_cuda *cu, const weir_device_de
     d->ctx = ctx;
     d->index = -1;
     d->seed = desc && desc->seed ? desc->seed : 1;
+    d->seeds = 1;
+    d->last_seed = d->seed;
     d->sms = desc && desc->sms > 0 ? desc->sms : 8;
     snprintf(d->name, sizeof d->name, "simulator");
     weiri_buf_init(&d->findings, ctx);
@@ -181,6 +183,15 @@ bool weir_device_is_sim(const weir_device *d) { return d->index < 0; }
 const char *weir_device_name(const weir_device *d) { return d->name; }
 int weir_device_sms(const weir_device *d) { return d->sms; }
 const char *weir_device_findings(const weir_device *d) { return d->findings.s ? d->findings.s : ""; }
+
+weir_status weir_device_explore(weir_device *d, int seeds) {
+    if (d->index >= 0) return weiri_fail(d->ctx, WEIR_E_ARGUMENT, "%s has no seeds: only the simulator explores", d->name);
+    if (seeds < 1) return weiri_fail(d->ctx, WEIR_E_ARGUMENT, "seeds is %d; it must be 1 or more", seeds);
+    d->seeds = seeds;
+    return WEIR_OK;
+}
+
+uint64_t weir_device_seed(const weir_device *d) { return d->last_seed; }
 
 weir_status weir_device_sync(weir_device *d) {
     bool pushed;

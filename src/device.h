@@ -24,6 +24,8 @@ struct weir_device {
     char killer[64];                 /* the kernel it was lost in */
     /* simulator */
     uint64_t seed;
+    int seeds;          /* runs of one launch, from `seed` on */
+    uint64_t last_seed; /* of the last run */
     weiri_buf findings; /* of the last run */
     /* what closes with it */
     weir_buffer *buffers;

@@ -4,5 +4,6 @@
 
 extern const char weiri_weir_cuda_h[];
 extern const char weiri_weir_sim_h[];
+extern const char weiri_weir_probe_h[];
 
 #endif

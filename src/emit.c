@@ -501,6 +501,7 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
     if (!p->params.n) em_line(e, ") {");
     e->depth -= 1;
     em_line(e, "const u32 warp = w_warp(), lane = w_lane(), smem_base = w_smem_base(); (void)lane; (void)smem_base;");
+    em_line(e, "W_ENTER();");
     if (p->cluster > 1) em_line(e, "const u32 rank = w_cluster_rank(); (void)rank;");
     for (int i = 0; i < p->smem.n; i++)
         em_line(e, "const u32 %s = smem_base + %" PRId64 ";  // %d x %" PRId64 " bytes",
@@ -526,6 +527,7 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
     emit_frame(e, p->prologue, false);
     weiri_put(out, "\n");
     emit_roles(e);
+    em_line(e, "W_LEAVE();");
     emit_frame(e, p->epilogue, true);
     e->depth--;
     em_line(e, "}");

@@ -16,6 +16,7 @@
 #include "compile.h"
 #include "lower.h"
 #include "number.h"
+#include "probe.h"
 #include "sim/sim.h"
 
 struct weiri_module { /* a program loaded on a GPU */
@@ -25,6 +26,7 @@ struct weiri_module { /* a program loaded on a GPU */
     weiri_cumod module;
     weiri_cufn function;
     int clusters; /* that are resident at once; 0: not asked yet */
+    weiri_probe *probe; /* of an instrumented build */
 };
 
 typedef struct given { /* one argument, resolved; compared bytewise between launches */
@@ -477,8 +479,9 @@ static weir_status load_module(weir_bound *b, weiri_module *m, const void *cubin
 }
 
 static void unload(weiri_module *m) {
-    bool pushed;
-    if (m->module && !m->d->dead && weiri_device_enter(m->d, &pushed) == WEIR_OK) {
+    bool pushed, here = m->module && !m->d->dead && weiri_device_enter(m->d, &pushed) == WEIR_OK;
+    weiri_probe_free(m->d, m->probe, !here);
+    if (here) {
         m->d->cu->module_unload(m->module);
         weiri_device_leave(m->d, pushed);
     }
@@ -639,7 +642,7 @@ void weir_bound_free(weir_bound *b) {
     weiri_free(b->ctx, b, sizeof *b);
 }
 
-static weir_device *device_for(weir_program *p, const weir_launch_desc *desc) {
+weir_device *weiri_launch_device(weir_program *p, const weir_launch_desc *desc) {
     weir_device *d = desc->device ? desc->device : p->device;
     for (int i = 0; i < desc->nargs && !d; i++) /* none was named: where the tensors are */
         if (desc->args[i].buffer) d = desc->args[i].buffer->d;
@@ -676,7 +679,7 @@ static weir_status bind_on_device(weir_bound *b) {
 
 /* A binding, or NULL with the context's error. */
 static weir_bound *bind(weir_program *p, const weir_launch_desc *desc) {
-    weir_device *d = device_for(p, desc);
+    weir_device *d = weiri_launch_device(p, desc);
     if (!d) return NULL;
     weir_bound *b = weiri_alloc(p->ctx, sizeof *b);
     if (!b) return NULL;
@@ -776,12 +779,57 @@ static size_t extent_of(const given *g, weir_dtype t) {
     return (size_t)last * (size_t)weir_dtype_size(t);
 }
 
+/* Copies what the kernel may write to `saved`, or back. */
+static void swap_outputs(const weir_bound *b, char *saved, bool back) {
+    const weir_kernel *k = b->p->k;
+    for (int i = 0; i < k->tensors.n; i++) {
+        void *at = (void *)(uintptr_t)b->tensor[i]->address;
+        size_t n = k->tensors.v[i]->out ? extent_of(b->tensor[i], k->tensors.v[i]->dtype) : 0;
+        if (n) memcpy(back ? at : saved, back ? saved : at, n);
+        saved += n;
+    }
+}
+
+/* One run, or one a seed until the first that fails: the kernel may read what it writes, so each begins with what was there. */
+static weir_status run_seeds(weir_bound *b) {
+    weir_program *p = b->p;
+    weir_device *d = b->d;
+    int seeds = p->into ? 1 : d->seeds;
+    size_t size = 1;
+    for (int i = 0; i < p->k->tensors.n; i++)
+        if (p->k->tensors.v[i]->out) size += extent_of(b->tensor[i], p->k->tensors.v[i]->dtype);
+    char *saved = seeds > 1 ? weiri_alloc(b->ctx, size) : NULL;
+    if (seeds > 1 && !saved) return WEIR_E_MEMORY;
+    if (saved) swap_outputs(b, saved, false);
+    weir_status st = WEIR_OK;
+    for (int i = 0; i < seeds && st == WEIR_OK; i++) {
+        if (i) swap_outputs(b, saved, true);
+        if (b->counter) memset((void *)(uintptr_t)b->counter, 0, 64);
+        d->last_seed = d->seed + (uint64_t)i;
+        weiri_buf_free(&d->findings);
+        if (seeds > 1) weiri_put(&d->findings, "seed %" PRIu64 ", run %d of %d:\n", d->last_seed, i + 1, seeds);
+        size_t head = d->findings.n;
+        weiri_sim_run run = { .plan = p->plan,
+                              .source = weir_program_source(p),
+                              .params = b->sim_params,
+                              .nparams = b->nparams,
+                              .grid = (int)b->config.grid_x,
+                              .resident = d->sms,
+                              .seed = d->last_seed,
+                              .trace = p->into };
+        st = weiri_sim_launch(b->ctx, &run, &d->findings);
+        if (d->findings.n == head) weiri_buf_free(&d->findings); /* nothing was found */
+    }
+    weiri_free(b->ctx, saved, saved ? size : 0);
+    return st;
+}
+
 static weir_status run_sim(weir_bound *b) {
     weir_program *p = b->p;
     const weir_kernel *k = p->k;
-    if (b->counter) memset((void *)(uintptr_t)b->counter, 0, 64);
     int lent = 0;
     weir_status st = WEIR_OK;
+    weiri_buf_free(&b->d->findings);
     for (; lent < k->tensors.n && st == WEIR_OK; lent++) {
         const given *g = b->tensor[lent];
         const void *at = (const void *)(uintptr_t)g->address;
@@ -790,15 +838,7 @@ static weir_status run_sim(weir_bound *b) {
             st = weiri_fail(b->ctx, WEIR_E_MEMORY, "out of memory: simulated tensors");
         else weiri_sim_name(b->ctx, at, k->tensors.v[lent]->name);
     }
-    weiri_buf_free(&b->d->findings);
-    weiri_sim_run run = { .plan = p->plan,
-                          .source = weir_program_source(p),
-                          .params = b->sim_params,
-                          .nparams = b->nparams,
-                          .grid = (int)b->config.grid_x,
-                          .resident = b->d->sms,
-                          .seed = b->d->seed };
-    if (st == WEIR_OK) st = weiri_sim_launch(b->ctx, &run, &b->d->findings);
+    if (st == WEIR_OK) st = run_seeds(b);
     for (int i = 0; i < lent; i++) {
         const given *g = b->tensor[i];
         size_t n = extent_of(g, k->tensors.v[i]->dtype);
@@ -815,9 +855,10 @@ weir_status weir_bound_launch(weir_bound *b, void *stream) {
     bool pushed;
     weir_status st = weiri_device_enter(d, &pushed);
     if (st != WEIR_OK) return st;
+    if (weiri_probed(b->p)) st = weiri_probe_arm(b->p, d, b->module->module, (int)b->config.grid_x, &b->module->probe);
     weiri_cures r = b->counter ? d->cu->set_d32_async(b->counter, 0, 16, stream) : CU_OK;
     b->config.stream = stream;
-    if (r == CU_OK) r = d->cu->launch(&b->config, b->module->function, b->params, NULL);
+    if (r == CU_OK && st == WEIR_OK) r = d->cu->launch(&b->config, b->module->function, b->params, NULL);
     if (r != CU_OK)
         st = weiri_device_fail(
             d, r, "launching kernel '%s' (%u CTAs of %u threads in clusters of %d, %u bytes of shared memory)", b->p->name,
@@ -825,6 +866,7 @@ weir_status weir_bound_launch(weir_bound *b, void *stream) {
     else if (d->last != b->p) { /* blamed for faults seen later */ d->last = b->p;
         snprintf(d->last_kernel, sizeof d->last_kernel, "%s", b->p->name);
     }
+    if (st == WEIR_OK && weiri_probed(b->p)) st = weiri_probe_collect(b->p, d, b->module->probe, b->p->into);
     weiri_device_leave(d, pushed);
     return st;
 }
@@ -853,6 +895,21 @@ static weir_status bind_again(weir_program *p, const weir_launch_desc *desc) {
 weir_status weir_launch(weir_program *p, const weir_launch_desc *desc) {
     weir_status st = bind_again(p, desc);
     return st == WEIR_OK ? weir_bound_launch(p->bound, desc->stream) : st;
+}
+
+weir_status weir_explore(weir_program *p, const weir_launch_desc *desc, int seeds, uint64_t *seed) {
+    *seed = 0;
+    weir_device *d = weiri_launch_device(p, desc);
+    if (!d) return p->ctx->status;
+    int before = d->seeds;
+    weir_status st = weir_device_explore(d, seeds);
+    if (st != WEIR_OK) return st;
+    weir_launch_desc on = *desc;
+    on.device = d;
+    st = weir_launch(p, &on);
+    d->seeds = before;
+    if (st == WEIR_E_SIM) *seed = d->last_seed;
+    return st;
 }
 
 static int by_value(const void *a, const void *b) {

@@ -15,5 +15,7 @@ typedef struct weiri_shape {
     int64_t smem;
 } weiri_shape;
 weiri_shape weiri_bound_shape(const weir_bound *b);
+/* Where a launch with these arguments would run; NULL with the context's error. */
+weir_device *weiri_launch_device(weir_program *p, const weir_launch_desc *desc);
 
 #endif

@@ -278,6 +278,7 @@ const char *weir_status_name(weir_status st) {
     case WEIR_E_LAUNCH: return "launch";
     case WEIR_E_SIM: return "sim";
     case WEIR_E_IO: return "io";
+    case WEIR_E_WATCHDOG: return "watchdog";
     }
     return "unknown";
 }

@@ -15,6 +15,7 @@ struct weir_program {
     weiri_buf source;    /* emitted, without the preamble */
     weir_device *device; /* of the build; NULL: the first GPU, else the simulator, chosen at the first launch */
     weir_times times;
+    double watchdog; /* seconds one wait may last on a GPU, 0: for ever */
 
     /* compile.c */
     weiri_buf full;     /* preamble and source, made on demand */
@@ -25,6 +26,11 @@ struct weir_program {
     /* launch.c */
     weiri_module *modules; /* one per device it ran on */
     weir_bound *bound;     /* the last launch's bindings, reused while the arguments stay the same */
+
+    /* trace.c */
+    weir_program *twin; /* the traced build of the same plan, made on demand; it shares k and plan */
+    bool traced;        /* this is such a twin */
+    weir_timeline *into; /* where the launch under way leaves its events, or NULL */
 };
 
 /* Preamble and source, as NVRTC gets them; NULL with the context's error on lack of memory or an impossible wgmma. */
@@ -32,5 +38,6 @@ const char *weiri_program_full(weir_program *p);
 /* Frees what compile.c and launch.c keep; build.c's part is its own. */
 void weiri_program_drop_compiled(weir_program *p);
 void weiri_program_drop_launched(weir_program *p);
+void weiri_program_drop_traced(weir_program *p); /* the twin; drop_compiled does it too */
 
 #endif

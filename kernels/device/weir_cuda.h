@@ -22,6 +22,8 @@ typedef double f64;
 
 // An action of the plan begins: an event in the simulator, nothing here.
 #define W_AT(id)
+#define W_ENTER()
+#define W_LEAVE()
 
 // ---- numbers in memory ------------------------------------------------------------------------------------------------------
 // Storage types. Reading gives a float; assigning rounds to nearest even (fp8 saturates). Constructors from float are explicit:

@@ -235,6 +235,8 @@ typedef double f64;
 
 #define W_FN static inline __attribute__((always_inline))
 #define W_AT(id) w_sim_at(id)
+#define W_ENTER()
+#define W_LEAVE()
 
 // CUDA's words
 #define __global__

@@ -368,7 +368,8 @@ function kernel:task(desc) end
 function kernel:verify(options) end
 
 ---Validates, plans, proves and emits; raises the report when anything is wrong.
----@param options? { device?: weir.device, warn_only?: boolean }
+---unsafe: builds what the proof refused. watchdog: seconds that a wait may last on a GPU before the kernel gives up and says where.
+---@param options? { device?: weir.device, warn_only?: boolean, unsafe?: boolean, watchdog?: number }
 ---@return weir.program
 function kernel:build(options) end
 
@@ -698,6 +699,19 @@ function program:launch(args, options) end
 ---@return number?, string?, string?
 function program:time(args, options) end
 
+---A launch, and when each actor of the first `ctas` CTAs (one cluster if left out) did what. When the run stopped early there is a
+---timeline up to there, with message and code behind it.
+---@param args table<string, weir.argument>
+---@param options? { ctas?: integer, stream?: integer|lightuserdata, grid?: integer, device?: weir.device, pdl?: boolean }
+---@return weir.timeline?, string?, string?
+function program:trace(args, options) end
+
+---A launch in the simulator with many seeds (100): true; or nil, message, code and the first seed that fails.
+---@param args table<string, weir.argument>
+---@param options? { seeds?: integer, grid?: integer, device?: weir.device }
+---@return true?, string?, string?, integer?
+function program:explore(args, options) end
+
 ---Arguments bound once, for many launches.
 ---@param args table<string, weir.argument>
 ---@param options? weir.launch_options
@@ -735,12 +749,44 @@ function bound:launch(stream) end
 function bound:set_address(tensor, address) end
 function bound:close() end
 
+---@class weir.span
+---@field task? string
+---@field cta integer
+---@field warp integer                                      the actor's first
+---@field what string                                       "wait ab_full", "mma acc"
+---@field action integer                                    id in the plan
+---@field nth integer                                       how many times this actor has begun it, from 1
+---@field stage? integer
+---@field waits boolean
+---@field stuck boolean                                     had not ended when the run stopped
+---@field file? string
+---@field line? integer
+---@field from number
+---@field to number
+
+---@class weir.timeline
+---@field unit "ns"|"steps"
+---@field complete boolean
+local timeline = {}
+
+---@return weir.span[]
+function timeline:spans() end
+---JSON for ui.perfetto.dev.
+---@param path string
+---@return weir.timeline?, string?, string?
+function timeline:perfetto(path) end
+---@param path string
+---@return weir.timeline?, string?, string?
+function timeline:svg(path) end
+function timeline:close() end
+
 -- ---- devices ------------------------------------------------------------------------------------------------------------------
 
 ---@class weir.device
 ---@field name string
 ---@field is_sim boolean
 ---@field sms integer
+---@field seed integer                                      of the simulator's last run
 local device = {}
 
 ---Rows are padded so that the pitch is a multiple of `pitch` bytes, 16 if left out.
@@ -749,7 +795,11 @@ local device = {}
 function device:tensor(desc) end
 ---@return true?, string?, string?
 function device:sync() end
----What the simulator found in the last run.
+---Every launch on this simulator is run with `seeds` seeds (100) from now on, from its own on, until one fails.
+---@param desc { seeds?: integer }
+---@return weir.device
+function device:explore(desc) end
+---What the simulator found in the last run, or the watchdog on a GPU.
 ---@return string
 function device:findings() end
 function device:close() end

@@ -101,6 +101,7 @@ int weir_openlib(lua_State *L, weir_ctx *ctx) {
     weirl_open_report(L);
     weirl_open_device(L);
     weirl_open_program(L);
+    weirl_open_trace(L);
     lua_newtable(L);
     int module = lua_gettop(L);
     weirl_open_value(L);

@@ -58,6 +58,15 @@ static int d_sync(lua_State *L) {
     return done(L, u->ctx, weir_device_sync(u->d));
 }
 
+/* dev:explore { seeds = n }: launches run n times each from now on. */
+static int d_explore(lua_State *L) {
+    static const char *const names[] = { "seeds", NULL };
+    weirl_device *u = weirl_checkdevice(L, 1);
+    weirl_desc d = weirl_desc_open(L, 2, "dev:explore", names);
+    weir_status st = weir_device_explore(u->d, weirl_int(&d, "seeds", 100));
+    return st == WEIR_OK ? (lua_settop(L, 1), 1) : weirl_raise(L, "dev:explore: %s", weir_error(u->ctx->c));
+}
+
 static int d_findings(lua_State *L) { return lua_pushstring(L, weir_device_findings(weirl_checkdevice(L, 1)->d)), 1; }
 
 /* A shape: a list of extents, or one of them. */
@@ -115,6 +124,7 @@ static int device_index(lua_State *L) {
     weir_device *d = weirl_checkdevice(L, 1)->d;
     if (strcmp(key, "name") == 0) return lua_pushstring(L, weir_device_name(d)), 1;
     if (strcmp(key, "is_sim") == 0) return lua_pushboolean(L, weir_device_is_sim(d)), 1;
+    if (strcmp(key, "seed") == 0) return lua_pushinteger(L, (lua_Integer)weir_device_seed(d)), 1;
     if (strcmp(key, "sms") == 0) return lua_pushinteger(L, weir_device_sms(d)), 1;
     weirl_near near;
     weirl_near_begin(&near, key);
@@ -313,7 +323,7 @@ static int buffer_tostring(lua_State *L) {
 
 void weirl_open_device(lua_State *L) {
     static const luaL_Reg device_meth[] = {
-        { "tensor", d_tensor }, { "sync", d_sync }, { "findings", d_findings }, { "close", device_gc }, { NULL, NULL }
+        { "tensor", d_tensor }, { "sync", d_sync }, { "explore", d_explore }, { "findings", d_findings }, { "close", device_gc }, { NULL, NULL }
     };
     static const luaL_Reg device_meta[] = {
         { "__gc", device_gc }, { "__close", device_gc }, { "__tostring", device_tostring }, { NULL, NULL }

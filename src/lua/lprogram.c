@@ -9,7 +9,7 @@ enum { UV_KERNEL = 1, UV_REPORT, UV_DEVICE, NUV = UV_DEVICE };
 /* ---- build -------------------------------------------------------------------------------------------------------------- */
 
 int weirl_kernel_build(lua_State *L) {
-    static const char *const names[] = { "device", "warn_only", NULL };
+    static const char *const names[] = { "device", "warn_only", "unsafe", "watchdog", NULL };
     weirl_kernel *kb = weirl_checkkernel(L, 1);
     lua_settop(L, 2);
     if (kb->task) return weirl_raise(L, "k:build: inside the schedule of task '%s'", kb->task);
@@ -19,6 +19,13 @@ int weirl_kernel_build(lua_State *L) {
     } else {
         weirl_desc d = weirl_desc_open(L, 2, "k:build", names);
         desc.warn_only = weirl_bool(&d, "warn_only", false);
+        desc.unsafe = weirl_bool(&d, "unsafe", false);
+        if (weirl_get(&d, "watchdog") != LUA_TNIL) {
+            if (lua_type(L, -1) != LUA_TNUMBER || !(lua_tonumber(L, -1) > 0))
+                return weirl_raise(L, "k:build: watchdog is the seconds that a wait may last, got %s", luaL_tolstring(L, -1, NULL));
+            desc.watchdog = lua_tonumber(L, -1);
+        }
+        lua_pop(L, 1);
         if (weirl_get(&d, "device") != LUA_TNIL) desc.device = weirl_checkdevice(L, 3)->d;
     }
     lua_getiuservalue(L, 1, 1);                                     /* 4: context */
@@ -66,7 +73,7 @@ static int program_gc(lua_State *L) {
 typedef struct launch {
     weir_launch_desc desc;
     weir_arg args[MAX_LAUNCH_ARGS];
-    int reps;
+    int extra; /* the option that only this method has */
 } launch;
 
 static uint64_t to_address(lua_State *L, int idx, const char *what) {
@@ -137,13 +144,12 @@ static void one_arg(lua_State *L, weirl_program *u, weir_arg *a) { /* its value 
     }
 }
 
-/* Reads (program, args, options) of a call into l, which must not move. */
-static weirl_program *read_launch(lua_State *L, const char *fn, launch *l, bool timed) {
-    static const char *const all_names[] = { "stream", "grid", "device", "pdl", "reps", NULL };
-    static const char *const launch_names[] = { "stream", "grid", "device", "pdl", NULL };
+/* Reads (program, args, options) of a call into l, which must not move. `extra` names one option more, a whole number, or is NULL. */
+static weirl_program *read_launch(lua_State *L, const char *fn, launch *l, const char *extra, int def) {
+    const char *const names[] = { "stream", "grid", "device", "pdl", extra, NULL };
     weirl_program *u = check(L, 1);
     memset(&l->desc, 0, sizeof l->desc);
-    l->reps = 20;
+    l->extra = def;
     int n = 0;
     if (!lua_isnoneornil(L, 2)) {
         if (!lua_istable(L, 2)) weirl_raise(L, "%s: a table of arguments by name expected, got %s", fn, weirl_typename(L, 2));
@@ -160,13 +166,13 @@ static weirl_program *read_launch(lua_State *L, const char *fn, launch *l, bool 
     l->desc.args = l->args;
     l->desc.nargs = n;
     if (!lua_isnoneornil(L, 3)) {
-        weirl_desc d = weirl_desc_open(L, 3, fn, timed ? all_names : launch_names);
+        weirl_desc d = weirl_desc_open(L, 3, fn, names);
         if (weirl_get(&d, "stream") != LUA_TNIL) l->desc.stream = (void *)(uintptr_t)to_address(L, -1, "stream");
         if (weirl_get(&d, "device") != LUA_TNIL) l->desc.device = weirl_checkdevice(L, -1)->d;
         lua_pop(L, 2);
         l->desc.grid = weirl_int(&d, "grid", 0);
         l->desc.pdl = weirl_bool(&d, "pdl", false);
-        if (timed) l->reps = weirl_int(&d, "reps", 20);
+        if (extra) l->extra = weirl_int(&d, extra, def);
     }
     return u;
 }
@@ -179,18 +185,46 @@ static int outcome(lua_State *L, const weirl_program *u, const char *fn,
 
 static int p_launch(lua_State *L) {
     launch l;
-    weirl_program *u = read_launch(L, "launch", &l, false);
+    weirl_program *u = read_launch(L, "launch", &l, NULL, 0);
     weir_status st = weir_launch(u->p, &l.desc);
     return st == WEIR_OK ? lua_pushboolean(L, 1), 1 : outcome(L, u, "launch", st);
 }
 
 static int p_time(lua_State *L) { /* median milliseconds */
     launch l;
-    weirl_program *u = read_launch(L, "time", &l, true);
-    if (l.reps < 1) return weirl_raise(L, "time: reps = %d", l.reps);
+    weirl_program *u = read_launch(L, "time", &l, "reps", 20);
+    if (l.extra < 1) return weirl_raise(L, "time: reps = %d", l.extra);
     double ms = 0;
-    weir_status st = weir_time(u->p, &l.desc, l.reps, &ms);
+    weir_status st = weir_time(u->p, &l.desc, l.extra, &ms);
     return st == WEIR_OK ? lua_pushnumber(L, ms), 1 : outcome(L, u, "time", st);
+}
+
+/* A timeline; when the run stopped early also message and code. Without a timeline nil, message, code. */
+static int p_trace(lua_State *L) {
+    launch l;
+    weirl_program *u = read_launch(L, "trace", &l, "ctas", 0);
+    lua_settop(L, 3);
+    lua_getiuservalue(L, 1, UV_KERNEL); /* 4 */
+    lua_getiuservalue(L, 4, 1);         /* 5: context */
+    weir_timeline **t = weirl_pushtimeline(L, 5);
+    weir_status st = weir_trace(u->p, &l.desc, &(weir_trace_desc){ .ctas = l.extra }, t);
+    if (!*t) return outcome(L, u, "trace", st);
+    if (st == WEIR_OK) return 1;
+    int n = outcome(L, u, "trace", st); /* nil, message, code */
+    lua_remove(L, -n);
+    return n;
+}
+
+/* true; or nil, message, code, and the first seed that fails. */
+static int p_explore(lua_State *L) {
+    launch l;
+    uint64_t seed = 0;
+    weirl_program *u = read_launch(L, "explore", &l, "seeds", 100);
+    weir_status st = weir_explore(u->p, &l.desc, l.extra, &seed);
+    if (st == WEIR_OK) return lua_pushboolean(L, 1), 1;
+    int n = outcome(L, u, "explore", st);
+    if (seed) lua_pushinteger(L, (lua_Integer)seed), n++;
+    return n;
 }
 
 /* ---- bound arguments ---------------------------------------------------------------------------------------------------- */
@@ -202,7 +236,7 @@ typedef struct bound {
 
 static int p_bind(lua_State *L) {
     launch l;
-    weirl_program *u = read_launch(L, "bind", &l, false);
+    weirl_program *u = read_launch(L, "bind", &l, NULL, 0);
     lua_settop(L, 3);
     bound *b = weirl_new(L, sizeof *b, 3, WEIRL_BOUND);
     b->program = u;
@@ -323,7 +357,7 @@ static int program_tostring(lua_State *L) {
 
 void weirl_open_program(lua_State *L) {
     static const luaL_Reg meth[] = {
-        { "launch", p_launch },           { "time", p_time },   { "bind", p_bind },      { "source", p_source },
+        { "launch", p_launch },           { "time", p_time },   { "trace", p_trace }, { "explore", p_explore }, { "bind", p_bind },      { "source", p_source },
         { "full_source", p_full_source }, { "log", p_log },     { "ptx", p_ptx },        { "cubin", p_cubin },
         { "export", p_export },           { "times", p_times }, { "close", program_gc }, { NULL, NULL }
     };

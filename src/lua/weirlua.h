@@ -36,6 +36,7 @@
 #define WEIRL_REPORT "weir.report"
 #define WEIRL_PROGRAM "weir.program"
 #define WEIRL_BOUND "weir.bound"
+#define WEIRL_TIMELINE "weir.timeline"
 #define WEIRL_DEVICE "weir.device"
 #define WEIRL_BUFFER "weir.buffer"
 
@@ -139,7 +140,7 @@ int weirl_guard(lua_State *L);                      /* i:first_iter ... upvalue:
 void weirl_check_blocks(lua_State *L, int kidx);    /* faults for loops and guards that were made but never run */
 void weirl_open_schedule(lua_State *L);             /* adds domain_loop ... to the table on top */
 
-/* ---- lreport.c, ldevice.c, lprogram.c ----------------------------------------------------------------------------------- */
+/* ---- lreport.c, ldevice.c, lprogram.c, ltrace.c ------------------------------------------------------------------------- */
 
 weir_report **weirl_pushreport(lua_State *L, int ctxidx); /* closed; filled in by verify or build */
 void weirl_open_report(lua_State *L);
@@ -154,5 +155,8 @@ typedef struct weirl_program { weir_program *p; weirl_kernel *kb; } weirl_progra
 int weirl_kernel_build(lua_State *L);               /* k:build */
 int weirl_kernel_source(lua_State *L);              /* k:source */
 void weirl_open_program(lua_State *L);
+
+weir_timeline **weirl_pushtimeline(lua_State *L, int ctxidx);   /* closed; filled in by a traced launch */
+void weirl_open_trace(lua_State *L);
 
 #endif

@@ -286,6 +286,7 @@ static void need_aligned(thread *t, u32 addr, u32 to, const char *what) {
 
 static void tma_load(w_sim_api *api, u32 dst, const w_tmap *map, u32 bar, u32 mask, u32 rank, const i32 *c) {
     thread *t = weiri_sim_self(api);
+    weiri_sim_touch(t, dst);
     machine *m = t->m;
     const weiri_tmap *d = need_map(t, map, rank);
     if (!d) return;
@@ -315,6 +316,7 @@ static void tma_load(w_sim_api *api, u32 dst, const w_tmap *map, u32 bar, u32 ma
 
 static void tma_store(w_sim_api *api, const w_tmap *map, u32 src, u32 reduce, u32 rank, const i32 *c) {
     thread *t = weiri_sim_self(api);
+    weiri_sim_touch(t, src);
     machine *m = t->m;
     const weiri_tmap *d = need_map(t, map, rank);
     if (!d) return;
@@ -368,6 +370,7 @@ static void prefetch(w_sim_api *api, const w_tmap *map) { (void)api, (void)map; 
 /* The next tile of a dynamic queue. Tickets are drawn in the order the threads run; the slot is filled late, like a copy's. */
 static void queue_fetch(w_sim_api *api, u32 slot, u32 bar, u32 *counter, u32 first) {
     thread *t = weiri_sim_self(api);
+    weiri_sim_touch(t, slot);
     need_aligned(t, slot, 16, "a queue's slot at");
     if (!weiri_smem_inside(t->c, slot, 16, t, "a queue's slot at")) return;
     weiri_sync_need(t->c, bar, t);
@@ -383,6 +386,7 @@ static void queue_fetch(w_sim_api *api, u32 slot, u32 bar, u32 *counter, u32 fir
 
 static void bulk_push(w_sim_api *api, u32 dst, u32 src, u32 bytes, u32 bar, u32 rank) {
     thread *t = weiri_sim_self(api);
+    weiri_sim_touch(t, dst);
     machine *m = t->m;
     cluster *cl = t->c->cl;
     if (rank >= (u32)cl->n || rank == t->c->rank) {
@@ -444,6 +448,7 @@ static void cp_wait(w_sim_api *api, u32 n) {
 
 static void cp_arrive(w_sim_api *api, u32 bar) {
     thread *t = weiri_sim_self(api);
+    weiri_sim_touch(t, bar);
     weiri_sync_need(t->c, bar, t);
     op *o = new_op(t->m, OP_CP_ARRIVE, t);
     o->dst_cta = t->c;

@@ -118,6 +118,7 @@ struct weiri_thread {
     u32 tid, lane;
     bool alive, blocked;
     bool slow;                   /* by the seed: others go first */
+    int row;                     /* of the trace, -1: it has none */
     wait_kind wait; bar *bar; u32 parity; u32 id; u64 need;   /* what it waits for */
     u32 kind, members;           /* WAIT_WARP: the operation */
     u64 woken;                   /* POLL: machine.progress at the poll */
@@ -217,6 +218,10 @@ void weiri_sim_describe(const thread *t, char *out, size_t size);               
 const char *weiri_sim_place(const machine *m, u32 at, char *out, size_t size);    /* "gemm.lua:41", "" when unknown */
 void *weiri_sim_alloc(machine *m, size_t n);         /* dies with the machine; zeroed, never NULL */
 static inline thread *weiri_sim_self(w_sim_api *api) { return ((machine *)(void *)api)->cur; }
+/* The action that t has begun is about this shared address. */
+static inline void weiri_sim_touch(const thread *t, u32 addr) {
+    if (t->row >= 0) weiri_timeline_touch(t->m->run->trace, t->row, (i64)addr - SMEM_BASE);
+}
 
 /* ---- smem.c ------------------------------------------------------------------------------------------------------------ */
 

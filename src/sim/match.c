@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../tell.h"
 #include "machine.h"
 
 struct automaton {
@@ -61,13 +62,6 @@ static void append(builder *b, part *x, const part *y) {
     x->nullable &= y->nullable;
 }
 
-static void note_task(machine *m, const weiri_pnode *n, int task) {
-    for (; n; n = n->next) {
-        if (n->kind == PN_ACTION) m->task_of[n->act->id] = task;
-        else note_task(m, n->first, task);
-    }
-}
-
 static part list(builder *b, const weiri_pnode *n) {
     part all = empty(b);
     for (; n; n = n->next) {
@@ -97,8 +91,7 @@ static part list(builder *b, const weiri_pnode *n) {
 void weiri_match_build(machine *m) {
     const weiri_plan *p = m->plan;
     m->task_of = weiri_sim_alloc(m, (size_t)(p->nactions + 1) * sizeof *m->task_of);
-    for (int i = 0; i <= p->nactions; i++) m->task_of[i] = -1;
-    for (int t = 0; t < p->ntasks; t++) note_task(m, p->tasks[t].root, t);
+    weiri_tell_tasks(p, m->task_of);
     m->automata = weiri_sim_alloc(m, (size_t)(p->ntasks + 1) * sizeof *m->automata);
     for (int t = 0; t <= p->ntasks; t++) {
         automaton *a = weiri_sim_alloc(m, sizeof *a);

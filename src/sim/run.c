@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../number.h"
+#include "../tell.h"
 #include "machine.h"
 
 enum {
@@ -23,14 +24,7 @@ u64 weiri_sim_rand(machine *m) {
 
 void *weiri_sim_alloc(machine *m, size_t n) { return weiri_arena_alloc(&m->a, n); }
 
-const char *weiri_sim_place(const machine *m, u32 at, char *out, size_t size) {
-    const weiri_action *a = at >= 1 && (int)at <= m->plan->nactions ? m->plan->action[at] : NULL;
-    out[0] = '\0';
-    if (a && a->op && a->op->at.n > 0) snprintf(out, size, "%s:%d", a->op->at.at[0].file, a->op->at.at[0].line);
-    else if (a && a->note) snprintf(out, size, "%s", a->note);
-    else if (a) snprintf(out, size, "%s", weiri_act_name(a->kind));
-    return out;
-}
+const char *weiri_sim_place(const machine *m, u32 at, char *out, size_t size) { return weiri_tell_place(m->plan, (int)at, out, size); }
 
 static const char *task_name(const thread *t) {
     return t->actor->task >= 0 ? t->m->plan->tasks[t->actor->task].task->name : NULL;
@@ -121,6 +115,7 @@ static void thread_main(void *arg) {
     weiri_fiber_enter(&m->main);
     m->api.kernel((void *const *)(void *)m->params);
     m->api.running = 0;
+    if (t->row >= 0) weiri_timeline_stamp(m->run->trace, t->row, (u32)m->plan->nactions + 1);
     weiri_match_exit(t);
     weiri_wgmma_exit(t);
     weiri_copy_exit(t);
@@ -136,35 +131,13 @@ static void thread_main(void *arg) {
 
 /* ---- the grid ------------------------------------------------------------------------------------------------------------ */
 
-static const weiri_ptask *task_of(const machine *m, const cta *c, u32 w, int *index) {
-    const weiri_plan *p = m->plan;
-    const weir_cluster *cl = &p->k->cluster;
-    int at[4], r = (int)c->rank, size[4] = { cl->v, cl->m, cl->n, cl->k };
-    for (int i = 0; i < 4; i++) {
-        int n = size[i] > 0 ? size[i] : 1;
-        at[i] = r % n;
-        r /= n;
-    }
-    for (int i = 0; i < p->ntasks; i++) {
-        const weiri_task *t = p->tasks[i].task;
-        if ((int)w < t->first_warp || (int)w >= t->first_warp + t->num_warps) continue;
-        bool here = true;
-        for (int x = 0; x < 4 && t->on_cta; x++) here &= t->cta[x] < 0 || t->cta[x] == at[x];
-        if (!here) continue;
-        *index = i;
-        return &p->tasks[i];
-    }
-    *index = -1;
-    return NULL;
-}
-
 /* Whose events are one sequence: a warpgroup, a warp, or each thread by itself where one of them runs the task. */
 static void make_actors(cta *c) {
     machine *m = c->m;
     c->nactors = 0;
     for (int first = 0; first < m->threads_per_cta;) {
-        int task;
-        const weiri_ptask *pt = task_of(m, c, (u32)first / 32, &task);
+        int task = weiri_tell_task_of_warp(m->plan, (int)c->rank, first / 32);
+        const weiri_ptask *pt = task >= 0 ? &m->plan->tasks[task] : NULL;
         int n = pt && pt->solo ? 1 : pt && pt->wg_actor ? 128 : 32;
         if (n > m->threads_per_cta - first) n = m->threads_per_cta - first;
         actor *a = &c->actors[c->nactors++];
@@ -174,6 +147,7 @@ static void make_actors(cta *c) {
         a->nthreads = n;
         weiri_match_start(a);
         for (int i = 0; i < n; i++) c->threads[first + i].actor = a;
+        if (m->run->trace && first % 32 == 0) a->first->row = weiri_timeline_row(m->run->trace, c->block, (u32)first / 32);
         first += n;
     }
 }
@@ -202,6 +176,7 @@ static void start_cta(cta *c, u32 block, char *stacks) {
         t->w = &c->warps[i / 32];
         t->w->lane[i % 32] = t;
         t->alive = true;
+        t->row = -1;
         if (i % 32 == 0) slow_warp = (weiri_sim_rand(m) & 7) == 0;
         t->slow = slow_cta || slow_warp || (weiri_sim_rand(m) & 31) == 0;
         t->regs = (u32)m->plan->entry_registers;
@@ -362,20 +337,9 @@ static void describe_wait(const thread *t, char *out, size_t size) {
 
 /* Who should have arrived: the plan's arrives on a barrier. */
 static void name_arrivers(machine *m, u32 addr) {
-    const weiri_plan *p = m->plan;
-    int stage, shown = 0;
+    int stage;
     const weiri_bar *b = weiri_sync_planned(m, addr, &stage);
-    for (int id = 1; b && id <= p->nactions; id++) {
-        const weiri_action *a = p->action[id];
-        char place[256];
-        if (!a || a->bar < 0 || &p->bars.v[a->bar] != b) continue;
-        if (a->kind != ACT_ARRIVE && a->kind != ACT_EXPECT && a->kind != ACT_CP_ARRIVE && a->kind != ACT_UMMA_COMMIT) continue;
-        weiri_sim_place(m, (u32)id, place, sizeof place);
-        int t = m->task_of[id];
-        weiri_put(m->findings, "%s%s%s%s%s", shown++ ? ", " : "    who arrives there: ", place, t >= 0 ? " (task '" : "",
-                  t >= 0 ? p->tasks[t].task->name : "", t >= 0 ? "')" : "");
-    }
-    if (shown) weiri_put(m->findings, "\n");
+    if (b) weiri_tell_arrivers(m->plan, b, m->task_of, m->findings);
 }
 
 static void deadlock(machine *m, bool spinning) {
@@ -501,11 +465,19 @@ static void schedule(machine *m) {
     while (!m->stop && m->npending) weiri_copy_step(m, true);
 }
 
+/* What has not ended by now never will. */
+static void end_trace(machine *m) {
+    if (!m->run->trace) return;
+    for (int i = 0; i < m->nctas * m->threads_per_cta; i++)
+        if (m->threads[i].m && m->threads[i].alive && m->threads[i].row >= 0) weiri_timeline_stuck(m->run->trace, m->threads[i].row);
+}
+
 /* ---- calls that belong nowhere else -------------------------------------------------------------------------------------- */
 
 static void at(w_sim_api *api, u32 id) {
     thread *t = weiri_sim_self(api);
     t->at = id;
+    if (t->row >= 0) weiri_timeline_stamp(t->m->run->trace, t->row, id);
     weiri_match_event(t, id);
     if ((weiri_sim_rand(t->m) & 31) == 0) {
         ready(t->m, t);
@@ -569,6 +541,7 @@ weir_status weiri_sim_launch(weir_ctx *c, const weiri_sim_run *r, weiri_buf *fin
         weiri_wgmma_calls(&m->api);
         entry(&m->api);
         schedule(m);
+        end_trace(m);
     }
     if (st == WEIR_OK && m->a.oom) st = weiri_fail(c, WEIR_E_MEMORY, "out of memory in a simulated launch");
     if (st == WEIR_OK && m->stop) {

@@ -15,6 +15,7 @@
 
 #include "../mem.h"
 #include "../plan.h"
+#include "../trace.h"
 
 /* One kernel argument, in the order of plan->params: the bytes of the C parameter; for a KP_TMAP a weiri_tmap. */
 typedef struct weiri_sim_param { const void *data; size_t size; } weiri_sim_param;
@@ -26,6 +27,7 @@ typedef struct weiri_sim_run {
     int grid;                        /* CTAs */
     int resident;                    /* CTAs that run at once, rounded up to whole clusters; 0: 8 */
     uint64_t seed;                   /* 0: 1 */
+    weir_timeline *trace;            /* gets the events of its CTAs, or NULL */
 } weiri_sim_run;
 
 /* WEIR_OK; WEIR_E_SIM: `findings` has the text; WEIR_E_COMPILE: it has the host compiler's messages; WEIR_E_NO_COMPILER,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../tell.h"
 #include "machine.h"
 
 /* ---- mbarriers ----------------------------------------------------------------------------------------------------------- */
@@ -14,15 +15,7 @@ bar *weiri_sync_bar(cta *c, u32 addr) {
 }
 
 const weiri_bar *weiri_sync_planned(const machine *m, u32 addr, int *stage) {
-    i64 off = (i64)addr - SMEM_BASE;
-    for (int i = 0; i < m->plan->bars.n; i++) {
-        const weiri_bar *b = &m->plan->bars.v[i];
-        if (off >= b->offset && off < b->offset + 8 * (i64)b->stages) {
-            *stage = (int)((off - b->offset) / 8);
-            return b;
-        }
-    }
-    return NULL;
+    return weiri_tell_bar(m->plan, (i64)addr - SMEM_BASE, stage);
 }
 
 static void name_at(const machine *m, u32 addr, char *out, size_t size) {
@@ -166,6 +159,7 @@ static cta *target(thread *t, u32 rank) {
 
 static void arrive_at(thread *t, u32 rank, u32 addr, u32 bytes) {
     cta *c = target(t, rank);
+    weiri_sim_touch(t, addr);
     const bar *b = c != t->c && c->running ? weiri_sync_bar(c, addr) : NULL;
     if (b && !need_visible(c, b, t, "a remote arrive on")) return;
     weiri_sync_arrive(c, addr, 1, bytes, t, t->at);
@@ -209,6 +203,7 @@ static void check_lap(thread *t, const bar *b, u32 parity) {
 static void mbar_wait(w_sim_api *api, u32 addr, u32 parity) {
     thread *t = weiri_sim_self(api);
     bar *b = need_bar(t->c, addr, t, t->at, "a wait on");
+    weiri_sim_touch(t, addr);
     if (parity > 1) weiri_sim_fault(t->m, t, t->at, "sim-parity", "a wait with parity %u; a parity is 0 or 1", parity);
     while ((b->phase & 1) == parity) {
         t->bar = b;

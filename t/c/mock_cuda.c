@@ -106,6 +106,13 @@ FN(cuModuleGetFunction, void **f, void *m, const char *name) {
     *f = (void *)(uintptr_t)0xf00;
     return 0;
 }
+FN(cuModuleGetGlobal, uint64_t *p, size_t *n, void *m, const char *name) {
+    (void)m, (void)name;
+    CALL("global");
+    *p = (uint64_t)(uintptr_t)state.global;
+    *n = state.global_size;
+    return 0;
+}
 FN(cuFuncGetAttribute, int *v, int a, void *f) {
     (void)a, (void)f;
     *v = 0;
@@ -124,6 +131,7 @@ FN(cuLaunchKernelEx, const struct mock_launch *c, void *f, void **params, void *
     state.launch = *c;
     for (unsigned i = 0; i < c->nattrs && i < 4; i++) state.attrs[i] = c->attrs[i];
     state.params = params;
+    if (state.on_launch) state.on_launch(&state);
     return 0;
 }
 FN(cuOccupancyMaxActiveClusters, int *n, void *f, const struct mock_launch *c) {
@@ -251,6 +259,7 @@ static const struct {
     ROW(cuModuleLoadData, 2000),
     ROW(cuModuleUnload, 2000),
     ROW(cuModuleGetFunction, 2000),
+    ROW(cuModuleGetGlobal, 3020),
     ROW(cuFuncGetAttribute, 2020),
     ROW(cuFuncSetAttribute, 9000),
     ROW(cuLaunchKernelEx, 11060),

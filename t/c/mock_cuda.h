@@ -2,6 +2,7 @@
 #ifndef MOCK_CUDA_H
 #define MOCK_CUDA_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct mock_attr {
@@ -36,6 +37,9 @@ struct mock {
     struct mock_attr attrs[4];
     void **params;
     struct mock_map maps[8];
+    unsigned char global[256]; /* of every module, whatever its name */
+    size_t global_size;
+    void (*on_launch)(struct mock *m); /* plays the kernel */
 };
 
 #endif

@@ -979,7 +979,7 @@ bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out) {
     for (int i = 0; i < in->n; i++) {
         weir_pipe_type t = in->member[i].type;
         if (t == WEIR_CLC_FETCH_ASYNC || t == WEIR_ASYNC_TMA)
-            return misfit(out, "G-CFG-10", "async_async, async_umma, tma_async, tma_umma, umma_async or umma_umma",
+            return misfit(out, "G-CFG-10", "another type",
                           types[t].name,
                           "'%s' is %s; a group takes async_async, async_umma, tma_async, tma_umma, umma_async and umma_umma",
                           in->name[i], types[t].name);

@@ -307,6 +307,7 @@ static void check_roles(checker *c, const weiri_task *t, const uses *us) {
         weir_finding *f =
             weiri_find(c->out, "V-ROLE-04", AT_OP(n->op), "task '%s' moves group '%s' and lists none of its members (%s)",
                        t->name, g->name, names_of(c, g->members, g->nmembers));
+        f->hint = "list the members it moves in src or dst, or leave both out: they are derived";
         f->objects[0] = g->name;
         for (int i = 0; i < g->nmembers && i < 3; i++) f->objects[i + 1] = g->members[i]->name;
         second_place(f, &t->at, "the task");
@@ -601,6 +602,11 @@ static bool tail_fits(const weiri_stage *s, int n, bool scheduler) {
     return i == n && (!scheduler || tries != 1);
 }
 
+static bool in_loop(const weiri_node *n) {
+    while (n && n->kind != NODE_LOOP) n = n->parent;
+    return n != NULL;
+}
+
 static void check_tail(checker *c, const weiri_task *t, const uses *us, const weir_res *q) {
     bool scheduler = only_queues(t), misplaced = false;
     weiri_stage seen[64];
@@ -614,7 +620,8 @@ static void check_tail(checker *c, const weiri_task *t, const uses *us, const we
             if (!misplaced) {
                 weir_finding *f = weiri_find(
                     c->out, u->sec == SEC_HEAD ? "V-WQ-02" : "V-WQ-03", AT_OP(u->op), "task '%s': %s of queue '%s' %s", t->name,
-                    written(u), q->name, u->sec == SEC_HEAD ? "before the domain loop" : "between the domain loops of a tile");
+                    written(u), q->name,
+                    u->sec == SEC_HEAD ? "before the domain loop" : in_loop(u->node) ? "inside a domain loop" : "between domain loops");
                 f->hint = "take the next tile at the end of the work-tile loop: wq:next()";
             }
             misplaced = true;
@@ -660,7 +667,8 @@ static void check_queue(checker *c) {
     if (!persistent) return;
     if (nq > 1) {
         weiri_find(c->out, "V-WQ-05", first(&queues[1]->at), "the tasks walk %d queues ('%s' and '%s'), one is possible", nq,
-                   queues[0]->name, queues[1]->name);
+                   queues[0]->name, queues[1]->name)
+            ->hint = "walk one queue in all tasks";
         return;
     }
     if (idle) {
@@ -690,6 +698,7 @@ static void check_queue(checker *c) {
                                      "queue '%s' is in dst of %d task%s", q->name, makers, makers == 1 ? "" : "s");
         f->expected = weiri_arena_fmt(c->out->a, "%d", wanted);
         f->got = weiri_arena_fmt(c->out->a, "%d", makers);
+        f->hint = wanted ? "the scheduler alone fetches" : "leave it out of dst: a static queue computes its tiles";
     }
 }
 
@@ -993,13 +1002,16 @@ static void check_self_edges(checker *c) {
         if (r->kind == WEIR_RES_QUEUE || !in_list(e->up, e->nup, r)) continue;
         weir_pipe_type t = r->pipe.given.type;
         const weir_place *at = first(&e->at);
-        if (!weiri_piped(r)) weiri_find(c->out, "V-PP-01", at, "depends: '%s' depends on itself and has no pipeline", r->name);
+        const char *hint = "a resource that depends on itself goes to and fro between two tasks; leave the edge out if it does not";
+        if (!weiri_piped(r))
+            weiri_find(c->out, "V-PP-01", at, "depends: '%s' depends on itself and has no pipeline", r->name)->hint = hint;
         if (t == WEIR_TMA_UMMA || t == WEIR_ASYNC_UMMA || t == WEIR_UMMA_UMMA)
-            weiri_find(c->out, "V-PP-02", at, "depends: '%s' depends on itself and is consumed by the tensor core", r->name);
+            weiri_find(c->out, "V-PP-02", at, "depends: '%s' depends on itself and is consumed by the tensor core", r->name)->hint =
+                "an mma takes what is filled and hands nothing back: leave the edge out";
         if (!anyone(c, r, in_dst))
-            weiri_find(c->out, "V-PP-03", at, "depends: '%s' depends on itself and no task produces it", r->name);
+            weiri_find(c->out, "V-PP-03", at, "depends: '%s' depends on itself and no task produces it", r->name)->hint = hint;
         if (!anyone(c, r, in_src))
-            weiri_find(c->out, "V-PP-04", at, "depends: '%s' depends on itself and no task consumes it", r->name);
+            weiri_find(c->out, "V-PP-04", at, "depends: '%s' depends on itself and no task consumes it", r->name)->hint = hint;
     }
 }
 

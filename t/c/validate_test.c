@@ -216,7 +216,7 @@ static void test_queue(void) {
            report(), "no next tile");
     declare();
     task((spec){ .name = "x", .body = "[{gon}]" }, 10);
-    is_str("x.lua:15: error: task 'x': wait of queue 'q' between the domain loops of a tile [V-WQ-03]\n"
+    is_str("x.lua:15: error: task 'x': wait of queue 'q' inside a domain loop [V-WQ-03]\n"
            "    hint: take the next tile at the end of the work-tile loop: wq:next()\n"
            "1 error\n",
            report(), "next tile inside the loop");

@@ -1,0 +1,33 @@
+-- A work queue walks one, two or three axes whose extents a launch knows. A static queue computes its tiles; only queues that fetch take a pipeline.
+local weir = require "weir"
+local k = weir.kernel { name = "tiles", arch = "sm_90a" }
+local M, N = k:dim "M", k:dim "N"
+local X = k:tensor { name = "X", dtype = "f32", shape = { M, N } }
+local Y = k:tensor { name = "Y", dtype = "f32", shape = { M, N }, out = true }
+local wq = k:work_queue { name = "wq", over = Y, tile = { 16, 32 }, pipeline = weir.pipeline.clc_fetch_async { stages = 2 } }  -- broken
+local wq = k:work_queue { name = "wq", over = Y, tile = { 16, 32 } }  -- mended
+local x = k:gmem_tile { name = "x", tensor = X, tile = { 16, 32 } }
+local y = k:gmem_tile { name = "y", tensor = Y, tile = { 16, 32 } }
+local s = k:smem_tile { name = "s", dtype = "f32", tile = { 16, 32 }, pipeline = weir.pipeline.tma_async { stages = 2 } }
+k:task { name = "load", warps = { 0, 1 }, schedule = function()
+  for tile in weir.work_tile_loop(wq) do
+    s:acquire()
+    s:tma_load(x:at(tile.m, tile.n))
+    s:commit()
+    wq:next()
+  end
+end }
+k:task { name = "store", warps = { 1, 1 }, schedule = function()
+  for tile in weir.work_tile_loop(wq) do
+    s:wait()
+    y:store(s:read(), tile)
+    s:release()
+    wq:next()
+  end
+end }
+return k
+--[[ report
+M-QUEUE.lua:7: error: work_queue 'wq': a queue of this kind fetches nothing and takes no pipeline [M-QUEUE]
+    hint: kind = "atomic" or "clc", or no pipeline
+1 error
+]]

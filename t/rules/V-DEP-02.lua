@@ -1,0 +1,32 @@
+-- What is depended on is used by some task.
+local weir = require "weir"
+local k = weir.kernel { name = "copy", arch = "sm_90a" }
+local N = k:dim "N"
+local X = k:tensor { name = "X", dtype = "f32", shape = { N } }
+local Y = k:tensor { name = "Y", dtype = "f32", shape = { N }, out = true }
+local x = k:gmem_tile { name = "x", tensor = X, tile = { 256 } }
+local y = k:gmem_tile { name = "y", tensor = Y, tile = { 256 } }
+local s = k:smem_tile { name = "s", dtype = "f32", tile = { 256 }, pipeline = weir.pipeline.tma_async { stages = 2 } }
+local z = k:gmem_tile { name = "z", tensor = X, tile = { 256 } }
+k:depends { { s, { x, z } }, { y, { s } } }  -- broken
+k:depends { { s, { x } }, { y, { s } } }  -- mended
+k:task { name = "load", warps = { 0, 1 }, schedule = function()
+  for i in weir.domain_loop(weir.ceil_div(N, 256)) do
+    s:acquire()
+    s:tma_load(x:at(i))
+    s:commit()
+  end
+end }
+k:task { name = "store", warps = { 1, 1 }, schedule = function()
+  for i in weir.domain_loop(weir.ceil_div(N, 256)) do
+    s:wait()
+    y:store(s:read(), y:at(i))
+    s:release()
+  end
+end }
+return k
+--[[ report
+V-DEP-02.lua:11: error: depends: 's' depends on 'z', which is used by no task [V-DEP-02]
+    hint: leave it out
+1 error
+]]

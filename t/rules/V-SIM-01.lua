@@ -1,0 +1,39 @@
+-- Every wait has its commit, every acquire its release: otherwise the task that waits for one more than comes is blocked for ever, and with it all that wait for that task. With constant bounds the schedule is walked through; with others the proof judges every length.
+local weir = require "weir"
+local k = weir.kernel { name = "relay", arch = "sm_90a" }
+local N = k:dim "N"
+local X = k:tensor { name = "X", dtype = "f32", shape = { N } }
+local Y = k:tensor { name = "Y", dtype = "f32", shape = { N }, out = true }
+local src = k:resource { name = "src", space = "gmem", bind = { x = X }, work = {
+  item = weir.consumer_work { returns = "f32 v", code = [[ v = iter * 32 + tid < x_shape[0] ? x[iter * 32 + tid] : 0.f; ]] } } }
+local buf = k:resource { name = "buf", space = "smem", dtype = "f32", tile = { 32 },
+  pipeline = weir.pipeline.async_async { stages = 2 },
+  work = { fill = weir.producer_work { params = "f32 v", code = [[ smem[tid] = v; ]] },
+           item = weir.consumer_work { returns = "f32 v", code = [[ v = smem[tid]; ]] } } }
+local dst = k:resource { name = "dst", space = "gmem", bind = { y = Y }, work = {
+  put = weir.producer_work { params = "f32 v", code = [[ if (iter * 32 + tid < y_shape[0]) y[iter * 32 + tid] = v; ]] } } }
+k:task { name = "load", warps = { 0, 1 }, schedule = function()
+  for _ in weir.domain_loop(4) do
+    local v = src:item()
+    buf:acquire()
+    buf:fill(v)
+    buf:commit()
+  end
+end }
+k:task { name = "store", warps = { 1, 1 }, schedule = function()
+  for _ in weir.domain_loop(5) do  -- broken
+  for _ in weir.domain_loop(4) do  -- mended
+    buf:wait()
+    local v = buf:item()
+    buf:release()
+    dst:put(v)
+  end
+end }
+return k
+--[[ report
+V-SIM-01.lua:26: error: task 'store' is blocked at wait 5 of 'buf': task 'load' ends after 4 commits [V-SIM-01]
+    V-SIM-01.lua:20: the last commit
+    expected 5 commits, got 4
+    hint: let the two sides run equally often
+1 error
+]]

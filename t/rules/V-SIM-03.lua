@@ -1,0 +1,40 @@
+-- Every acquired stage is given back in the end: a stage that is acquired and never committed is lost to both sides.
+local weir = require "weir"
+local k = weir.kernel { name = "relay", arch = "sm_90a" }
+local N = k:dim "N"
+local X = k:tensor { name = "X", dtype = "f32", shape = { N } }
+local Y = k:tensor { name = "Y", dtype = "f32", shape = { N }, out = true }
+local src = k:resource { name = "src", space = "gmem", bind = { x = X }, work = {
+  item = weir.consumer_work { returns = "f32 v", code = [[ v = iter * 32 + tid < x_shape[0] ? x[iter * 32 + tid] : 0.f; ]] } } }
+local buf = k:resource { name = "buf", space = "smem", dtype = "f32", tile = { 32 },
+  pipeline = weir.pipeline.async_async { stages = 2 },
+  work = { fill = weir.producer_work { params = "f32 v", code = [[ smem[tid] = v; ]] },
+           item = weir.consumer_work { returns = "f32 v", code = [[ v = smem[tid]; ]] } } }
+local dst = k:resource { name = "dst", space = "gmem", bind = { y = Y }, work = {
+  put = weir.producer_work { params = "f32 v", code = [[ if (iter * 32 + tid < y_shape[0]) y[iter * 32 + tid] = v; ]] } } }
+k:task { name = "load", warps = { 0, 1 }, schedule = function()
+  for _ in weir.domain_loop(4) do
+    local v = src:item()
+    buf:acquire()
+    buf:fill(v)
+    buf:commit()
+  end  -- broken
+  buf:acquire()  -- broken
+  end  -- mended
+end }
+k:task { name = "store", warps = { 1, 1 }, schedule = function()
+  for _ in weir.domain_loop(4) do
+    buf:wait()
+    local v = buf:item()
+    buf:release()
+    dst:put(v)
+  end
+end }
+return k
+--[[ report
+V-SIM-03.lua:22: error: 1 acquire of 'buf' is without release: 5 acquires, 4 releases [V-SIM-03]
+    V-SIM-03.lua:29: the last release
+    expected 5 releases, got 4
+    hint: let the two sides run equally often
+1 error
+]]

@@ -1,0 +1,31 @@
+-- What a task lists, it uses.
+local weir = require "weir"
+local k = weir.kernel { name = "copy", arch = "sm_90a" }
+local N = k:dim "N"
+local X = k:tensor { name = "X", dtype = "f32", shape = { N } }
+local Y = k:tensor { name = "Y", dtype = "f32", shape = { N }, out = true }
+local x = k:gmem_tile { name = "x", tensor = X, tile = { 256 } }
+local y = k:gmem_tile { name = "y", tensor = Y, tile = { 256 } }
+local s = k:smem_tile { name = "s", dtype = "f32", tile = { 256 }, pipeline = weir.pipeline.tma_async { stages = 2 } }
+local z = k:gmem_tile { name = "z", tensor = X, tile = { 256 } }
+k:task { name = "load", warps = { 0, 1 }, src = { x, z }, dst = { s }, schedule = function()  -- broken
+k:task { name = "load", warps = { 0, 1 }, src = { x }, dst = { s }, schedule = function()  -- mended
+  for i in weir.domain_loop(weir.ceil_div(N, 256)) do
+    s:acquire()
+    s:tma_load(x:at(i))
+    s:commit()
+  end
+end }
+k:task { name = "store", warps = { 1, 1 }, src = { s }, dst = { y }, schedule = function()
+  for i in weir.domain_loop(weir.ceil_div(N, 256)) do
+    s:wait()
+    y:store(s:read(), y:at(i))
+    s:release()
+  end
+end }
+return k
+--[[ report
+V-USE-01.lua:11: error: task 'load' lists 'z' in src and does nothing with it [V-USE-01]
+    hint: leave it out
+1 error
+]]

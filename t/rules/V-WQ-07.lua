@@ -1,0 +1,34 @@
+-- A tile ends with try_wait if wanted, wait, get_and_advance_work_tile, release: wq:next() writes them.
+local weir = require "weir"
+local k = weir.kernel { name = "tiles", arch = "sm_90a" }
+local M, N = k:dim "M", k:dim "N"
+local X = k:tensor { name = "X", dtype = "f32", shape = { M, N } }
+local Y = k:tensor { name = "Y", dtype = "f32", shape = { M, N }, out = true }
+local wq = k:work_queue { name = "wq", over = Y, tile = { 16, 32 } }
+local x = k:gmem_tile { name = "x", tensor = X, tile = { 16, 32 } }
+local y = k:gmem_tile { name = "y", tensor = Y, tile = { 16, 32 } }
+local s = k:smem_tile { name = "s", dtype = "f32", tile = { 16, 32 }, pipeline = weir.pipeline.tma_async { stages = 2 } }
+k:task { name = "load", warps = { 0, 1 }, schedule = function()
+  for tile in weir.work_tile_loop(wq) do
+    s:acquire()
+    s:tma_load(x:at(tile.m, tile.n))
+    s:commit()
+    wq:wait(); wq:get_and_advance_work_tile()  -- broken
+    wq:wait(); wq:get_and_advance_work_tile(); wq:release()  -- mended
+  end
+end }
+k:task { name = "store", warps = { 1, 1 }, schedule = function()
+  for tile in weir.work_tile_loop(wq) do
+    s:wait()
+    y:store(s:read(), tile)
+    s:release()
+    wq:next()
+  end
+end }
+return k
+--[[ report
+V-WQ-07.lua:16: error: task 'load' ends a tile of queue 'wq' with other steps than it should [V-WQ-07]
+    expected [try_wait,] wait, get_and_advance_work_tile, release, got wait, get_and_advance_work_tile
+    hint: wq:next()
+1 error
+]]

@@ -7,10 +7,15 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "../../src/embedded.h"
 #include "../../src/number.h"
 #include "../../src/sim/sim.h"
 #include "../../src/tmap.h"
 #include "sim_kernels.h"
+
+#ifndef WEIR_ROOT
+#define WEIR_ROOT "."
+#endif
 
 /* ---- a launch written by hand -------------------------------------------------------------------------------------------- */
 
@@ -650,9 +655,31 @@ static void test_cache(void) {
     ok(system(command) == 0, "nothing but the cache was left there");
 }
 
+/* Both preambles define one list: this one names them all. (compile_test.c holds the CUDA side.) */
+static void test_primitives(void) {
+    FILE *f = fopen(WEIR_ROOT "/kernels/device/primitives.def", "r");
+    char line[512], missing[512] = "";
+    int n = 0;
+    while (f && fgets(line, sizeof line, f)) {
+        if (strncmp(line, "P(", 2) && strncmp(line, "T(", 2) && strncmp(line, "M(", 2)) continue;
+        char *name = line[0] == 'M' ? line + 2 : strchr(line, ',') + 1, word[64];
+        name += strspn(name, " ");
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(name, ","), name);
+        n++;
+        const char *at = weiri_weir_sim_h;
+        size_t len = strlen(word);
+        while ((at = strstr(at, word)) && (at[len] == '_' || (at[len] >= '0' && at[len] <= 'z'))) at += len;
+        if (!at) strncat(missing, word, sizeof missing - strlen(missing) - 1);
+    }
+    if (f) fclose(f);
+    ok(n > 50, "the list of primitives");
+    is_str("", missing, "every one is defined");
+}
+
 int main(void) {
     ctx = weir_open(NULL);
     weiri_random_seed(&rng, 7);
+    test_primitives();
     test_copy();
     test_compiler();
     test_threads();

@@ -128,12 +128,12 @@ mistakes("K no multiple of the MMA's 16", { "tensor = A, tile = { 128, 64 }", "t
   { "acc:mma: K is 24, an instruction of bf16 takes 16", "expected a multiple of 16, got 24" }, "acc:mma(")
 mistake("no rows", 'name = "acc", tile = { 128, 128 }', 'name = "acc", tile = { 0, 128 }', "wgmma_tile 'acc': tile size 1 is 0")
 mistake("a swizzle wider than the row", "tile = { 128, 64 }, swizzle = 128", "tile = { 128, 32 }, swizzle = 128",
-  "tile 'a': swizzle 128: a row of 32 x 2 bytes = 64 is not a multiple of the span; use swizzle = 64, or 64 columns")
+  "tile 'a': swizzle 128: a row of 32 x 2 bytes = 64 is not a multiple of the span; use swizzle = 64, or 64 columns [PLAN-SWIZZLE]")
 mistake("a swizzle that is none", "swizzle = 128", "swizzle = 256", { "smem_tile 'a': swizzle 256", "0, 32, 64 or 128" })
 mistake("an operand without swizzle", "swizzle = 128", "swizzle = 0", "use swizzle = 128", "acc:mma(")
 mistake("tiles of a copy that differ", "tensor = A, tile = { 128, 64 }", "tensor = A, tile = { 128, 32 }", { "a:tma_load: a tile of 'ga' is { 128, 32 }, 'a' is { 128, 64 }", "make the two tiles alike" }, "a:tma_load")
 mistake("K of A and B that disagree", 'name = "b", dtype = "bf16", tile = { 128, 64 }, swizzle = 128', 'name = "b", dtype = "bf16", tile = { 128, 32 }, swizzle = 64',
-  "acc:mma: K of a { 128, 64 } is 64, K of b { 128, 32 } is 32", "acc:mma(")
+  "acc:mma: K of a { 128, 64 } is 64, K of b { 128, 32 } is 32 [V-MMA-01]", "acc:mma(")
 mistake("dtypes of A and B that disagree", 'name = "b", dtype = "bf16"', 'name = "b", dtype = "f16"', "acc:mma: a is bf16, b is f16", "acc:mma(")
 mistake("dtypes of a copy that disagree", 'name = "B", dtype = "bf16"', 'name = "B", dtype = "f16"', "b:tma_load: 'gb' is f16, 'b' is bf16, and a copy converts nothing", "b:tma_load")
 mistake("a store to what is no output", "shape = { M, N }, out = true", "shape = { M, N }", { "gd:store writes tensor 'D', which is not an out tensor", "declare it with out = true" }, "gd:store")
@@ -176,23 +176,23 @@ end
 
 -- ---- capacities, warps, registers -----------------------------------------------------------------------------------------------------------
 mistake("shared memory over capacity", "stages = 4 } }\nlocal b", "stages = 12 } }\nlocal b",
-  { "kernel 'gemm' needs 262400 bytes of shared memory, the target has 232448: 29952 too many (a 12 x 16384, b 4 x 16384, mbarriers 256)", "hint: stages = 10 of 'a' fits (16384 bytes a stage)" }, "stages = 12")
+  { "kernel 'gemm' needs 262400 bytes of shared memory, the target has 232448: 29952 too many (a 12 x 16384, b 4 x 16384, mbarriers 256)", "[PLAN-SMEM]", "hint: stages = 10 of 'a' fits (16384 bytes a stage)" }, "stages = 12")
 mistake("registers over the pool", "registers = 232", "registers = 240", { "register requests 40 + 240 + 240 per warpgroup are 16 more than the pool of 504 (168 at entry x 3 warpgroups)",
-  "expected a sum of at most 504, got 520" })
+  "[PLAN-REGS]", "expected a sum of at most 504, got 520" })
 mistake("registers no multiple of 8", "registers = 232", "registers = 236", { "task 'mma': registers = 236", "expected a multiple of 8, 24 to 256" })
 mistake("registers above 256", "registers = 232", "registers = 512", "task 'mma': registers = 512")
 mistake("registers below 24", "registers = 40", "registers = 16", "task 'load': registers = 16, setmaxnreg takes 24 at least")
-mistake("warps that overlap", "warps = { 0, 1 }", "warps = { 4, 1 }", "task 'mma' has warps 4 to 11, task 'load' has warps 4 to 4", "warps = { 4, 8 }")
-mistake("a wgmma task not at a multiple of four warps", "warps = { 4, 8 }", "warps = { 2, 8 }", { "task 'mma' uses wgmma on warps { 2, 8 }: a warpgroup is 4 warps, the first a multiple of 4", "warps = { 4, 8 }" })
+mistake("warps that overlap", "warps = { 0, 1 }", "warps = { 4, 1 }", "task 'mma' has warps 4 to 11, task 'load' has warps 4 to 4 [X-WARP-01]", "warps = { 4, 8 }")
+mistake("a wgmma task not at a multiple of four warps", "warps = { 4, 8 }", "warps = { 2, 8 }", { "task 'mma' uses wgmma on warps { 2, 8 }: a warpgroup is 4 warps, the first a multiple of 4 [X-WARP-04]", "warps = { 4, 8 }" })
 mistake("a wgmma task of six warps", "warps = { 4, 8 }", "warps = { 4, 6 }", "task 'mma' uses wgmma on warps { 4, 6 }: a warpgroup is 4 warps")
 mistake("more warps than a CTA has", "warps = { 4, 8 }", "warps = { 4, 40 }", "task 'mma': warps 4 to 43, a CTA has warps 0 to 31")
 mistake("warps before the first", "warps = { 0, 1 }", "warps = { -1, 1 }", "task 'load': warps = { -1, 1 }")
 
 -- ---- schedules --------------------------------------------------------------------------------------------------------------------------------
-mistake("a wait left out", "a:wait(); b:wait(); acc", "a:wait(); acc", { "task 'mma': read on 'b' without wait before it", "hint: write b:wait() first" })
+mistake("a wait left out", "a:wait(); b:wait(); acc", "a:wait(); acc", { "task 'mma': read on 'b' without wait before it [V-BRK-02]", "hint: write b:wait() first" })
 mistake("a release before the drain", "acc:drain(); a:release(); b:release()", "a:release(); b:release(); acc:drain()",
-  { "writes stage 0 of 'a' while the mma of 'mma warpgroup 0' may still read it", "drain the mma before the stage is released" }, "a:tma_load")
-mistake("sums never zeroed", "acc:zero()\n", "\n", "adds to 'acc', which may never have been zeroed or set", "acc:mma(")
+  { "writes stage 0 of 'a' while the mma of 'mma warpgroup 0' may still read it", "[PROVE-ASYNC-READ]", "drain the mma before the stage is released" }, "a:tma_load")
+mistake("sums never zeroed", "acc:zero()\n", "\n", "adds to 'acc', which may never have been zeroed or set [PLAN-ZERO]", "acc:mma(")
 do
   local text = lab.edit(lab.edit(lab.edit(script, "swizzle = 128", "swizzle = 48"), "registers = 40", "registers = 20"), "warps = { 4, 8 }", "warps = { 4, 7 }")
   local _, err = pcall(compile(text), weir, lab.device())

@@ -114,6 +114,11 @@ tap.is({
   "staged epilogue: the tile is free, written, fenced, handed over, stored, the group closed")
 tap.is({ "}", "if (wtid == 0) w_bulk_wait<0>();" }, { consumer[#consumer - 1], consumer[#consumer] }, "the task ends when its stores have landed")
 
+local function declared(text, task) return text:match("// task " .. task .. ":.-\n(.-)W_AT") end
+tap.like("u32 ab_stage = 0, ab_at = 0;", declared(source, "load"), "cursors start at stage 0")
+tap.like("u32 ab_phase = 1;", declared(source, "load"), "a producer finds fresh barriers free: it starts with parity 1")
+tap.like("u32 ab_phase = 0;", declared(source, "mma"), "a consumer starts with parity 0")
+
 local threads = build(lab.thread_copy())
 tap.is({
   "for (i32 wq_index = (i32)w_block(); wq_index < wq_tiles; wq_index += (i32)w_blocks()) {",

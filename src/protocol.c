@@ -592,7 +592,7 @@ static void consume(const facts *f, weiri_proto *out) {
     /* cp.async completes in the generic proxy and arrives by itself: the fence can only stand behind the wait */
     bool read_async =
         types[f->type].consumer == BY_MMA || types[f->type].consumer == BY_STORE || c->only_mma_reads || c->async_reads;
-    if (d->producer_op == WEIR_PRODUCER_LOAD && read_async)
+    if ((d->producer_op == WEIR_PRODUCER_LOAD || f->in->fence_wait) && read_async)
         row(out->wait, (weiri_row){ .kind = ROW_FENCE_ASYNC, .leader_only = wait_gated });
 
     switch (types[f->type].consumer) {

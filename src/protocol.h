@@ -57,6 +57,7 @@ typedef struct weiri_proto_in {
     bool serve_cross;           /* m and n are separate loads (union of row and column), not one "mn" */
     int64_t tx;                 /* bytes that the copies bring to one CTA per phase, 0 none or not known */
     bool same_warpgroup;        /* async_tma: filled and stored by the same warpgroups of one task */
+    bool fence_wait;            /* fused_merge: the one wait is also for a member that cp.async fills */
     bool fence_commit;          /* fork: the commit also hands over to a member that the async proxy reads */
 } weiri_proto_in;
 

@@ -9,7 +9,8 @@
 --
 -- A cell is { mode, members, m, n, multicast, stages, queue, joint, seed }:
 --   mode       "none", "merge", "fused_merge" or "fork"
---   members    short names of the pipelines: AA TA TU UA AU UU, and alone also AT (async_tma) and AS (filled and stored by one task)
+--   members    short names of the pipelines: AA TA TU UA AU UU; LA and LU are AA and AU filled by cp.async; alone also AT (async_tma)
+--              and AS (async_tma filled and stored by one task)
 --   m, n       the cluster
 --   multicast  "none", "m", "n", "mn", or "cross": one member along m, the next along n. Of TMA loads
 --   queue      "grid": one tile a CTA; "static": two, by one CTA after the other
@@ -24,7 +25,7 @@ local P = weir.pipeline
 local pipes = {}
 
 local TYPE = { AA = "async_async", TA = "tma_async", TU = "tma_umma", UA = "umma_async", AU = "async_umma", UU = "umma_umma",
-  AT = "async_tma", AS = "async_tma" }
+  AT = "async_tma", AS = "async_tma", LA = "async_async", LU = "async_umma" }
 local KIND = { async = "threads", tma = "tma", umma = "mma" }
 local function sides(t)
   local a, b = TYPE[t]:match "(%a+)_(%a+)"
@@ -58,6 +59,13 @@ local function mixes()
   end
   add("fork", "TA", "TA", "TU", "TU")
   add("fork", "AU")
+  add("none", "LA")
+  add("none", "LU")
+  add("merge", "LU", "TU")
+  add("merge", "TA", "LA")
+  add("fused_merge", "UU", "LU")
+  add("fused_merge", "LA", "AA", "UA")
+  add("fork", "LA", "LU")
   return out
 end
 
@@ -230,7 +238,8 @@ function pipes.kernel(c)
 
   -- the members, their source and, filled by an mma, the pipeline that feeds it
   for i, p in ipairs(f.members) do
-    local pipe = P[TYPE[p.type]] { stages = c.stages }
+    p.cp_async = p.type:sub(1, 1) == "L"
+    local pipe = P[TYPE[p.type]] { stages = c.stages, producer_op = p.cp_async and "load" or nil }
     if p.filler == "mma" then
       p.res = k:tmem_tile { name = p.name, tile = { 64, p.type == "UU" and BK or BN }, pipeline = pipe }
     elseif f.fork and i > 1 then
@@ -295,6 +304,7 @@ function pipes.kernel(c)
 
   local function fill(p, t, j)
     if p.filler == "tma" then p.res:tma_load(place(p, t, j), { multicast = p.along })
+    elseif p.cp_async then p.res:cp_async(place(p, t, j))
     elseif p.filler == "threads" then p.res:store(place(p, t, j))
     else
       p.res:zero()

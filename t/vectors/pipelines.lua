@@ -731,6 +731,14 @@ pipelines.sequences = {
   { id = "S29", given = { type = "async_umma" }, mma = true, acquire = "wait empty",
     commit = "fence_async; warp_sync; arrive full lane",
     wait = "wait full", release = "mma_drain; arrive empty wg" },
+  -- members of groups: one commit, one wait for several
+  { id = "S30", given = { type = "async_async" }, fence_commit = true, acquire = "wait empty",
+    commit = "fence_async; warp_sync; arrive full lane", wait = "wait full", release = "warp_sync; arrive empty lane" },
+  { id = "S31", given = { type = "umma_async" }, producer_groups = 1, fence_commit = true, acquire = "wait empty",
+    commit = "mma_drain; spill; fence_async; wg_sync; arrive full wg", wait = "wait full", release = "warp_sync; arrive empty lane" },
+  { id = "S32", given = { type = "umma_umma" }, producer_groups = 1, mma = true, fence_wait = true, acquire = "wait empty",
+    commit = "mma_drain; spill; fence_async; wg_sync; arrive full wg", wait = "wait full; fence_async",
+    release = "mma_drain; arrive empty wg" },
 }
 
 return pipelines

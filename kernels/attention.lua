@@ -13,7 +13,7 @@ local common = require "weir.kernels.common"
 local P, cd = weir.pipeline, weir.ceil_div
 local M = {}
 
-local OPTIONS = "dtype d causal window scale lse score shape config device arch name"
+local OPTIONS = "dtype d causal window scale lse score shape config pdl device arch name"
 
 ---@class weir.kernels.attention.options
 ---@field d integer                       head dimension, a multiple of 8 up to 256; 64, 128 and 256 waste nothing
@@ -25,6 +25,7 @@ local OPTIONS = "dtype d causal window scale lse score shape config device arch 
 ---@field score? fun(s: weir.value, row: weir.value, col: weir.value): weir.value   changes unscaled scores before the mask: soft caps, biases
 ---@field shape? { b: integer, h: integer, hk?: integer, lq: integer, lk?: integer }   a hint, for tuning
 ---@field config? weir.kernels.attention.config
+---@field pdl? boolean                    overlap with the kernels before and after in the stream; true if left out
 ---@field device? weir.device
 ---@field arch? string
 ---@field name? string
@@ -133,13 +134,16 @@ local function describe(o, c)
   end
   local function heads_of(t) return t.bh // H, t.bh % H end
 
+  local wait, launch = common.overlap(k, o.pdl)
   if dynamic then
     k:task { name = "tiles", warps = { 1, 1 }, registers = c.load_registers, schedule = function()
+      wait()
       for _ in weir.work_tile_loop(wq) do wq:fetch(); wq:next() end
     end }
   end
 
   k:task { name = "load", warps = { 0, 1 }, registers = c.load_registers, schedule = function()
+    wait(); launch()
     for t in weir.work_tile_loop(wq) do
       local b, h = heads_of(t)
       local hk = h // (H // HK)
@@ -154,6 +158,7 @@ local function describe(o, c)
   end }
 
   k:task { name = "math", warps = { 4, 4 * c.warpgroups }, registers = c.math_registers, schedule = function()
+    wait()
     for t in weir.work_tile_loop(wq) do
       local b, h = heads_of(t)
       local first, last, free, cut, r0 = blocks(t)
@@ -261,7 +266,7 @@ end
 ---@return weir.kernels.ready
 function M.build(options)
   local o, c = common.blame(prepare, options)
-  return common.ready({ { program = describe(o, c):build { device = o.device } } }, c)
+  return common.ready({ { program = describe(o, c):build { device = o.device }, pdl = o.pdl } }, c)
 end
 
 return M

@@ -67,13 +67,27 @@ function M.activation(what, f)
   error(("%s: activation is a function of a value or one of %s, got %s"):format(what, table.concat(names, ", "), tostring(f)), 0)
 end
 
+-- ---- launches that overlap --------------------------------------------------------------------------------------------------------
+
+--- Programmatic dependent launch: the kernel's CTAs start, set up and fetch their code while the kernel before it in the stream ends.
+--- Every task calls the first function before it touches memory: it waits until that kernel is complete. One task calls the second
+--- after that: the next kernel may start likewise, if it was launched so too. With on = false both do nothing.
+---@param k weir.kernel
+---@param on boolean?
+---@return fun() wait, fun() launch
+function M.overlap(k, on)
+  if on == false then return function() end, function() end end
+  local before, after = k:pdl_wait { name = "grid_before" }, k:pdl_launch { name = "grid_after" }
+  return function() before:wait_griddep() end, function() after:launch_griddep() end
+end
+
 -- ---- what build() returns ---------------------------------------------------------------------------------------------------------
 
 --- One launch or several on one stream; each step makes its arguments from the caller's.
 ---@class weir.kernels.step
 ---@field program weir.program
 ---@field args? fun(args: table, options: table?): table
----@field options? fun(args: table, options: table?): table?
+---@field pdl? boolean               false: not built for overlapping launches
 
 ---@class weir.kernels.ready
 ---@field program weir.program      of the first step
@@ -91,8 +105,19 @@ function M.ready(steps, config)
   return setmetatable({ program = steps[1].program, report = steps[1].program.report, config = config, steps = steps }, ready)
 end
 
+local OVERLAP = { pdl = true }
+
+-- A step's arguments and launch options: overlapping where it was built for that and the caller says nothing else.
 local function arguments(step, args, options)
-  return step.args and step.args(args, options) or args, step.options and step.options(args, options) or options
+  local o = options
+  if step.pdl ~= false then
+    if not o then o = OVERLAP
+    elseif o.pdl == nil then
+      o = { pdl = true }
+      for name, value in pairs(options) do o[name] = value end
+    end
+  end
+  return step.args and step.args(args, options) or args, o
 end
 
 --- Asynchronous on a GPU, done on return in the simulator. true, or nil, message, code; bad arguments raise.
@@ -141,8 +166,7 @@ end
 function ready:time(args, options)
   local sum = 0
   for _, step in ipairs(self.steps) do
-    local a = arguments(step, args, options)
-    local ms, message, code = step.program:time(a, options)
+    local ms, message, code = step.program:time(arguments(step, args, options))
     if not ms then return nil, message, code end
     sum = sum + ms
   end

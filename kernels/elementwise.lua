@@ -24,6 +24,7 @@ local M = {}
 ---@field dtype? weir.dtype            of operands that name none; "bf16" if left out
 ---@field n? integer                   length of a row, a hint: short rows take tiles of more rows
 ---@field name? string
+---@field pdl? boolean                overlap with the kernels before and after in the stream; true if left out
 ---@field device? weir.device
 ---@field arch? string
 
@@ -31,7 +32,7 @@ local ELEMENTS = 4096                  -- of a tile: 16 for each of 256 threads
 
 local function describe(options)
   local what = "elementwise.build"
-  local o = common.options(what, options, "inputs outputs scalars f dtype n name device arch")
+  local o = common.options(what, options, "inputs outputs scalars f dtype n name pdl device arch")
   if type(o.f) ~= "function" then error(what .. ": f, a function of the inputs, is missing", 0) end
   local cols = ELEMENTS
   while o.n and cols > 32 and cols // 2 >= o.n do cols = cols // 2 end
@@ -52,7 +53,9 @@ local function describe(options)
   if #outputs == 0 then error(what .. ": no outputs", 0) end
   for i, name in ipairs(o.scalars or {}) do scalars[i] = k:scalar { name = name, dtype = "f32" } end
   local wq = k:work_queue { name = "wq", kind = "grid", axes = { "m", "n" }, extent = { weir.ceil_div(dm, rows), weir.ceil_div(dn, cols) } }
+  local wait, launch = common.overlap(k, o.pdl)
   k:task { name = "map", warps = { 0, 8 }, schedule = function()
+    wait(); launch()
     for t in weir.work_tile_loop(wq) do
       local x = {}
       for i, input in ipairs(inputs) do
@@ -73,7 +76,7 @@ end
 ---@return weir.kernels.ready
 function M.build(options)
   local ready = common.blame(function()
-    return common.ready({ { program = describe(options):build { device = options.device } } }, {})
+    return common.ready({ { program = describe(options):build { device = options.device }, pdl = options.pdl } }, {})
   end)
   return ready
 end

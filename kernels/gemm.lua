@@ -13,7 +13,7 @@ local common = require "weir.kernels.common"
 local P, cd = weir.pipeline, weir.ceil_div
 local M = {}
 
-local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias scales activation epilogue accumulate c_dtype config device arch pitch name"
+local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias scales activation epilogue accumulate c_dtype config device arch pitch pdl name"
 
 ---@class weir.kernels.gemm.options
 ---@field dtype? "bf16"|"f16"|"tf32"|"e4m3"|"e5m2"   of A and B; tf32: f32 tensors. "bf16" if left out
@@ -36,6 +36,7 @@ local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias
 ---                                                  added up in f32 every 128 of K
 ---@field config? weir.kernels.gemm.config           overrides of what choose() gives
 ---@field pitch? integer                             bytes from row to row of A and B, a hint; default: a row's bytes
+---@field pdl? boolean                              overlap with the kernels before and after in the stream; true if left out
 ---@field device? weir.device
 ---@field arch? string
 ---@field name? string                               of the kernel
@@ -269,7 +270,9 @@ local function product(o, c)
     return weir.min(t.s * share, all), weir.min((t.s + 1) * share, all)
   end
 
+  local wait, launch = common.overlap(k, o.pdl)
   k:task { name = "load", warps = { 0, 1 }, registers = 40, schedule = function()
+    wait(); launch()
     local share_a, share_b = { multicast = c.cluster_n > 1 and "n" or "none" }, { multicast = c.cluster_m > 1 and "m" or "none" }
     for t in weir.work_tile_loop(wq) do
       local first, last = steps(t)
@@ -287,6 +290,7 @@ local function product(o, c)
 
   if gc then
     k:task { name = "load_c", warps = { 1, 1 }, registers = 40, schedule = function()
+      wait()
       for t in weir.work_tile_loop(wq) do
         for j = 0, parts - 1 do
           sc:acquire(); sc:tma_load(at(gc, t, t.m, t.n * parts + j)); sc:commit()
@@ -297,6 +301,7 @@ local function product(o, c)
   end
 
   k:task { name = "mma", warps = { 4, bm > 64 and 8 or 4 }, registers = 232, schedule = function()
+    wait()
     for t in weir.work_tile_loop(wq) do
       local first, last = steps(t)
       local function multiply()
@@ -346,7 +351,9 @@ local function reduction(o, c)
   local axes, extent = { "m", "n" }, { cd(dm, R), cd(dn, C) }
   if L then table.insert(axes, 1, "l"); table.insert(extent, 1, L) end
   local wq = k:work_queue { name = "wq", kind = "grid", axes = axes, extent = extent }
+  local wait, launch = common.overlap(k, o.pdl)
   k:task { name = "sum", warps = { 0, 8 }, schedule = function()
+    wait(); launch()
     for t in weir.work_tile_loop(wq) do
       local function part(s) if L then return gw:at(s, t.l, t.m, t.n) end return gw:at(s, t.m, t.n) end
       local x = part(0)
@@ -413,7 +420,7 @@ end
 
 -- Launch arguments of the steps of a split K: the workspace, kept for the next launch, and what each of the two takes.
 local function steps_of(o, c, programs)
-  if c.split == 1 then return { { program = programs[1] } } end
+  if c.split == 1 then return { { program = programs[1], pdl = o.pdl } } end
   local kept = {}
   local function workspace(args, options)
     if args.W then return args.W end
@@ -434,8 +441,8 @@ local function steps_of(o, c, programs)
     return out
   end
   return {
-    { program = programs[1], args = function(args, options) return only(args, "A B", workspace(args, options)) end },
-    { program = programs[2], args = function(args, options)
+    { program = programs[1], pdl = o.pdl, args = function(args, options) return only(args, "A B", workspace(args, options)) end },
+    { program = programs[2], pdl = o.pdl, args = function(args, options)
       return only(args, "C D alpha beta bias scale_a scale_b", workspace(args, options))
     end },
   }

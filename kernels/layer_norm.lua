@@ -18,12 +18,13 @@ local M = {}
 ---@field bias? boolean                operand B; default: with W
 ---@field residual? boolean            operands R (in) and S (out): S = X + R, rounded to dtype, is what is normalised
 ---@field config? weir.kernels.rows.config
+---@field pdl? boolean                overlap with the kernels before and after in the stream; true if left out
 ---@field device? weir.device
 ---@field arch? string
 
 local function spec(options)
   local what = "layer_norm.build"
-  local o = common.options(what, options, "n m dtype out weight bias residual config device arch")
+  local o = common.options(what, options, "n m dtype out weight bias residual config pdl device arch")
   local floats = "bf16 f16 f32"
   local dtype = common.choice(what, "dtype", o.dtype, floats, "bf16")
   local weight = o.weight ~= false and common.choice(what, "weight", o.weight ~= true and o.weight or nil, floats, dtype)
@@ -40,7 +41,7 @@ local function spec(options)
       { name = "mean", op = "sum", each = "v", after = "mean *= 1.f / (float)n;" },
       { name = "squares", op = "sum", each = "(v - mean) * (v - mean)", after = "const float scale = w_rsqrt(squares / (float)n + eps);" },
     },
-    outputs = outputs, config = o.config,
+    outputs = outputs, config = o.config, pdl = o.pdl,
   }
 end
 

@@ -16,6 +16,7 @@ local M = {}
 ---@field dtype? "bf16"|"f16"|"f32"    of X
 ---@field out? "bf16"|"f16"|"f32"      of Y; default: f32
 ---@field config? weir.kernels.rows.config
+---@field pdl? boolean                overlap with the kernels before and after in the stream; true if left out
 ---@field device? weir.device
 ---@field arch? string
 
@@ -26,13 +27,13 @@ local OPS = {                          -- reduction, what is reduced, the result
 
 local function spec(options)
   local what = "reduce.build"
-  local o = common.options(what, options, "n m op dtype out config device arch")
+  local o = common.options(what, options, "n m op dtype out config pdl device arch")
   local op = OPS[common.choice(what, "op", o.op, "sum mean max min sum_squares norm abs_max")]
   return {
     name = "reduce_" .. o.op, n = common.size(what, "n", o.n) or error(what .. ": n, the longest row, is missing", 0), arch = o.arch,
     dtype = common.choice(what, "dtype", o.dtype, "bf16 f16 f32", "bf16"), inputs = { "x" },
     steps = { { name = "r", op = op[1], each = op[2] } },
-    results = { { name = "y", dtype = common.choice(what, "out", o.out, "bf16 f16 f32", "f32"), value = op[3] } }, config = o.config,
+    results = { { name = "y", dtype = common.choice(what, "out", o.out, "bf16 f16 f32", "f32"), value = op[3] } }, config = o.config, pdl = o.pdl,
   }
 end
 

@@ -17,12 +17,13 @@ local M = {}
 ---@field weight? false|weir.dtype     of W; default: dtype; false: none
 ---@field residual? boolean            operands R (in) and S (out): S = X + R
 ---@field config? weir.kernels.rows.config
+---@field pdl? boolean                overlap with the kernels before and after in the stream; true if left out
 ---@field device? weir.device
 ---@field arch? string
 
 local function spec(options)
   local what = "rms_norm.build"
-  local o = common.options(what, options, "n m dtype out weight residual config device arch")
+  local o = common.options(what, options, "n m dtype out weight residual config pdl device arch")
   local floats = "bf16 f16 f32"
   local dtype = common.choice(what, "dtype", o.dtype, floats, "bf16")
   local weight = o.weight ~= false and common.choice(what, "weight", o.weight ~= true and o.weight or nil, floats, dtype)
@@ -33,7 +34,7 @@ local function spec(options)
     inputs = o.residual and { "x", "r" } or { "x" }, value = o.residual and "x + r" or nil, round = o.residual,
     columns = weight and { { name = "w", dtype = weight } } or {}, scalars = { "eps" },
     steps = { { name = "squares", op = "sum", each = "v * v", after = "const float scale = w_rsqrt(squares / (float)n + eps);" } },
-    outputs = outputs, config = o.config,
+    outputs = outputs, config = o.config, pdl = o.pdl,
   }
 end
 

@@ -33,6 +33,7 @@ local CTYPE = { bf16 = "bf16", f16 = "f16", f32 = "float" }
 ---@field results? { name: string, dtype: weir.dtype, value: string }[]        { M }, one per row
 ---@field before? string                            statements before the row is read
 ---@field arch? string
+---@field pdl? boolean                              overlap with the kernels before and after in the stream; true if left out
 ---@field config? weir.kernels.rows.config
 
 ---@class weir.kernels.rows.config
@@ -278,7 +279,9 @@ function M.kernel(s)
   end
   local per_cta = c.per_row == "cta" and 1 or c.threads // 32
   local wq = k:work_queue { name = "wq", kind = "grid", axes = { "row" }, extent = { weir.ceil_div(dm, per_cta) } }
+  local wait, launch = common.overlap(k, s.pdl)
   k:task { name = "rows", warps = { 0, c.threads // 32 }, schedule = function()
+    wait(); launch()
     for t in weir.work_tile_loop(wq) do
       rows:row(t.row * per_cta, table.unpack(values))
       wq:next()
@@ -293,7 +296,7 @@ end
 ---@return weir.kernels.ready
 function M.build(s, device)
   local k, c = M.kernel(s)
-  return common.ready({ { program = k:build { device = device } } }, c)
+  return common.ready({ { program = k:build { device = device }, pdl = s.pdl } }, c)
 end
 
 return M

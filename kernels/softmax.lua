@@ -18,12 +18,13 @@ local M = {}
 ---@field log? boolean                 log(softmax(X))
 ---@field scale? number|true           factor of X; true: the launch argument `scale`, which must be positive
 ---@field config? weir.kernels.rows.config
+---@field pdl? boolean                overlap with the kernels before and after in the stream; true if left out
 ---@field device? weir.device
 ---@field arch? string
 
 local function spec(options)
   local what = "softmax.build"
-  local o = common.options(what, options, "n m dtype out log scale config device arch")
+  local o = common.options(what, options, "n m dtype out log scale config pdl device arch")
   local floats = "bf16 f16 f32"
   local dtype = common.choice(what, "dtype", o.dtype, floats, "bf16")
   if o.scale ~= nil and o.scale ~= true and (type(o.scale) ~= "number" or o.scale <= 0) then error(what .. ": scale is a positive number or true", 0) end
@@ -41,7 +42,7 @@ local function spec(options)
   return {
     name = "softmax", n = common.size(what, "n", o.n) or error(what .. ": n, the longest row, is missing", 0), dtype = dtype, arch = o.arch,
     inputs = { "x" }, scalars = o.scale == true and { "scale" } or {}, steps = steps,
-    outputs = { { name = "y", dtype = common.choice(what, "out", o.out, floats, dtype), value = value } }, config = o.config,
+    outputs = { { name = "y", dtype = common.choice(what, "out", o.out, floats, dtype), value = value } }, config = o.config, pdl = o.pdl,
   }
 end
 

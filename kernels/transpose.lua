@@ -16,6 +16,7 @@ local M = {}
 ---@field dtype? weir.dtype            "bf16" if left out; any of 1, 2, 4 or 8 bytes
 ---@field batched? boolean             a leading axis L
 ---@field config? { blocks?: integer, threads?: integer }   blocks: stacked along M, 1, 2 or 4
+---@field pdl? boolean                overlap with the kernels before and after in the stream; true if left out
 ---@field device? weir.device
 ---@field arch? string
 
@@ -67,7 +68,9 @@ local function describe(o)
   local axes, extent = { "m", "n" }, { weir.ceil_div(dm, side * c.blocks), weir.ceil_div(dn, side) }
   if L then table.insert(axes, 1, "l"); table.insert(extent, 1, L) end
   local wq = k:work_queue { name = "wq", kind = "grid", axes = axes, extent = extent }
+  local wait, launch = common.overlap(k, o.pdl)
   k:task { name = "swap", warps = { 0, c.threads // 32 }, schedule = function()
+    wait(); launch()
     for t in weir.work_tile_loop(wq) do
       swap:block(t.m, t.n, L and t.l or 0)
       wq:next()
@@ -82,10 +85,10 @@ end
 function M.build(options)
   local ready = common.blame(function()
     local o = {}
-    for name, value in pairs(common.options("transpose.build", options or {}, "dtype batched config device arch")) do o[name] = value end
+    for name, value in pairs(common.options("transpose.build", options or {}, "dtype batched config pdl device arch")) do o[name] = value end
     o.dtype = o.dtype or "bf16"
     local k, c = describe(o)
-    return common.ready({ { program = k:build { device = o.device } } }, c)
+    return common.ready({ { program = k:build { device = o.device }, pdl = o.pdl } }, c)
   end)
   return ready
 end

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """kernels/*.lua against their peers in torch and Triton, in one process; samples in bench/results/peers_<kernel>.json.
 
-    python3 bench/peers.py [gemm fp8 attention rms_norm layer_norm softmax transpose swiglu] [--reps 31] [--quick] [--tuned] [--out DIR]
+    python3 bench/peers.py [gemm fp8 attention rms_norm layer_norm softmax transpose swiglu] [--reps 31] [--quick] [--tuned] [--no-pdl] [--out DIR]
 
 Needs torch with CUDA, Triton, weir's module ($WEIR_BUILD/lua/weir/core.so, default build) and liblua5.4 ($LUA_LIBRARY, else what
 the linker knows). weir runs in a Lua state inside this process, on torch's memory and stream.
 
-A sample is the time of a few launches between two events. weir and each peer take turns, so that clocks and heat are the same for
+A sample is the time of a few launches between two events; weir's overlap there (programmatic dependent launch) unless --no-pdl. weir and each peer take turns, so that clocks and heat are the same for
 all; the ratio is the median over neighbouring samples. Results are compared with a reference in f32 or f64 in the same run, on
 random data; a wrong result is written down as such and printed.
 """
@@ -84,8 +84,8 @@ def lua_tensor(t):
 class Weir:
     """One kernel of the library, bound to torch tensors."""
 
-    def __init__(self, lua, tuned):
-        self.lua, self.tuned, self.count = lua, tuned, 0
+    def __init__(self, lua, tuned, pdl):
+        self.lua, self.tuned, self.pdl, self.count = lua, tuned, pdl, 0
         build = os.environ.get("WEIR_BUILD") or os.path.join(ROOT, "build")
         lua.run(f'''
             package.path = "{ROOT}/lua/?.lua;{ROOT}/lua/?/init.lua;{ROOT}/?.lua;" .. package.path
@@ -101,7 +101,7 @@ class Weir:
         build = f'tune.build("{module}", o)' if self.tuned else f'require("{module}").build(o)'
         config = self.lua.run(f'''
             local o = {options}
-            o.device = dev
+            o.device, o.pdl = dev, {"nil" if self.pdl else "false"}
             ready[{self.count}] = {build}
             bound[{self.count}] = ready[{self.count}]:bind {{ {values} }}
             local keys, out = {{}}, {{}}
@@ -442,6 +442,7 @@ def main():
     p.add_argument("--reps", type=int, default=31, help="samples of each contestant")
     p.add_argument("--quick", action="store_true", help="the first shapes only")
     p.add_argument("--tuned", action="store_true", help="configurations from weir.tune's database")
+    p.add_argument("--no-pdl", action="store_true", help="weir's launches do not overlap")
     p.add_argument("--out", default=os.path.join(ROOT, "bench", "results"))
     o = p.parse_args()
     for name in o.kernels:
@@ -450,7 +451,7 @@ def main():
     torch.manual_seed(1)
     torch.cuda.init()
     torch.zeros(1, device="cuda")                        # the context that weir joins
-    weir, wrong = Weir(Lua(), o.tuned), 0
+    weir, wrong = Weir(Lua(), o.tuned, not o.no_pdl), 0
     for name in o.kernels or KERNELS:
         r = Results(name, o.out, o.reps)
         try:
@@ -460,7 +461,7 @@ def main():
             wrong += 1
         wrong += sum(not c["right"] for c in r.cases)
         if r.cases:
-            r.write(setting())
+            r.write(dict(setting(), pdl=not o.no_pdl))
         torch.cuda.empty_cache()
     sys.exit(1 if wrong else 0)
 

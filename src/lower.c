@@ -26,10 +26,13 @@ typedef struct lowering {
 
 static const weir_place *place_of(const weiri_chain *c) { return c->n > 0 ? c->at : NULL; }
 
+/* "task 'load': s:tma_load TEXT" */
 static weir_finding *complain(lowering *l, const char *rule, const weiri_op *op, const char *hint, const char *text) {
-    weir_finding *f = weiri_find(&l->p->findings, rule, op ? place_of(&op->at) : NULL, "%s", text);
+    static const char *const moves[] = { "", "try_wait", "wait", "", "release", "", "try_acquire", "acquire", "", "commit" }; /* ORDER STAGE */
+    const char *method = op->atom == ATOM_NONE ? moves[op->stage] : op->atom == ATOM_CUSTOM ? op->work->name : weiri_atom_name(op->atom);
+    weir_finding *f = weiri_find(&l->p->findings, rule, place_of(&op->at), "task '%s': %s:%s %s", l->pt->task->name, op->res->name, method, text);
     if (hint) f->hint = hint;
-    if (op) f->objects[0] = op->res->name;
+    f->objects[0] = op->res->name;
     return f;
 }
 
@@ -426,8 +429,8 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             a->cta0 = row->cta0_only;
             break;
         case ROW_EXPECT:
-            if (arm == 0) continue;
             if (!elide_wait && !l->pt->solo) join_waiters(l, at, op, row->twl_only);
+            if (arm == 0) continue; /* a fork's first member arms for all */
             a = act(p, at, ACT_EXPECT, who_here(l, WHO_ONE), op, note);
             a->arrivals = 1;
             a->bytes = arm;
@@ -499,9 +502,7 @@ static void lower_open(lowering *l, weiri_pnode *at, const weiri_op *op) {
     bool elide = producer && !first && shared_empty;
     if (producer && pr->has_full && (bare->pipe.given.type == WEIR_TMA_ASYNC) && l->p->pipes.v[weiri_pipe_of(l->p, bare)].tx == 0 &&
         !(bare->group && bare->group->mode == WEIR_GROUP_FORK)) {
-        weir_finding *f = complain(l, "PLAN-TX", op, "load the stage between acquire and commit (tma_load), or use async_async",
-                                   "acquires a tma_async stage that no copy fills");
-        f->objects[0] = op->res->name;
+        complain(l, "PLAN-TX", op, "load the stage between acquire and commit (tma_load), or use async_async", "opens a stage that no copy fills");
     }
     rows(l, at, op, bare, producer ? pr->acquire : pr->wait, cur, STAGE_NEXT, elide, producer ? armed(l, op, first) : 0,
          producer ? "acquire" : "wait");
@@ -811,7 +812,7 @@ static void narrow_store(lowering *l, const weiri_op *op) {
     bool smem = op->res->kind != WEIR_RES_GMEM;
     if (v->rows == 1 || (smem && v->cols < 8))
         complain(l, "PLAN-UNSUPPORTED", op, smem ? "store it to global memory, or a wider value" : "store a value of whole rows",
-                 "stores a register value of a single row, or of few columns to shared memory, which cannot be built yet");
+                 "stores a value of a single row, or of few columns to shared memory, which cannot be built yet");
 }
 
 static int popcount_axes(const weir_kernel *k, int axes) {
@@ -853,11 +854,11 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
             return;
         }
         if (weiri_pipe_of(p, r) < 0) {
-            complain(l, "PLAN-UNSUPPORTED", op, "give the tile a tma_async pipeline", "is loaded by TMA but has no pipeline to count the bytes");
+            if (!weiri_piped(r)) complain(l, "PLAN-UNSUPPORTED", op, "give the tile a tma_async pipeline", "brings bytes that no pipeline counts");
             return;
         }
         if (op->issue_first) {
-            complain(l, "PLAN-UNSUPPORTED", op, "leave `issue` out: each CTA loads its slice", "issue = \"first\" cannot be built yet");
+            complain(l, "PLAN-UNSUPPORTED", op, "leave `issue` out: each CTA loads its slice", "has issue = \"first\", which cannot be built yet");
             return;
         }
         if (sliced(l, op, &v)) return;
@@ -1012,7 +1013,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         return;
     }
     case ATOM_PUSH:
-        complain(l, "PLAN-UNSUPPORTED", op, "use custom work", "push cannot be built yet");
+        complain(l, "PLAN-UNSUPPORTED", op, "use custom work", "cannot be built yet");
         return;
     default: return;
     }

@@ -280,6 +280,25 @@ for _, kind in ipairs { "static", "grid" } do
   end, same, { grid = kind == "static" and 2 or nil })
 end
 
+-- Tiles handed out at run time by a task that does nothing else.
+for _, q in ipairs { { "atomic", 1 }, { "atomic", 2 }, { "clc", 2 } } do
+  local kind, stages = q[1], q[2]
+  case(("queue of kind %s, %d stages"):format(kind, stages), function()
+    local t = describe(("queue_%s%d"):format(kind, stages))
+    local wq, a = t.queue(kind, { stages = stages }), t.ring("a", P.tma_async { stages = 2 })
+    t.k:task { name = "fetch", warps = { 5, 1 }, schedule = function()
+      for _ in weir.work_tile_loop(wq) do wq:fetch(); wq:next() end
+    end }
+    t.k:task { name = "load", warps = { 4, 1 }, schedule = each(wq, t.steps, function(tile, j)
+      a:acquire(); a:tma_load(t.x:at(tile.m, j)); a:commit()
+    end) }
+    t.k:task { name = "store", warps = { 0, 2 }, schedule = each(wq, t.steps, function(tile, j)
+      a:wait(); t.y:store(a:read(), t.y:at(tile.m, j)); a:release()
+    end) }
+    return t.k
+  end, same, { grid = 2 })
+end
+
 for _, r in ipairs { { "row" }, { "column" }, { "grouped" }, { "traced" }, { "row", 2 }, { "grouped", 2 }, { "traced", 2 } } do
   local raster, ctas = r[1], r[2] or 1
   case(("raster %s, clusters of %d"):format(raster, ctas), function()

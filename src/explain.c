@@ -1,6 +1,6 @@
-/* Who arrives on a pipeline's mbarriers, how often, with how many bytes, and the sum their counts come from: of a kernel's resource
- * from the plan, of a pipeline type alone from the rows of the protocol. Everything shown is read; the one thing computed here is
- * the sum, which is held against the barrier's count. */
+/* Who arrives on a pipeline's mbarriers, how often, with how many bytes, and the sum their counts come from: of a kernel's
+ * resource from the plan, of a pipeline type alone from the rows of the protocol. Everything shown is read; the one thing
+ * computed here is the sum, which is held against the barrier's count. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -16,16 +16,18 @@ static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
 typedef struct explainer {
     const weiri_plan *p;
     weiri_buf *b;
-    int task;                /* in walk: of the action */
-    const weir_res *r;       /* bare, never a group */
+    int task;          /* in walk: of the action */
+    const weir_res *r; /* bare, never a group */
     int pipe;
-    bool later;              /* a member behind the first, which has shown the group's moves */
-    const char *heading;     /* last one written, "" none */
+    bool later;          /* a member behind the first, which has shown the group's moves */
+    const char *heading; /* last one written, "" none */
     int last_task;
 } explainer;
 
 /* "acquire", "tma_load", ...: what the author wrote. */
-static const char *word_of(const weiri_action *a) { return a->op->atom == ATOM_NONE ? a->note ? a->note : "" : weiri_atom_name(a->op->atom); }
+static const char *word_of(const weiri_action *a) {
+    return a->op->atom == ATOM_NONE ? a->note ? a->note : "" : weiri_atom_name(a->op->atom);
+}
 
 static int ctas_reached(const weiri_plan *p, const weiri_action *a) {
     return a->targets > 0 ? weiri_served(p->k->cluster, a->targets, a->cross != 0) : 1;
@@ -58,7 +60,9 @@ static void put_who(const weiri_ptask *t, const weiri_action *a, int n, weiri_bu
 
 static void put_reach(const weiri_plan *p, const weiri_action *a, weiri_buf *b) {
     int n = ctas_reached(p, a);
-    if (n > 1) weiri_put(b, " in %d CTAs (along %s%s%s)", n, a->targets & 1 ? "m" : "", a->cross ? " and " : "", a->targets & 2 ? "n" : "");
+    if (n > 1)
+        weiri_put(b, " in %d CTAs (along %s%s%s)", n, a->targets & 1 ? "m" : "", a->cross ? " and " : "",
+                  a->targets & 2 ? "n" : "");
 }
 
 /* What one action does, in words; nothing for those that only move cursors or compute. */
@@ -96,7 +100,9 @@ static void put_action(const explainer *e, const weiri_action *a, weiri_buf *b) 
         if (a->bytes > 0) weiri_put(b, "the body brings %" PRId64 " bytes, counted on %s", a->bytes, bar);
         else if (a->op->atom == ATOM_NONE) weiri_put(b, "every thread writes its sums to the stage");
         return;
-    case ACT_MMA_WAIT: weiri_put(b, "every thread waits until at most %d mma group%s in flight", a->n, a->n == 1 ? " is" : "s are"); return;
+    case ACT_MMA_WAIT:
+        weiri_put(b, "every thread waits until at most %d mma group%s in flight", a->n, a->n == 1 ? " is" : "s are");
+        return;
     case ACT_BULK_WAIT:
         put_who(t, a, n, b);
         weiri_put(b, " waits until at most %d of its stores %s", a->n, a->read ? "still read" : "are not done");
@@ -125,7 +131,10 @@ static void every_action(explainer *e, bool (*f)(explainer *, const weiri_action
 }
 
 /* The ops that the task's earlier ones do not already show: each move and each kind of work once. */
-typedef struct shown { const weiri_op *op[64]; int task[64], n; } shown;
+typedef struct shown {
+    const weiri_op *op[64];
+    int task[64], n;
+} shown;
 
 static bool is_shown(shown *s, const weiri_op *op, int task) {
     for (int i = 0; i < s->n; i++) {
@@ -158,10 +167,15 @@ static bool put_line(explainer *e, const weiri_action *a, void *ud) {
 typedef struct sum {
     int bar;
     int64_t arrivals, bytes;
-    weiri_buf terms, loads;  /* a line each */
-    bool lanes;              /* dealt to lanes in turn: one lane's arrivals are a phase's */
-    int task; bool over;     /* in this task, the stage was filled once: what follows fills another */
-    struct { int task; const weir_res *res; weiri_act kind; } seen[64];
+    weiri_buf terms, loads; /* a line each */
+    bool lanes;             /* dealt to lanes in turn: one lane's arrivals are a phase's */
+    int task;
+    bool over; /* in this task, the stage was filled once: what follows fills another */
+    struct {
+        int task;
+        const weir_res *res;
+        weiri_act kind;
+    } seen[64];
     int nseen;
 } sum;
 
@@ -204,7 +218,8 @@ static bool add_term(explainer *e, const weiri_action *a, void *ud) {
     int n = executions(e->p, e->task, a);
     put_term(&s->terms, (int64_t)n * a->arrivals * reach, e->p, e->task, a);
     put_actors(t, a, n, &s->terms);
-    if (a->arrivals > 1) weiri_put(&s->terms, " x %d %s", a->arrivals, a->who == WHO_LANE || a->who == WHO_LANE_CTAS ? "warps" : "threads");
+    if (a->arrivals > 1)
+        weiri_put(&s->terms, " x %d %s", a->arrivals, a->who == WHO_LANE || a->who == WHO_LANE_CTAS ? "warps" : "threads");
     if (reach > 1) weiri_put(&s->terms, " x %d CTAs", reach);
     weiri_put(&s->terms, "\n");
     s->arrivals += (int64_t)n * a->arrivals * reach;
@@ -218,7 +233,8 @@ static void put_bar(explainer *e, int bar) {
     weiri_buf_init(&s.terms, e->b->ctx);
     weiri_buf_init(&s.loads, e->b->ctx);
     every_action(e, add_term, &s);
-    weiri_put(e->b, "  %s, %d stage%s: %d arrival%s a phase", x->name, x->stages, plural(x->stages), x->count, plural(x->count));
+    weiri_put(e->b, "  %s, %d stage%s: %d arrival%s a phase", x->name, x->stages, plural(x->stages), x->count,
+              plural(x->count));
     if (x->tx) weiri_put(e->b, ", %" PRId64 " bytes", x->tx);
     if (x->sum && *x->sum) weiri_put(e->b, " (%s)", x->sum);
     weiri_put(e->b, "\n%s", s.terms.s ? s.terms.s : "");
@@ -289,21 +305,26 @@ const char *weir_explain(weir_kernel *k, const weir_res *r) {
         if (!group || !bar_of_other(&e, r, i, pp->empty))
             if (pp->empty >= 0) put_bar(&e, pp->empty);
     }
-    if (p->cluster > 1 && e.pipe >= 0) weiri_put(b, "Every CTA of the cluster of %d does the same; counts are of one CTA's mbarriers.\n", p->cluster);
+    if (p->cluster > 1 && e.pipe >= 0)
+        weiri_put(b, "Every CTA of the cluster of %d does the same; counts are of one CTA's mbarriers.\n", p->cluster);
     return b->oom ? NULL : b->s;
 }
 
 /* ---- a pipeline type alone ----------------------------------------------------------------------------------------------- */
 
-static const char *const who_text[] = { "every thread", "one lane of each warp", "one thread of each warpgroup",
-                                        "thread i of each warpgroup, for CTA i,", "lane i of each warp, for CTA i,", "one thread of the task" };
+static const char *const who_text[] = { "every thread",
+                                        "one lane of each warp",
+                                        "one thread of each warpgroup",
+                                        "thread i of each warpgroup, for CTA i,",
+                                        "lane i of each warp, for CTA i,",
+                                        "one thread of the task" };
 
 static void put_targets(const weiri_row *r, weir_cluster c, weiri_buf *b) {
     if (r->targets == -1) weiri_put(b, " of the leader CTA (v = 0)");
     else if (r->targets == -2) weiri_put(b, " of CTA 0");
     else if (r->targets > 0)
-        weiri_put(b, " in %d CTAs (along %s%s%s%s%s)", weiri_served(c, r->targets, r->cross), r->targets & 8 ? "v" : "", r->targets & 1 ? "m" : "",
-                  r->cross ? " and " : "", r->targets & 2 ? "n" : "", r->targets & 4 ? "k" : "");
+        weiri_put(b, " in %d CTAs (along %s%s%s%s%s)", weiri_served(c, r->targets, r->cross), r->targets & 8 ? "v" : "",
+                  r->targets & 1 ? "m" : "", r->cross ? " and " : "", r->targets & 2 ? "n" : "", r->targets & 4 ? "k" : "");
     if (r->cta0_only) weiri_put(b, ", in CTA 0 only");
     if (r->leader_only) weiri_put(b, ", in leader CTAs only");
     if (r->twl_only) weiri_put(b, ", first warp of the task only");
@@ -342,7 +363,9 @@ static void put_rows(const char *op, const weiri_row *r, const weiri_proto *pr, 
 }
 
 static weiri_pside side(int warps, bool groups) {
-    return (weiri_pside){ .tasks = 1, .warps = warps, .warpgroups = groups && warps % 4 == 0 ? warps / 4 : 0, .max_warps_of_a_task = warps };
+    return (weiri_pside){
+        .tasks = 1, .warps = warps, .warpgroups = groups && warps % 4 == 0 ? warps / 4 : 0, .max_warps_of_a_task = warps
+    };
 }
 
 size_t weir_explain_pipeline(weir_ctx *ctx, const weir_explain_desc *desc, char *out, size_t size) {
@@ -365,9 +388,10 @@ size_t weir_explain_pipeline(weir_ctx *ctx, const weir_explain_desc *desc, char 
     weiri_protocol(&in, &pr);
     weiri_buf b;
     weiri_buf_init(&b, ctx);
-    weiri_put(&b, "%s, %d stage%s, sm_%d%s, cluster { v = %d, m = %d, n = %d, k = %d }; %d warp%s fill, %d warp%s empty\n", weiri_pipe_type_name(t),
-              desc->pipeline.stages, plural(desc->pipeline.stages), (int)in.arch, in.arch >= WEIR_ARCH_SM_90A ? "a" : "", c.v, c.m, c.n, c.k, producers,
-              plural(producers), consumers, plural(consumers));
+    weiri_put(&b, "%s, %d stage%s, sm_%d%s, cluster { v = %d, m = %d, n = %d, k = %d }; %d warp%s fill, %d warp%s empty\n",
+              weiri_pipe_type_name(t), desc->pipeline.stages, plural(desc->pipeline.stages), (int)in.arch,
+              in.arch >= WEIR_ARCH_SM_90A ? "a" : "", c.v, c.m, c.n, c.k, producers, plural(producers), consumers,
+              plural(consumers));
     put_rows("acquire", pr.acquire, &pr, c, &b);
     put_rows("commit", pr.commit, &pr, c, &b);
     put_rows("wait", pr.wait, &pr, c, &b);

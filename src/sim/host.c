@@ -123,7 +123,7 @@ bool weiri_host_range(struct weiri_sim *s, const void *p, u64 n, char *why, size
         const range *r = &s->ranges[i];
         u64 lo = (u64)(uintptr_t)r->lo;
         if (a >= lo && n <= r->n && a - lo <= r->n - n) {
-            if (i) {             /* the next access is likely to the same one */
+            if (i) { /* the next access is likely to the same one */
                 range hit = *r;
                 s->ranges[i] = s->ranges[i / 2];
                 s->ranges[i / 2] = hit;
@@ -394,8 +394,8 @@ static weir_status seal_file(weir_ctx *c, const char *path) {
 }
 
 /* The object of the hooks: kept in the cache, or made in `dir`. Its path goes to `out`. */
-static weir_status hooks_object(weir_ctx *c, const char *cxx, const char *dir, const char *cache, const char *log_path, weiri_buf *log,
-                                char out[PATH_SIZE]) {
+static weir_status hooks_object(weir_ctx *c, const char *cxx, const char *dir, const char *cache, const char *log_path,
+                                weiri_buf *log, char out[PATH_SIZE]) {
     char src[PATH_SIZE], kept[PATH_SIZE] = "", key[HEX + 1];
     weiri_hash h;
     uint8_t digest[32];
@@ -421,7 +421,8 @@ static weir_status hooks_object(weir_ctx *c, const char *cxx, const char *dir, c
     snprintf(src, sizeof src, "%.900s/hooks.cpp", dir);
     snprintf(out, PATH_SIZE, "%.900s/hooks.o", dir);
     weiri_put(&b, "#define WEIR_SIM_HOOKS\n%s", weiri_weir_sim_h);
-    if (b.oom || !write_file(src, &b)) st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot write %s: %s", src, strerror(errno));
+    if (b.oom || !write_file(src, &b))
+        st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot write %s: %s", src, strerror(errno));
     weiri_buf_free(&b);
     const char *const args[] = { "-o", out, src, NULL };
     if (st != WEIR_OK || !spawn_step(c, cxx, FLAGS(hook_flags), args, log_path, log, &st)) return st;
@@ -430,7 +431,8 @@ static weir_status hooks_object(weir_ctx *c, const char *cxx, const char *dir, c
 }
 
 /* Builds `out` in the folder `dir`. */
-static weir_status build(weir_ctx *c, const weiri_sim_run *r, const char *cxx, const char *dir, const char *cache, weiri_buf *log) {
+static weir_status build(weir_ctx *c, const weiri_sim_run *r, const char *cxx, const char *dir, const char *cache,
+                         weiri_buf *log) {
     char src[PATH_SIZE], hooks[PATH_SIZE], obj[PATH_SIZE], out[PATH_SIZE], log_path[PATH_SIZE];
     weiri_buf b;
     weir_status st = WEIR_OK;
@@ -442,7 +444,8 @@ static weir_status build(weir_ctx *c, const weiri_sim_run *r, const char *cxx, c
     weiri_buf_init(&b, c);
     weiri_put(&b, "#line 1 \"weir_sim.h\"\n%s\n#line 1 \"%s.cu\"\n%s", weiri_weir_sim_h, r->plan->k->name, r->source);
     put_entry(r->plan, &b);
-    if (b.oom || !write_file(src, &b)) st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot write %s: %s", src, strerror(errno));
+    if (b.oom || !write_file(src, &b))
+        st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot write %s: %s", src, strerror(errno));
     weiri_buf_free(&b);
     const char *const one[] = { "-o", obj, src, NULL }, *const two[] = { "-o", out, hooks, obj, "-lm", NULL };
     if (st != WEIR_OK || !spawn_step(c, cxx, FLAGS(compile_flags), one, log_path, log, &st)) return st;

@@ -127,8 +127,13 @@ local function describe(o, c)
     local r0, own = t.q * BM, t.q * BM + LK - LQ         -- first row; its own position among the keys
     local first, last, free, cut = 0, all, 0, LK // BN
     if o.left then first, free = weir.clamp((own - o.left) // BN, 0, all - 1), cd(own + BM - 1 - o.left, BN) end
-    if o.right then last, cut = weir.clamp(cd(own + BM + o.right, BN), first + 1, all), weir.min(cut, (own + o.right + 1) // BN) end
-    cut = weir.clamp(cut, first, last - 1)               -- the newest block goes first, outside the loops, and counts as cut
+    -- The newest block goes first, outside the loops, and counts as cut.
+    if o.right then
+      last = weir.clamp(cd(own + BM + o.right, BN), first + 1, all)
+      cut = weir.clamp(weir.min(cut, (own + o.right + 1) // BN), first, last - 1)
+    else
+      cut = last - 1
+    end
     free = o.left and weir.clamp(free, first, cut) or first
     return first, last, free, cut, r0
   end
@@ -191,7 +196,9 @@ local function describe(o, c)
       m:set(NOTHING); l:zero(); O:zero()
       q:wait(); qk(); S:drain(); kt:release()
       Pr:set((softmax(last - 1, true)))
-      for j in weir.domain_loop(last - 2, cut - 1, -1) do step(j, true) end
+      if o.right then                                    -- without, the newest block is the only one that the end of the keys can cut
+        for j in weir.domain_loop(last - 2, cut - 1, -1) do step(j, true) end
+      end
       for j in weir.domain_loop(cut - 1, free - 1, -1) do step(j, false) end
       if o.left then
         for j in weir.domain_loop(free - 1, first - 1, -1) do step(j, true) end

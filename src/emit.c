@@ -1,6 +1,7 @@
 /* CUDA source from the plan: one statement per action, in the author's names. Every address, count and byte number is read
  * from the plan; this file only knows how things are spelled. */
 #include "emit.h"
+#include "tcgen05.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -27,6 +28,11 @@ static void emit_action(emitter *e, const weiri_action *a) {
     case ACT_EXPECT:
         em_line(e, "W_AT(%d); %sw_mbar_expect(%s, %" PRId64 ");", a->id, em_guard_of(e, a->who), em_bar_addr(e, a), a->bytes);
         return;
+    case ACT_UMMA_COMMIT: em_tc_commit(e, a); return;
+    case ACT_TMEM_ALLOC:
+    case ACT_TMEM_FREE: em_tc_frame(e, a); return;
+    case ACT_TC_BEFORE: em_line(e, "W_AT(%d); w_tcgen05_before();", a->id); return;
+    case ACT_TC_AFTER: em_line(e, "W_AT(%d); w_tcgen05_after();", a->id); return;
     case ACT_CP_ARRIVE: em_line(e, "W_AT(%d); w_mbar_cp_async_arrive(%s);", a->id, em_bar_addr(e, a)); return;
     case ACT_ADVANCE: em_advance(e, a); return;
     case ACT_REGS: return; /* emit_regs: before the roles of a warpgroup part */
@@ -44,7 +50,10 @@ static void emit_action(emitter *e, const weiri_action *a) {
         em_line(e, "W_AT(%d); %sw_bulk_wait%s<%d>();", a->id, em_guard_of(e, a->who), a->read ? "_read" : "", a->n);
         return;
     case ACT_MMA_FENCE: em_line(e, "W_AT(%d); w_wgmma_fence();", a->id); return;
-    case ACT_MMA: em_mma(e, a); return;
+    case ACT_MMA:
+        if (a->op->res->kind == WEIR_RES_TMEM && e->k->arch >= WEIR_ARCH_SM_100A) em_tc_mma(e, a);
+        else em_mma(e, a);
+        return;
     case ACT_MMA_COMMIT: em_line(e, "W_AT(%d); w_wgmma_commit();", a->id); return;
     case ACT_MMA_WAIT: em_line(e, "W_AT(%d); w_wgmma_wait<%d>();", a->id, a->n); return;
     case ACT_FENCE_ASYNC: em_line(e, "W_AT(%d); w_fence_async();", a->id); return;
@@ -316,7 +325,7 @@ static void emit_task(emitter *e, int ti) {
         else open_brace(e, "if (true)");
         weiri_buf_free(&b);
     }
-    if (t->solo) open_brace(e, "if (lane == 0)");
+    if (t->solo) open_brace(e, task->num_warps > 1 ? em_fmt(e, "if (warp == %d && lane == 0)", task->first_warp) : "if (lane == 0)");
     else {
         em_line(e, "const u32 ttid = w_tid() - %d; (void)ttid;", 32 * task->first_warp);
         if (t->wg_actor) {
@@ -342,6 +351,7 @@ static void emit_task(emitter *e, int ti) {
                 weir_dtype_size(r->res->dtype) == 2 ? "u32" : weiri_ctype(r->res->dtype), n, r->per_thread, r->rows, r->cols);
         if (em_has_live_flag(e, r->res)) em_line(e, "u32 %s_live = 0;", n);
     }
+    em_tc_flags(e);
     emit_nodes(e, body);
     if (t->solo) close_brace(e);
     if (task->on_cta) close_brace(e);
@@ -481,6 +491,8 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
     e->counted = out->n; /* the line after #line is 1 */
     em_line(e, "// kernel %s: %d threads, %" PRId64 " bytes of shared memory%s", k->name, p->threads, p->smem_total,
             p->cluster > 1 ? em_fmt(e, ", cluster of %d", p->cluster) : "");
+    if (p->tmem_columns)
+        em_line(e, "// %d of %d columns of tensor memory; sm_100a: " WEIRI_UNCHECKED, p->tmem_columns, p->tmem_alloc);
     if (p->queue) {
         weiri_put(out, "struct %s_tile { i32 ", p->queue->name);
         for (int i = 0; i < p->queue->qrank; i++) weiri_put(out, "%s%s", i ? ", " : "", p->queue->axis[i]);
@@ -503,7 +515,7 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
     em_line(e, "const u32 warp = w_warp(), lane = w_lane(), smem_base = w_smem_base(); (void)lane; (void)smem_base;");
     em_line(e, "W_ENTER();");
     if (p->cluster > 1) em_line(e, "const u32 rank = w_cluster_rank(); (void)rank;");
-    for (int i = 0; i < p->smem.n; i++)
+    for (int i = 0; i < p->smem.n && !p->smem.v[i].tmem; i++) /* tensor memory comes last */
         em_line(e, "const u32 %s = smem_base + %" PRId64 ";  // %d x %" PRId64 " bytes",
                 em_ident(e, p->smem.v[i].name, "_smem"), p->smem.v[i].offset, p->smem.v[i].stages, p->smem.v[i].stage_bytes);
     if (p->nbarriers) em_line(e, "const u32 mbar = smem_base + %" PRId64 ";", p->barrier_offset);
@@ -525,6 +537,7 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
         close_brace(e);
     }
     emit_frame(e, p->prologue, false);
+    em_tc_addresses(e);
     weiri_put(out, "\n");
     emit_roles(e);
     em_line(e, "W_LEAVE();");

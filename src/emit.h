@@ -30,6 +30,8 @@ typedef struct emitter {
     const weir_res *dest;    /* what a store writes, for a work tile as its place */
     uint32_t pack[8];        /* views of tensors that a linear store has loaded 16 bytes at a time, as p<id>.x[i] */
     int npack;
+    uint32_t tensor[8];      /* views of tensor memory that a store has loaded, as x<index>[j + i] */
+    int ntensor;
     int share;               /* rows of one warpgroup, while a store or set walks fragments */
     uint16_t *uses;          /* by value: how many values and ops take it */
     uint8_t *made; /* by value: MADE: it lies in an array of its own, v<id>, in this block; MADE_INVERSE: a quotient by a row or
@@ -66,6 +68,15 @@ typedef struct emitter {
 #define em_outlives weiri_em_outlives
 #define em_make weiri_em_make
 #define em_ensure weiri_em_ensure
+#define em_mask weiri_em_mask
+#define em_tc_frame weiri_em_tc_frame
+#define em_tc_addresses weiri_em_tc_addresses
+#define em_tc_flags weiri_em_tc_flags
+#define em_tc_commit weiri_em_tc_commit
+#define em_tc_mma weiri_em_tc_mma
+#define em_tc_element weiri_em_tc_element
+#define em_tc_stores weiri_em_tc_stores
+#define em_tc_store weiri_em_tc_store
 #define em_guard_of weiri_em_guard_of
 #define em_remote_arrive weiri_em_remote_arrive
 #define em_advance weiri_em_advance
@@ -128,5 +139,16 @@ void weiri_em_set(emitter *e, const weiri_action *a);
 void weiri_em_read(emitter *e, const weiri_action *a);
 void weiri_em_body(emitter *e, const weir_res *r, const weiri_work *w);
 void weiri_em_call(emitter *e, const weiri_action *a);
+const char *weiri_em_mask(emitter *e, int axes);             /* of the CTAs that differ along these axes */
+
+/* emit_tc.c */
+void weiri_em_tc_frame(emitter *e, const weiri_action *a);
+void weiri_em_tc_addresses(emitter *e);
+void weiri_em_tc_flags(emitter *e);
+void weiri_em_tc_commit(emitter *e, const weiri_action *a);
+void weiri_em_tc_mma(emitter *e, const weiri_action *a);
+const char *weiri_em_tc_element(emitter *e, uint32_t view);
+bool weiri_em_tc_stores(emitter *e, uint32_t value);         /* is the value one of tensor memory? Notes its views */
+void weiri_em_tc_store(emitter *e, const weiri_action *a);
 
 #endif

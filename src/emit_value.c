@@ -266,7 +266,7 @@ const char *em_plus_stage(emitter *e, const char *base, const char *stage, int64
 /* Shared address of the stage that an effect or action names. */
 const char *em_region_addr(emitter *e, int region, int cur, weiri_stage_ref ref, int back) {
     const weiri_region *g = &e->p->smem.v[region];
-    const char *base = em_ident(e, g->name, "_smem");
+    const char *base = em_ident(e, g->name, g->tmem ? "_tmem" : "_smem");
     return cur >= 0 ? em_plus_stage(e, base, em_stage_expr(e, cur, ref, back), g->stage_bytes) : base;
 }
 
@@ -370,6 +370,7 @@ const char *em_view_element(emitter *e, uint32_t view, const char *row, const ch
         if (!load) return em_fmt(e, "if (%s) %s", exists, lv);
         return em_fmt(e, "(%s ? %s : %s)", exists, load_type(e, t->dtype, lv), em_is_float(t->dtype) ? "0.f" : "0");
     }
+    if (r->kind == WEIR_RES_TMEM && e->ntensor) return em_tc_element(e, view);
     weiri_tile_geom g;
     if (!weiri_geom(e->p, r, &g)) return "0";
     int region = weiri_region_of(e->p, r);

@@ -64,7 +64,7 @@ void em_advance(emitter *e, const weiri_action *a) {
     }
 }
 
-static const char *mask_expr(emitter *e, int axes) {
+const char *em_mask(emitter *e, int axes) {
     weir_cluster c = e->k->cluster;
     int cm = axes & 1 ? c.m : 1, cn = axes & 2 ? c.n : 1;
     unsigned mask = 0;
@@ -178,7 +178,7 @@ void em_bulk(emitter *e, const weiri_action *a) {
             const char *h = *hint ? "_hint" : "";
             if (a->targets)
                 em_line(e, "%sw_tma_load_multicast%s(%s, %s, %s, %s%s%s);", at, h, addr, map, em_bar_addr(e, a),
-                        mask_expr(e, a->targets), hint, co.s);
+                        em_mask(e, a->targets), hint, co.s);
             else em_line(e, "%sw_tma_load%s(%s, %s, %s%s%s);", at, h, addr, map, em_bar_addr(e, a), hint, co.s);
         } else {
             em_line(e, "%s%s(%s, %s%s);", at, a->op->atom == ATOM_TMA_STORE ? "w_tma_store" : "w_tma_reduce_add", map, addr,
@@ -555,6 +555,10 @@ static void store_linear(emitter *e, const weiri_action *a, uint32_t value, uint
 void em_store(emitter *e, const weiri_action *a) {
     const weiri_op *op = a->op;
     uint32_t value = op->arg[0];
+    if (em_tc_stores(e, value)) {
+        em_tc_store(e, a);
+        return;
+    }
     em_line(e, "W_AT(%d);", a->id);
     if (em_has_frag(e, value)) em_ensure(e, value);
     if (op->res->kind == WEIR_RES_GMEM) {

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "plan_tc.h"
+
 typedef struct cursor_key { const weir_res *res; bool producer; int index; } cursor_key;
 
 /* Members of a group that a task opens in turn, the same order in every block: one cursor serves them all. */
@@ -414,6 +416,11 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             if (elide_wait) continue;
             a = act(p, at, ACT_WAIT, who_here(l, WHO_THREADS), op, note);
             break;
+        case ROW_TC_AFTER:
+        case ROW_TC_BEFORE:
+            if (elide_wait) continue;
+            act(p, at, row->kind == ROW_TC_AFTER ? ACT_TC_AFTER : ACT_TC_BEFORE, who_here(l, WHO_THREADS), op, note);
+            continue;
         case ROW_TRY: continue; /* the wait that follows asks again at once: a probe buys nothing here */
         case ROW_ARRIVE:
         case ROW_CP_ARRIVE:
@@ -423,6 +430,11 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             a = act(p, at, row->kind == ROW_ARRIVE ? ACT_ARRIVE : row->kind == ROW_CP_ARRIVE ? ACT_CP_ARRIVE : ACT_UMMA_COMMIT,
                     who_here(l, (weiri_who)row->who), op, note);
             a->arrivals = arrivals_of(l, (weiri_who)row->who);
+            if (row->kind == ROW_UMMA_COMMIT) { /* by the thread that issued the mmas */
+                a->who = WHO_ONE;
+                a->arrivals = 1;
+                if (op->stage == STAGE_PROD_COMMIT) a->reg = bare->index;
+            }
             a->targets = row->targets > 0 ? row->targets : 0;
             a->cross = row->cross;
             a->twl = row->twl_only && l->pt->task->num_warps > 1;
@@ -841,12 +853,98 @@ static void check_operand(lowering *l, const weiri_op *op, int i, const weiri_vi
     f->objects[0] = v->res->name;
 }
 
+/* ---- the tensor core of sm_100a ---------------------------------------------------------------------------------------------- */
+
+/* A store reads tensor memory where it stands, not where the value was written. */
+typedef struct tensor_reading { lowering *l; weiri_action *a; } tensor_reading;
+
+static void tensor_read(void *ud, uint32_t view) {
+    tensor_reading *x = ud;
+    reads(x->l, x->a, view, 0);
+}
+
+typedef struct found { const weir_kernel *k; int rows, cols, n; bool misfit; } found;
+
+static void found_leaf(void *ud, uint32_t view) {
+    found *f = ud;
+    weiri_view v;
+    int shape[WEIR_MAX_RANK], rank = weiri_view_shape(f->k, view, shape);
+    weiri_view_of(f->k, view, &v);
+    f->n++;
+    f->misfit = f->misfit || rank != 2 || shape[0] != f->rows || shape[1] != f->cols || shape[0] != v.res->tile[0] || v.t || v.sub || v.limit;
+}
+
+/* Values of tensor memory lie row by row in the threads: only stores take them, elementwise. */
+static void check_tensor_values(lowering *l, const weiri_op *op) {
+    const weir_kernel *k = l->k;
+    for (int i = 0; i < op->nargs; i++) {
+        const weiri_value *x = op->arg[i] ? weiri_val(k, op->arg[i]) : NULL;
+        found f = { .k = k, .rows = x ? x->rows : 0, .cols = x ? x->cols : 0 };
+        if (!op->arg[i] || op->atom == ATOM_MMA || op->atom == ATOM_READ || op->atom == ATOM_LOAD) continue;
+        weiri_tc_leaves(k, op->arg[i], found_leaf, &f);
+        if (!f.n) continue;
+        const char *text = NULL;
+        if (op->atom != ATOM_STORE || i > 0) text = "takes a value of tensor memory; on sm_100a only store() can take one yet";
+        else if (weiri_value_uses(k, op->arg[i], WEIR_OP_READ_REG)) text = "stores a value of tensor memory and of a register tile, whose rows lie differently in the threads";
+        else if (weiri_value_uses(k, op->arg[i], WEIR_OP_ROW_MAX) || weiri_value_uses(k, op->arg[i], WEIR_OP_ROW_MIN) || weiri_value_uses(k, op->arg[i], WEIR_OP_ROW_SUM))
+            text = "stores a row reduction of tensor memory, which cannot be built yet";
+        else if (f.misfit || f.cols % 8 || weiri_value_uses(k, op->arg[i], WEIR_OP_TILE_COLS))
+            text = "stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)";
+        if (text) complain(l, "PLAN-UNSUPPORTED", op, "store the sums to shared memory, and take the value from there", text);
+    }
+}
+
+/* One thread issues; in a task of more threads those that have waited must all have come first, or one could miss a phase. */
+static void lower_umma(lowering *l, weiri_pnode *at, const weiri_op *op) {
+    weiri_plan *p = l->p;
+    const weir_res *r = op->res;
+    weiri_tc_shape shape;
+    weiri_view v;
+    char why[256];
+    if (r->kind != WEIR_RES_TMEM) return; /* weiri_check_targets says so */
+    if (weiri_pipe_of(p, r) < 0 && !weiri_piped(r)) {
+        complain(l, "PLAN-UNSUPPORTED", op, "give it a umma_async pipeline", "adds to a tmem_tile without a pipeline, whose end nobody could wait for");
+        return;
+    }
+    for (int i = 0; i < op->nargs; i++) {
+        if (!weiri_view_of(l->k, op->arg[i], &v) || !v.res) return;
+        if (sliced(l, op, &v)) return;
+        weir_pipe_type t = v.res->pipe.given.type;
+        if (t != WEIR_TMA_UMMA && t != WEIR_ASYNC_UMMA && t != WEIR_UMMA_UMMA) {
+            weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&op->at),
+                                         "%s of the mma into '%s', '%s', has a pipeline of type %s, whose release does not wait for the tensor core",
+                                         i ? "b" : "a", r->name, v.res->name, weiri_pipe_type_name(t));
+            f->hint = "an operand of sm_100a needs tma_umma or async_umma";
+            f->objects[0] = v.res->name;
+            return;
+        }
+    }
+    if (!weiri_tc_shape_of(p, op, &shape, why, sizeof why)) {
+        if (!why[0]) return;
+        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&op->at), "mma into '%s' { %d, %d }: %s", r->name, r->tile[0], r->tile[1], why);
+        f->objects[0] = r->name;
+        f->hint = "a tmem_tile has 64 or 128 rows and up to 256 columns; operands are swizzled";
+        return;
+    }
+    if (!l->pt->solo && l->pt->task->num_warps == 1) act(p, at, ACT_WARP_SYNC, WHO_THREADS, op, "every thread has waited");
+    else if (!l->pt->solo) join_warpgroup(l, at, op, "every thread has waited");
+    weiri_action *a = act(p, at, ACT_MMA, WHO_ONE, op, NULL);
+    a->reg = r->index;
+    stage_access(l, a, r, true, true, true);
+    for (int i = 0; i < op->nargs; i++) {
+        weiri_view_of(l->k, op->arg[i], &v);
+        int cur = weiri_pipe_of(p, v.res) >= 0 ? cursor_for(l, v.res, false) : -1;
+        effect(l, a, false, true, weiri_region_of(p, v.res), cur, cur >= 0 ? working_stage(l, v.res, false) : STAGE_NONE, v.back);
+    }
+}
+
 static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     weiri_plan *p = l->p;
     const weir_kernel *k = l->k;
     const weir_res *r = op->res;
     weiri_action *a;
     weiri_view v = { 0 };
+    if (weiri_tc(k)) check_tensor_values(l, op);
     switch (op->atom) {
     case ATOM_TMA_LOAD: {
         if (!op->nargs || !weiri_view_of(k, op->arg[0], &v) || !v.res || v.res->kind != WEIR_RES_GMEM) {
@@ -880,6 +978,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     case ATOM_STORE:
         a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
         for (int i = 0; i < op->nargs && i < 1; i++) reads(l, a, op->arg[i], 0);
+        if (weiri_tc(k) && op->nargs) weiri_tc_leaves(k, op->arg[0], tensor_read, &(tensor_reading){ l, a });
         if (r->kind == WEIR_RES_GMEM) touch(l, r->tensor);
         else stage_access(l, a, r, true, true, false);
         narrow_store(l, op);
@@ -910,7 +1009,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     case ATOM_ZERO:
         a = act(p, at, ACT_ZERO, who_here(l, WHO_THREADS), op, NULL);
         a->reg = r->index;
-        reg_effect(l, a, true, r);
+        if (r->kind != WEIR_RES_TMEM || !weiri_tc(k)) reg_effect(l, a, true, r);
         return;
     case ATOM_READ:
         if (r->kind != WEIR_RES_REG && r->kind != WEIR_RES_WGMMA) return; /* a view: what uses it reads the stage */
@@ -922,6 +1021,10 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         for (int i = 0; i < op->nargs; i++) reads(l, a, op->arg[i], 0);
         return;
     case ATOM_MMA:
+        if (weiri_tc(k)) {
+            lower_umma(l, at, op);
+            return;
+        }
         act(p, at, ACT_MMA_FENCE, WHO_THREADS, op, NULL);
         a = act(p, at, ACT_MMA, WHO_THREADS, op, NULL);
         a->reg = r->index;
@@ -964,7 +1067,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         if (!op->work->aux && (weiri_in_smem(r) || op->work->tx_bytes)) trust(l, op);
         for (int i = 0; i < op->nargs; i++) reads(l, a, op->arg[i], 0);
         if (!op->work->aux && weiri_in_smem(r))
-            stage_access(l, a, r, op->work->side == WEIR_SIDE_PRODUCER, op->work->side == WEIR_SIDE_PRODUCER, op->work->async_read);
+            stage_access(l, a, r, op->work->side == WEIR_SIDE_PRODUCER, op->work->side == WEIR_SIDE_PRODUCER,
+                         op->work->async_read || weiri_tc_body(k, op));
         if (op->work->tx_bytes && weiri_pipe_of(p, r) >= 0) {
             a->pipe = weiri_pipe_of(p, r);
             a->bar = p->pipes.v[a->pipe].full;
@@ -1208,12 +1312,32 @@ static void settle_waits(weiri_pnode *n) {
 
 /* ---- fresh and live register tiles ------------------------------------------------------------------------------------------ */
 
+/* Tensor memory cannot be cleared but by an mma: a stage is committed with sums of this use only. */
+static void tensor_commit(lowering *l, const weiri_action *a, uint8_t *s) {
+    const weir_res *g = a->op->res;
+    for (int i = 0; i < (g->kind == WEIR_RES_GROUP ? g->nmembers : 1); i++) {
+        const weir_res *r = g->kind == WEIR_RES_GROUP ? g->members[i] : l->k->res.v[a->reg];
+        if (r->kind == WEIR_RES_TMEM && (s[r->index] & 3)) { /* bodies of the author's own see to it themselves */
+            weir_finding *f = weiri_find(&l->p->findings, "PLAN-ZERO", place_of(&a->op->at),
+                                         "commits '%s' where no mma may have followed %s: tensor memory would still hold old sums", r->name,
+                                         s[r->index] & 2 ? "zero()" : "the acquire");
+            f->objects[0] = r->name;
+            f->hint = s[r->index] & 2 ? "let its loop run at least once: k:dim(name, { min = 1 })" : "zero it, and add to it, between acquire and commit";
+        }
+        s[r->index] = 1;
+    }
+}
+
 /* state by tile: bit 0 never written, bit 1 zero() pending, bit 2 holds sums */
 static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
     for (; n; n = n->next) {
         if (n->kind == PN_ACTION) {
             weiri_action *a = n->act;
             if (a->reg < 0 || !a->op) continue;
+            if (a->kind == ACT_UMMA_COMMIT) {
+                tensor_commit(l, a, s);
+                continue;
+            }
             bool spill = a->kind == ACT_BODY && a->op->atom == ATOM_NONE; /* a commit that leaves the sums in the stage */
             bool reads_it = a->op->atom == ATOM_READ || spill;
             if (a->kind == ACT_ZERO) s[a->reg] = l->k->res.v[a->reg]->kind == WEIR_RES_REG ? 4 : 2; /* a reg_tile is zeroed on the spot */
@@ -1239,7 +1363,7 @@ static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
         }
         if (n->kind == PN_HELD || n->kind == PN_STAGES) continue;
         bool again = n->kind == PN_LOOP || n->kind == PN_TILES;
-        bool must = n->kind == PN_LOOP && weiri_loop_runs(l->k, n->src);
+        bool must = n->kind == PN_LOOP && (weiri_loop_runs(l->k, n->src) || (weiri_tc(l->k) && weiri_tc_loop_runs(l->k, n->src)));
         uint8_t *in = WEIRI_NEW_N(&l->p->a, uint8_t, nres), *out = WEIRI_NEW_N(&l->p->a, uint8_t, nres);
         memcpy(in, s, (size_t)nres);
         for (;;) {
@@ -1258,18 +1382,37 @@ static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
 
 static weiri_pnode *list_node(weiri_plan *p) { return WEIRI_NEW(&p->a, weiri_pnode); }
 
+/* Allocation and release touch every column of every tmem_tile. */
+static void tensor_frame(weiri_plan *p, weiri_pnode *list, weiri_act kind, const char *note) {
+    lowering l = { .p = p, .k = p->k };
+    weiri_action *a = act(p, list, kind, WHO_ONE, NULL, note);
+    for (int i = 0; i < p->smem.n; i++)
+        if (p->smem.v[i].tmem) effect(&l, a, true, false, i, -1, STAGE_NONE, 0)->hi = p->smem.v[i].size;
+}
+
 static void frame(weiri_plan *p) {
     weiri_pnode *pro = list_node(p), *epi = list_node(p);
     if (p->nbarriers) {
         act(p, pro, ACT_INIT, WHO_LANE, NULL, "mbarriers");
+    }
+    if (p->tmem_columns) {
+        tensor_frame(p, pro, ACT_TMEM_ALLOC, "tensor memory, its address left in shared memory");
+        act(p, pro, ACT_TC_BEFORE, WHO_THREADS, NULL, NULL);
+        act(p, epi, ACT_TC_BEFORE, WHO_THREADS, NULL, NULL);
     }
     if (p->cluster > 1) {
         act(p, pro, ACT_CLUSTER_ARRIVE, WHO_THREADS, NULL, "every CTA's mbarriers are ready")->n = 1; /* relaxed */
         act(p, pro, ACT_CLUSTER_WAIT, WHO_THREADS, NULL, NULL);
         act(p, epi, ACT_CLUSTER_ARRIVE, WHO_THREADS, NULL, "no CTA leaves while a peer may still arrive at it");
         act(p, epi, ACT_CLUSTER_WAIT, WHO_THREADS, NULL, NULL);
-    } else if (p->nbarriers) {
-        act(p, pro, ACT_CTA_SYNC, WHO_THREADS, NULL, "the mbarriers are ready");
+    } else if (p->nbarriers || p->tmem_columns) {
+        act(p, pro, ACT_CTA_SYNC, WHO_THREADS, NULL, p->tmem_columns ? "mbarriers and tensor memory are ready" : "the mbarriers are ready");
+        if (p->tmem_columns) act(p, epi, ACT_CTA_SYNC, WHO_THREADS, NULL, "nobody uses tensor memory any more");
+    }
+    if (p->tmem_columns) {
+        act(p, pro, ACT_TC_AFTER, WHO_THREADS, NULL, NULL);
+        act(p, epi, ACT_TC_AFTER, WHO_THREADS, NULL, NULL);
+        tensor_frame(p, epi, ACT_TMEM_FREE, NULL);
     }
     p->prologue = pro->first;
     p->epilogue = epi->first;

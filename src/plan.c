@@ -7,13 +7,14 @@
 
 #include "layout.h"
 #include "lower.h"
+#include "plan_tc.h"
 #include "protocol.h"
 
 static const char *const act_names[ACT_COUNT] = {
     "none", "wait", "arrive", "expect_tx", "cp_async_arrive", "tcgen05_commit", "advance", "bulk_issue", "bulk_store", "bulk_push",
     "bulk_commit", "bulk_wait", "cp_async", "cp_async_commit", "cp_async_wait", "mma_fence", "mma_issue", "mma_commit", "mma_wait",
     "fence_async", "warp_sync", "named_sync", "named_arrive", "cta_sync", "cluster_arrive", "cluster_wait", "grid_wait",
-    "grid_launch", "setmaxnreg", "tmem_alloc", "tmem_free", "init", "body", "zero",
+    "grid_launch", "setmaxnreg", "tmem_alloc", "tmem_free", "tcgen05_before", "tcgen05_after", "init", "body", "zero",
 };
 
 const char *weiri_act_name(weiri_act a) { return a >= 0 && a < ACT_COUNT ? act_names[a] : "?"; }
@@ -191,6 +192,21 @@ static bool op_is_solo(const weir_kernel *k, const weiri_op *op) {
            op->atom == ATOM_GRID_WAIT || op->atom == ATOM_GRID_LAUNCH;
 }
 
+/* Can one thread run the whole body of a task that issues mmas of sm_100a? Tensor core and copy engine do all its work then. */
+static bool one_thread_issues(const weir_kernel *k, const weiri_task *t) {
+    bool mma = false;
+    for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n)) {
+        if (n->kind != NODE_OP) continue;
+        const weiri_op *op = n->op;
+        bool tensor = op->res->kind == WEIR_RES_TMEM && (op->atom == ATOM_MMA || op->atom == ATOM_ZERO);
+        bool operand = op->atom == ATOM_READ && !is_reg(op->res) && !weiri_tc_reads(k, op);
+        bool waits = op->atom == ATOM_NONE && op->stage < STAGE_PROD_AUX && op->res->kind != WEIR_RES_QUEUE; /* of stages: the mma's only */
+        if (!tensor && !operand && !weiri_tc_move(op) && (waits || !op_is_solo(k, op))) return false;
+        mma = mma || op->atom == ATOM_MMA;
+    }
+    return mma && weiri_tc(k);
+}
+
 static void scan_task(weiri_plan *p, int ti) {
     const weir_kernel *k = p->k;
     const weiri_task *t = k->tasks.v[ti];
@@ -203,7 +219,7 @@ static void scan_task(weiri_plan *p, int ti) {
         any = true;
         if (!op_is_solo(k, op)) solo = false;
         if (op->stage == STAGE_CONS_WAIT && op->res->kind != WEIR_RES_QUEUE) consumes = true;
-        if (op->atom == ATOM_MMA) wg = true;
+        if (op->atom == ATOM_MMA && (!weiri_tc(k) || t->num_warps % 4 == 0)) wg = true;
         if (is_reg(op->res) || is_sums(k, op)) {
             add_reg(p, ti, op->res);
             wg = true;
@@ -212,10 +228,11 @@ static void scan_task(weiri_plan *p, int ti) {
             if (uses_reg(k, op->arg[i])) wg = true;
         if (op->res->kind == WEIR_RES_SMEM && op->res->pipe.given.type == WEIR_ASYNC_TMA) wg = wg || t->num_warps % 4 == 0;
     }
-    pt->solo = solo && any && !consumes;
+    pt->solo = (solo && any && !consumes) || one_thread_issues(k, t);
     pt->wg_actor = wg && !pt->solo;
     pt->warpgroups = pt->wg_actor ? t->num_warps / 4 : 0;
     pt->actors = pt->solo ? 1 : pt->wg_actor ? t->num_warps / 4 : t->num_warps;
+    if (weiri_tc(k)) weiri_tc_check_warps(p, ti);
     if (pt->wg_actor && (t->first_warp % 4 || t->num_warps % 4)) {
         weir_finding *f = weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at),
                                      "task '%s' works on register tiles and has warps %d to %d", t->name, t->first_warp,
@@ -371,11 +388,16 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         f->hint = "sm_80 has async_async";
         return;
     }
-    bool missing = k->arch >= WEIR_ARCH_SM_100A; /* its counts and bytes are checked all the same */
-    if (missing) {
+    bool missing = weiri_tc(k) && (type == WEIR_UMMA_UMMA || k->cluster.v > 1); /* counts and bytes are checked all the same */
+    if (missing && type == WEIR_UMMA_UMMA) {
         weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
-                                     "pipeline '%s' of type %s cannot be built for sm_100a yet", r->name, weiri_pipe_type_name(type));
-        f->hint = "sm_90a builds every pipeline type";
+                                     "pipeline '%s': umma_umma cannot be built for sm_100a yet: an mma leaves f32 sums, the next one takes 16-bit operands",
+                                     r->name);
+        f->hint = "let threads convert in between: umma_async to them, async_umma from them";
+    } else if (missing) {
+        weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
+                                     "pipeline '%s': v = %d (CTAs that share one mma) cannot be built yet", r->name, k->cluster.v);
+        f->hint = "v = 1, with a cluster along m or n and multicast loads";
     }
     for (int i = 0; i < 4 && !missing; i++) {
         if (in.given.interleave[i] < 2) continue;
@@ -649,6 +671,10 @@ static void place_barriers(weiri_plan *p) {
     }
     p->smem_barrier = 8 * (int64_t)p->nbarriers;
     p->smem_total = p->nbarriers ? p->barrier_offset + p->smem_barrier : p->smem_data;
+    if (p->tmem_columns) { /* 16 bytes apart from the mbarriers: the simulator watches those in pieces of 16 */
+        p->tmem_slot = round_up(p->smem_total, 16);
+        p->smem_total = p->tmem_slot + 4;
+    }
     p->smem_capacity = weiri_layout_capacity(p->k->arch).smem;
     if (p->smem_total > p->smem_capacity) over_capacity(p);
     /* each CTA has 1024 bytes of the system's own beside its own */
@@ -892,9 +918,11 @@ weiri_plan *weiri_plan_new(weir_kernel *k) {
     }
     make_bars(p, protos);
     place_smem(p);
+    weiri_tc_place(p);
     place_barriers(p);
     name_barriers(p);
     weiri_lower(p, protos);
+    weiri_check_targets(p);
     make_params(p);
     number_actions(p);
     p->ok = weiri_findings_errors(&p->findings) == 0 && !p->a.oom;
@@ -951,6 +979,7 @@ static void print_nodes(const weiri_plan *p, const weiri_pnode *n, int depth, we
             if (a->targets) weiri_put(b, " targets %s%s", a->targets & 1 ? "m" : "", a->targets & 2 ? "n" : "");
             if (a->kind == ACT_MMA_WAIT || a->kind == ACT_BULK_WAIT || a->kind == ACT_REGS || a->kind == ACT_CP_WAIT)
                 weiri_put(b, " %d%s", a->n, a->read ? " read" : "");
+            if (a->kind == ACT_TMEM_ALLOC || a->kind == ACT_TMEM_FREE) weiri_put(b, " %d columns", p->tmem_alloc);
             if (a->named) weiri_put(b, " barrier %d (%d threads)", a->named, a->threads);
             weiri_put(b, " by %s", who[a->who]);
             if (a->note) weiri_put(b, "  -- %s", a->note);
@@ -1007,6 +1036,10 @@ static void lowered_action(const weiri_plan *p, const weiri_action *a, weiri_buf
                   a->targets ? " of every CTA served" : "", x->count, x->sum ? x->sum : "");
         return;
     }
+    case ACT_UMMA_COMMIT:
+        weiri_put(b, "tcgen05.commit to %s%s, which counts %d (%s)", bar, a->targets ? " of every CTA served" : "", p->bars.v[a->bar].count,
+                  p->bars.v[a->bar].sum ? p->bars.v[a->bar].sum : "");
+        return;
     case ACT_EXPECT: weiri_put(b, "arms %" PRId64 " bytes on %s", a->bytes, bar); return;
     case ACT_CP_ARRIVE: weiri_put(b, "%d cp.async arrivals on %s", a->arrivals, bar); return;
     case ACT_LOAD_BULK:

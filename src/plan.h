@@ -15,7 +15,7 @@ typedef enum weiri_act {
     ACT_ARRIVE,         /* arrive on `bar` at `stage`: `arrivals` by one execution of one actor, at each target CTA */
     ACT_EXPECT,         /* arrive.expect_tx: one arrival (`arrivals` = 1) and `bytes` expected, own CTA */
     ACT_CP_ARRIVE,      /* cp.async.mbarrier.arrive.noinc: `arrivals` once the actor's cp.asyncs have landed */
-    ACT_UMMA_COMMIT,    /* tcgen05.commit: one arrival once the thread's earlier MMAs are done */
+    ACT_UMMA_COMMIT,    /* tcgen05.commit: one arrival once the thread's earlier MMAs are done. A producer's: `reg` its tmem_tile */
     ACT_ADVANCE,        /* local state only. stage NEXT: the use `cur` was about to open is open now (held + 1, NEXT moves on);
                            stage CLOSE: the oldest held use is given back (held - 1, CLOSE moves on) */
     ACT_LOAD_BULK,      /* TMA load into the stage: writes, `bytes` complete on `bar` at each target CTA */
@@ -25,7 +25,8 @@ typedef enum weiri_act {
     ACT_BULK_WAIT,      /* until at most `n` groups are open; read: only their reads */
     ACT_CP_ASYNC, ACT_CP_COMMIT, ACT_CP_WAIT,
     ACT_MMA_FENCE,      /* wgmma.fence */
-    ACT_MMA,            /* one batch of MMAs into register tile `reg`: asynchronous reads of the stages in `eff` */
+    ACT_MMA,            /* one batch of MMAs into `reg`, a register tile or, by one thread, a tmem_tile whose stage is in `eff`:
+                           asynchronous reads of the stages in `eff` */
     ACT_MMA_COMMIT,     /* wgmma.commit_group: the batch becomes a group */
     ACT_MMA_WAIT,       /* wgmma.wait_group n */
     ACT_FENCE_ASYNC,    /* fence.proxy.async.shared::cta: own generic writes before later async reads */
@@ -35,7 +36,9 @@ typedef enum weiri_act {
     ACT_CTA_SYNC, ACT_CLUSTER_ARRIVE, ACT_CLUSTER_WAIT,
     ACT_GRID_WAIT, ACT_GRID_LAUNCH,
     ACT_REGS,           /* setmaxnreg: `n` registers */
-    ACT_TMEM_ALLOC, ACT_TMEM_FREE,
+    ACT_TMEM_ALLOC, ACT_TMEM_FREE,   /* by warp tmem_warp, all columns */
+    ACT_TC_BEFORE, ACT_TC_AFTER,     /* tcgen05.fence::before_thread_sync, after_thread_sync: own accesses of tensor memory are
+                                        handed over; what was handed over may be accessed */
     ACT_INIT,           /* all mbarriers, then the init fence */
     ACT_BODY,           /* work of threads: custom bodies, stores, register arithmetic; for a commit: register tile `reg` goes to the stage */
     ACT_ZERO,           /* register tile: the next MMA overwrites */
@@ -110,7 +113,7 @@ struct weiri_pnode {
 
 /* ---- tables ------------------------------------------------------------------------------------------------------------- */
 
-typedef struct weiri_region {    /* shared memory of one resource: `stages` slices */
+typedef struct weiri_region {    /* shared (or tensor) memory of one resource: `stages` slices */
     const weir_res *res;         /* NULL: barriers, temporary */
     const char *name;
     int64_t offset, size, align; /* bytes, from the CTA's shared base */
@@ -118,6 +121,7 @@ typedef struct weiri_region {    /* shared memory of one resource: `stages` slic
     weir_dtype dtype; int swizzle;     /* of the tile: a tmem_tile's is chosen here, on targets without tensor memory */
     int phase;                   /* of its alias group, -1 none */
     int same_as;                 /* region whose bytes these are (storage = other), or -1 */
+    bool tmem;                   /* tensor memory: offset, size and stage_bytes count columns */
 } weiri_region;
 
 typedef struct weiri_bar {       /* a run of mbarriers, one per stage */
@@ -220,6 +224,9 @@ typedef struct weiri_plan {
     int nbarriers;               /* mbarriers in the array */
     int64_t barrier_offset;      /* of the array from the shared base */
     int64_t smem_data, smem_barrier, smem_total, smem_capacity;   /* bytes */
+    int tmem_columns, tmem_alloc;    /* laid out, and asked for: a power of two; 0 none */
+    int tmem_warp;               /* that allocates and frees */
+    int64_t tmem_slot;           /* bytes from the shared base: where the address of tensor memory is left */
     int threads, warps;          /* launch block, whole warpgroups */
     int entry_registers;         /* per thread at launch */
     int reg_split[8];            /* per warpgroup: registers after the split, 0 none */

@@ -169,6 +169,7 @@ static void print_smem(const weiri_plan *p, weiri_buf *b) {
     put_line(b, 78);
     for (int i = 0; i < p->smem.n; i++) {
         const weiri_region *g = &p->smem.v[order[i]];
+        if (g->tmem) continue;
         int phase;
         const char *star = g->res && alias_group(k, g->res, &phase) >= 0 ? "*" : "";
         const char *shares = g->same_as >= 0 ? weiri_arena_fmt(&a, " = %s", p->smem.v[g->same_as].name) : "";

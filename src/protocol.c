@@ -517,6 +517,7 @@ static void produce(const facts *f, weiri_proto *out) {
     case BY_MMA:
         row(out->acquire, wait);
         if (f->native) {
+            row(out->acquire, (weiri_row){ .kind = ROW_TC_AFTER, .leader_only = wait.leader_only });
             int from = f->c.v > 1 && !lead ? f->c.v : 1;
             row(out->commit, (weiri_row){ .kind = ROW_UMMA_COMMIT,
                                           .bar = ROW_FULL,
@@ -594,6 +595,8 @@ static void consume(const facts *f, weiri_proto *out) {
         types[f->type].consumer == BY_MMA || types[f->type].consumer == BY_STORE || c->only_mma_reads || c->async_reads;
     if ((d->producer_op == WEIR_PRODUCER_LOAD || f->in->fence_wait) && read_async)
         row(out->wait, (weiri_row){ .kind = ROW_FENCE_ASYNC, .leader_only = wait_gated });
+    bool tensor = f->native && (types[f->type].consumer == BY_MMA || types[f->type].producer == BY_MMA);
+    if (tensor) row(out->wait, (weiri_row){ .kind = ROW_TC_AFTER, .leader_only = wait_gated });
 
     switch (types[f->type].consumer) {
     case BY_MMA:
@@ -648,6 +651,7 @@ static void consume(const facts *f, weiri_proto *out) {
         }
         bool several = to > 0;
         out->empty_count = count_threads(&t, &out->grain, out->empty_sum, sizeof out->empty_sum, out);
+        if (tensor) row(out->release, (weiri_row){ .kind = ROW_TC_BEFORE });
         join(out->release, out->grain, c->only_mma_reads);
         weiri_row a = arrive(ROW_EMPTY, out->grain, to, several && cross, several);
         a.leader_only = lead;

@@ -16,7 +16,9 @@ typedef enum weiri_row_kind {
     ROW_WG_SYNC,        /* before an elected arrive at warpgroup grain */
     ROW_BULK_WAIT,      /* async_tma: until the read of the stage is done */
     ROW_MMA_DRAIN,      /* sm_90a lowering of an umma side: the tensor core has read the stage, or finished the accumulators */
-    ROW_SPILL           /* sm_90a commit of an umma producer: the accumulators go to the stage (f32; umma_umma: its dtype) */
+    ROW_SPILL,          /* sm_90a commit of an umma producer: the accumulators go to the stage (f32; umma_umma: its dtype) */
+    ROW_TC_AFTER,       /* sm_100a, behind a wait for tensor memory or operands of an mma: tcgen05.fence::after_thread_sync */
+    ROW_TC_BEFORE       /* sm_100a, before threads give tensor memory back: tcgen05.fence::before_thread_sync */
 } weiri_row_kind;
 
 typedef enum weiri_row_bar { ROW_NO_BAR = 0, ROW_FULL, ROW_EMPTY } weiri_row_bar;

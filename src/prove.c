@@ -2,6 +2,7 @@
  * all orders of the actors (docs/proof.md), so the only choices are "one more step or
  * the last?" and the truth of conditions. */
 #include "prove.h"
+#include "tcgen05.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -511,5 +512,6 @@ void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, w
         out->text = weiri_arena_fmt(a, "for every loop length and tile count (%" PRIu64 " state%s, %.1f ms)%s%s%s", out->states,
                                     out->states == 1 ? "" : "s", out->ms, p->trusted ? ", trusting " : "",
                                     p->trusted ? p->trusted : "", p->trusted ? "'s declared effects" : "");
+    if (p->k->arch >= WEIR_ARCH_SM_100A) out->text = weiri_arena_fmt(a, "%s; sm_100a: " WEIRI_UNCHECKED, out->text ? out->text : "");
     weiri_arena_free(&mine);
 }

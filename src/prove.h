@@ -128,7 +128,9 @@ typedef struct weiri_rec {
     int loc, actor, by;
     weiri_rec_kind kind;
     int ring, bit, fence_bit;    /* bits inside a stage of the ring; fence_bit: known to the async proxy */
+    int seen;                    /* 0, or 1 + bit. Tensor memory: known, and a fence of the knower's own behind it. Never handed on */
     int aux;                     /* first int of R_VARS, stages of them */
+    bool body;                   /* made by a body: its mmas are taken to be over when its kernel's are */
     bool joins;                  /* made by a body that joins the threads of its task itself */
 } weiri_rec;
 
@@ -166,6 +168,7 @@ typedef struct weiri_prog {
     int named_row, cluster_row;
     uint64_t *write_mask;        /* a row's bits that stand for writes */
     uint64_t *must_mask;         /* ... for what must have happened, not for what may still go on */
+    uint64_t *own_mask;          /* ... for what a thread cannot hand on */
     int bit_init, bit_remote, bit_wait, bit_named;   /* bits of ring 0: by CTA, [actor][CTA], by actor, [CTA][slot] */
     WEIRI_LIST(int) named;       /* ids of named barriers in use; their places are the slots */
     const char *why;             /* it cannot be modelled: reason */

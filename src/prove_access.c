@@ -37,6 +37,8 @@ const char *weiri_fault_verb(const weiri_action *a) {
     case ACT_LOAD_BULK: return "the bulk load";
     case ACT_STORE_BULK: return "the bulk store";
     case ACT_CP_ASYNC: return "the cp.async";
+    case ACT_TMEM_ALLOC: return "the allocation of tensor memory";
+    case ACT_TMEM_FREE: return "the release of tensor memory";
     default: return "the work";
     }
 }
@@ -47,6 +49,7 @@ const char *weiri_fault_storage(const weiri_run *r, const weiri_loc *l, int stag
         const char *n = l->reg < p->k->res.n ? p->k->res.v[l->reg]->name : "?";
         return weiri_arena_fmt(r->a, "register tile '%s'", n);
     }
+    if (p->smem.v[l->region].tmem && p->smem.v[l->region].stages < 2) return weiri_arena_fmt(r->a, "tensor memory of '%s'", p->smem.v[l->region].name);
     if (p->smem.v[l->region].stages < 2) return weiri_arena_fmt(r->a, "'%s'", p->smem.v[l->region].name);
     return weiri_arena_fmt(r->a, "stage %d of '%s'", stage, p->smem.v[l->region].name);
 }
@@ -104,7 +107,16 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
     f->object = l->region >= 0 ? g->p->smem.v[l->region].name : NULL;
     f->other_at = weiri_act_at(old);
     const char *same = strcmp(what, other_what) ? weiri_arena_fmt(r->a, ", the bytes of %s,", other_what) : "";
-    if (proxy) {
+    if (proxy && other->seen) { /* tensor memory */
+        bool left = other->fence_bit < 0 || has(r, need_row(&r->g->actors.v[ai], me->by), bit_of(g, other->ring, ostage, other->fence_bit));
+        f->text = weiri_arena_fmt(r->a, "%s of '%s' %s %s, which %s of '%s' has %s: no tcgen05.fence::%s", weiri_fault_verb(act), mine,
+                                  writes(me->kind) ? "writes" : "reads", what, old ? weiri_fault_verb(old) : "the work", his,
+                                  writes(other->kind) ? "written" : "read",
+                                  left ? "after_thread_sync behind the wait" : "before_thread_sync before the hand-over");
+        f->hint = left ? "run tcgen05.fence::after_thread_sync between the wait and the access"
+                       : "run tcgen05.fence::before_thread_sync between the access and the arrival";
+        f->other_what = writes(other->kind) ? "the write" : "the read";
+    } else if (proxy) {
         f->text = weiri_arena_fmt(r->a,
                                   "%s of '%s' %s %s through the async proxy; threads of '%s' wrote it with no fence between "
                                   "the write and its hand-over",
@@ -119,12 +131,13 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
     } else if (other->kind == REC_MMA_WRITE) {
         f->text =
             weiri_arena_fmt(r->a, "%s of '%s' touches %s while an mma may still add to it", weiri_fault_verb(act), mine, what);
-        f->hint = "drain the tile first";
+        f->hint = other->seen ? "wait for the stage that the mma commits" : "drain the tile first";
         f->other_what = "the mma";
     } else if (writes(me->kind) && !writes(other->kind)) {
         f->text = weiri_arena_fmt(r->a, "%s of '%s' writes %s%s while %s of '%s' may still read it", weiri_fault_verb(act),
                                   mine, what, same, old ? weiri_fault_verb(old) : "work", his);
-        f->hint = other->kind == REC_MMA_READ ? "drain the mma before the stage is released"
+        bool tc = g->p->k->arch >= WEIR_ARCH_SM_100A; /* there a release is a commit */
+        f->hint = other->kind == REC_MMA_READ ? (tc ? "release the stage after the mma that reads it" : "drain the mma before the stage is released")
                 : other->kind == REC_BULK_READ ? "wait for the bulk group (read) before the stage is filled again"
                 : "release the stage after the read, and acquire it before the write";
         f->other_what = "the read";
@@ -163,15 +176,18 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
                 if (l->region >= 0 && !bytes_meet(g, l, stage, m, s)) continue;
                 int *aux = r->v + q->aux + R_VARS * s;
                 if (allied(r, me, gen, q, aux[R_GEN])) continue;
-                bool fenced = q->fence_bit >= 0 && !generic(me->kind);
+                bool tensor = q->seen, own = q->actor == me->actor && generic(q->kind);
+                bool fenced = q->fence_bit >= 0 && (tensor ? !own : !generic(me->kind));
                 bool known = has(r, need, b);
                 if (!known) race(r, ai, act, me, stage, q, s, false);
+                else if (tensor && !own && !has(r, need, bit_of(g, q->ring, s, q->seen - 1))) race(r, ai, act, me, stage, q, s, true);
                 else if (fenced && !has(r, need, bit_of(g, q->ring, s, q->fence_bit))) race(r, ai, act, me, stage, q, s, true);
                 /* ordered, and covered by this write: whatever it could meet later meets this write too */
                 else if (writes(me->kind) && q != me && m->region == l->region && s == stage && l->lo <= m->lo &&
                          m->hi <= l->hi) {
                     forget(r, b);
                     if (q->fence_bit >= 0) forget(r, bit_of(g, q->ring, s, q->fence_bit));
+                    if (tensor) forget(r, bit_of(g, q->ring, s, q->seen - 1));
                     aux[R_AGE] = aux[R_GEN] = 0;
                 }
             }
@@ -180,8 +196,10 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
     bit b = bit_of(g, me->ring, stage, me->bit);
     forget(r, b);
     if (me->fence_bit >= 0) forget(r, bit_of(g, me->ring, stage, me->fence_bit));
+    if (me->seen) forget(r, bit_of(g, me->ring, stage, me->seen - 1));
     set(r, 0, b);
     if (me->fence_bit >= 0) set(r, 0, bit_of(g, me->ring, stage, me->fence_bit));
+    if (me->seen) set(r, 0, bit_of(g, me->ring, stage, me->seen - 1));
     int *aux = r->v + me->aux + R_VARS * stage;
     aux[R_AGE] = 0;
     aux[R_GEN] = me->kind == REC_LOAD || me->kind == REC_WRITE ? gen : 0;

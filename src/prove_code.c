@@ -39,7 +39,7 @@ int weiri_prog_by(const weiri_action *act) {
 
 bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_action *act) {
     const weiri_ptask *t = &g->p->tasks[me->task];
-    if (act->kind == ACT_INIT) return me->task == 0 && me->index == 0;
+    if (act->kind == ACT_INIT || act->kind == ACT_TMEM_ALLOC || act->kind == ACT_TMEM_FREE) return me->task == 0 && me->index == 0;
     if ((act->twl && me->index > 0) || (act->cta0 && me->cta > 0)) return false;
     if (act->kind == ACT_LOAD_BULK && act->op && act->op->issue_first) { /* the first CTA along the axes loads for all */
         coords c = coords_of(&g->p->k->cluster, me->cta);
@@ -65,6 +65,8 @@ int weiri_prog_slot(const weiri_prog *g, int cta, int id) {
 }
 
 weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e) {
+    if (act->kind == ACT_BODY && act->op && act->op->res->k->arch >= WEIR_ARCH_SM_100A && e->async && act->bytes == 0)
+        return e->write ? REC_MMA_WRITE : REC_MMA_READ; /* a body's own mmas: the commit waits for them */
     switch (act->kind) {
     case ACT_MMA: return e->write ? REC_MMA_WRITE : REC_MMA_READ;
     case ACT_STORE_BULK: case ACT_PUSH_BULK: return e->write ? REC_LOAD : REC_BULK_READ;
@@ -112,7 +114,7 @@ int weiri_prog_tape(const weiri_prog *g, int tape, int cta) { return g->tapes.v[
 /* Actions that change nothing the proof is about. */
 static bool idle(const weiri_action *a) {
     switch (a->kind) {
-    case ACT_NONE: case ACT_REGS: case ACT_MMA_FENCE: case ACT_TMEM_ALLOC: case ACT_TMEM_FREE: case ACT_ZERO: return true;
+    case ACT_NONE: case ACT_REGS: case ACT_MMA_FENCE: case ACT_ZERO: return true;
     case ACT_BODY: return a->neff == 0 && a->bar < 0;
     default: return false;
     }
@@ -411,6 +413,7 @@ static int region_root(const weiri_plan *p, int region) {
 /* What a stage's accesses touch: the tile, however far apart the plan has put the stages. */
 static int64_t bytes_of_stage(const weiri_plan *p, int region) {
     const weiri_region *g = &p->smem.v[region];
+    if (g->tmem) return g->stage_bytes; /* columns */
     bool tile = g->res && g->res->rank > 0 && g->res->kind != WEIR_RES_QUEUE;
     return tile ? weiri_tile_elems(g->res) * weir_dtype_size(g->dtype) : g->stage_bytes; /* in the type it is stored in */
 }
@@ -471,7 +474,7 @@ static void join_action(joiner *j, int ai, const weiri_action *act) {
 
 static bool regions_meet(const weiri_plan *p, int a, int b) {
     const weiri_region *x = &p->smem.v[a], *y = &p->smem.v[b];
-    return x->offset < y->offset + y->size && y->offset < x->offset + x->size;
+    return x->tmem == y->tmem && x->offset < y->offset + y->size && y->offset < x->offset + x->size;
 }
 
 static int new_ring(weiri_prog *g, int stages) {
@@ -533,12 +536,21 @@ static int find_rec(const weiri_prog *g, int loc, int actor, weiri_rec_kind kind
     return -1;
 }
 
+/* A record of tensor memory? */
+static bool in_tensor_memory(const weiri_prog *g, const weiri_rec *q) {
+    int region = g->locs.v[q->loc].region;
+    return region >= 0 && g->p->smem.v[region].tmem;
+}
+
 static int rec_for(weiri_prog *g, int loc, int actor, weiri_rec_kind kind, int by) {
     int old = find_rec(g, loc, actor, kind, by);
     if (old >= 0) return old;
     int ring = g->locs.v[loc].ring;
     weiri_rec r = { .loc = loc, .actor = actor, .kind = kind, .by = by, .ring = ring, .bit = g->rings.v[ring].bits++ };
-    r.fence_bit = kind == REC_WRITE || kind == REC_CP_WRITE ? g->rings.v[ring].bits++ : -1;
+    bool tensor = in_tensor_memory(g, &r); /* a commit of the tensor core is fenced already */
+    bool fenced = tensor ? kind == REC_READ || kind == REC_WRITE : kind == REC_WRITE || kind == REC_CP_WRITE;
+    r.fence_bit = fenced ? g->rings.v[ring].bits++ : -1;
+    r.seen = tensor ? 1 + g->rings.v[ring].bits++ : 0;
     WEIRI_PUSH(g->a, g->recs, r);
     WEIRI_PUSH(g->a, g->locs.v[loc].recs, g->recs.n - 1);
     WEIRI_PUSH(g->a, g->actors.v[actor].recs, g->recs.n - 1);
@@ -562,6 +574,7 @@ static void place_records(joiner *j, int ai) {
             for (int t = 0; t < n; t++) {
                 int rec =
                     rec_for(g, loc_for(j, ai, to[t], &act->eff[e]), ai, weiri_prog_kind(act, &act->eff[e]), weiri_prog_by(act));
+                g->recs.v[rec].body = act->kind == ACT_BODY;
                 if (act->op && act->op->work && act->op->work->code && strstr(act->op->work->code, "task_sync"))
                     g->recs.v[rec].joins = true;
                 WEIRI_PUSH(g->a, g->eff, rec);
@@ -650,6 +663,7 @@ static void place_state(weiri_prog *g) {
     place_bits(g);
     g->write_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
     g->must_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
+    g->own_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
     for (int i = 0; i < g->nctas + g->actors.n; i++) {
         int n = i < g->nctas ? g->bit_init + i : g->bit_wait + i - g->nctas;
         bit b = bit_of(g, 0, 0, n);
@@ -658,6 +672,10 @@ static void place_state(weiri_prog *g) {
     for (int i = 0; i < g->recs.n; i++) {
         const weiri_rec *q = &g->recs.v[i];
         const weiri_ring *r = &g->rings.v[q->ring];
+        for (int s = 0; q->seen && s < r->stages; s++) {
+            bit b = bit_of(g, q->ring, s, q->seen - 1);
+            g->own_mask[b.word] |= b.mask;
+        }
         bool write = q->kind == REC_WRITE || q->kind == REC_MMA_WRITE || q->kind == REC_LOAD || q->kind == REC_CP_WRITE;
         for (int s = 0; write && s < r->stages; s++)
             for (int f = 0; f < (q->fence_bit >= 0 ? 2 : 1); f++) {

@@ -28,7 +28,7 @@ void weiri_run_at_exit(weiri_run *r) {
             bit b = bit_of(g, q->ring, s, q->bit);
             if (!has(r, 0, b)) continue;
             bool over = q->kind == REC_LOAD ? anyone_knows(r, l->cta, b) : r->v[q->aux + R_VARS * s + R_AGE] == COMPLETE;
-            if (!over && q->kind == REC_MMA_READ) over = anyone_knows(r, l->cta, b);
+            if (!over && q->kind == REC_MMA_READ) over = q->body || anyone_knows(r, l->cta, b);
             if (over) continue;
             const weiri_action *act = r->replay ? r->rec_act[q->aux + R_VARS * s] : NULL;
             const weiri_actor *him = &g->actors.v[q->actor];

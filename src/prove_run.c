@@ -8,7 +8,7 @@
 
 static void join(weiri_run *r, int to, int from) {
     uint64_t *d = row(r, to), *s = row(r, from);
-    for (int i = 0; i < r->g->nwords; i++) d[i] |= s[i];
+    for (int i = 0; i < r->g->nwords; i++) d[i] |= s[i] & ~r->g->own_mask[i];
 }
 
 /* What threads `by` know flows into row `to`. */
@@ -20,7 +20,24 @@ static void give(weiri_run *r, const weiri_actor *me, int by, int to) {
 
 /* What completes by itself comes later than all the thread did before, but releases nothing that the thread wrote. */
 static void follow(weiri_run *r, int from, int to) {
-    for (int i = 0; i < r->g->nwords; i++) row(r, to)[i] |= row(r, from)[i] & ~r->g->write_mask[i];
+    for (int i = 0; i < r->g->nwords; i++) row(r, to)[i] |= row(r, from)[i] & ~(r->g->write_mask[i] | r->g->own_mask[i]);
+}
+
+/* A commit of the tensor core comes later than all the thread knew before, finished loads and others' released writes included;
+ * what its own threads wrote it does not release. */
+static void follow_commit(weiri_run *r, const weiri_actor *me, int from, int to) {
+    const weiri_prog *g = r->g;
+    for (int i = 0; i < g->nwords; i++) {
+        uint64_t mask = g->own_mask[i];
+        for (int n = 0; n < me->recs.n; n++) {
+            const weiri_rec *q = &g->recs.v[me->recs.v[n]];
+            for (int s = 0; (q->kind == REC_WRITE || q->kind == REC_CP_WRITE) && s < g->rings.v[q->ring].stages; s++) {
+                bit b = bit_of(g, q->ring, s, q->bit);
+                if (b.word == i) mask |= b.mask;
+            }
+        }
+        row(r, to)[i] |= row(r, from)[i] & ~mask;
+    }
 }
 
 static void take(weiri_run *r, const weiri_actor *me, int by, int from) {
@@ -424,7 +441,8 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
             spot s = spot_of(r, to[t], act->bar, stage);
             arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals, 0, false);
             if (r->fatal) break;
-            follow(r, need, s.gather);
+            if (act->kind == ACT_UMMA_COMMIT) follow_commit(r, me, need, s.gather);
+            else follow(r, need, s.gather);
             for (int i = 0; i < me->recs.n; i++) {
                 const weiri_rec *q = &g->recs.v[me->recs.v[i]];
                 if (act->kind == ACT_CP_ARRIVE ? q->kind != REC_CP_WRITE : !weiri_is_mma(q->kind)) continue;
@@ -451,17 +469,31 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         }
         effects(r, ai, pc, act);
         break;
-    case ACT_MMA: case ACT_STORE_BULK: case ACT_CP_ASYNC: effects(r, ai, pc, act); break;
+    case ACT_MMA: case ACT_STORE_BULK: case ACT_CP_ASYNC: case ACT_TMEM_ALLOC: case ACT_TMEM_FREE: effects(r, ai, pc, act); break;
     case ACT_MMA_COMMIT: weiri_access_groups(r, me, GROUP_MMA, -1, by); break;
     case ACT_MMA_WAIT: weiri_access_groups(r, me, GROUP_MMA, act->n, by); break;
     case ACT_BULK_COMMIT: weiri_access_groups(r, me, GROUP_BULK, -1, by); break;
     case ACT_BULK_WAIT: weiri_access_groups(r, me, GROUP_BULK, act->n, by); break;
     case ACT_CP_COMMIT: weiri_access_groups(r, me, GROUP_CP, -1, by); break;
     case ACT_CP_WAIT: weiri_access_groups(r, me, GROUP_CP, act->n, by); break;
+    case ACT_TC_AFTER: /* what is known of tensor memory, and fenced by who did it, may be built on now */
+        for (int i = 0; i < g->recs.n; i++) {
+            const weiri_rec *q = &g->recs.v[i];
+            for (int s = 0; q->seen && s < g->rings.v[q->ring].stages; s++)
+                for (int x = 0; x < me->nrows; x++) {
+                    int rw = me->row + x;
+                    if (by != BY_ALL && rw != me->row + me->by[by]) continue;
+                    bool ready = has(r, rw, bit_of(g, q->ring, s, q->bit)) &&
+                                 (q->fence_bit < 0 || has(r, rw, bit_of(g, q->ring, s, q->fence_bit)));
+                    if (ready) set(r, rw, bit_of(g, q->ring, s, q->seen - 1));
+                }
+        }
+        break;
     case ACT_FENCE_ASYNC:
+    case ACT_TC_BEFORE:
         for (int i = 0; i < me->recs.n; i++) {
             const weiri_rec *q = &g->recs.v[me->recs.v[i]];
-            if (q->fence_bit < 0 || (by != BY_ALL && by != q->by)) continue;
+            if (q->fence_bit < 0 || (act->kind == ACT_TC_BEFORE) != (q->seen > 0) || (by != BY_ALL && by != q->by)) continue;
             for (int s = 0; s < g->rings.v[q->ring].stages; s++) {
                 int own = me->row + me->by[q->by];
                 if (has(r, 0, bit_of(g, q->ring, s, q->bit)) && has(r, own, bit_of(g, q->ring, s, q->bit)))

@@ -257,6 +257,63 @@ template <int N> W_FN void w_wgmma_wait(void) { W_ASM("wgmma.wait_group.sync.ali
 template <int N, int TYPE, int TA, int TB> __device__ __forceinline__ void w_wgmma_ss(float *d, u64 a, u64 b, u32 acc);
 template <int N, int TYPE, int TB> __device__ __forceinline__ void w_wgmma_rs(float *d, const u32 *a, u64 b, u32 acc);
 
+// ---- tensor memory and tcgen05 ("TensorCore 5th Generation Family Instructions"; sm_100a) -------------------------------------
+// Only compiled where it exists. Model not checked on hardware: docs/blackwell.md.
+
+W_FN u64 w_umma_desc(u32 addr, u32 lbo, u32 sbo, u32 layout) { // bit 46 is set in every descriptor; the layout code has three bits
+    return (u64)((addr & 0x3ffffu) >> 4) | (u64)(lbo >> 4) << 16 | (u64)(sbo >> 4) << 32 | 1ull << 46 | (u64)layout << 61;
+}
+#if defined(__CUDA_ARCH_FEAT_SM100_ALL)
+W_FN void w_tmem_alloc(u32 slot, u32 columns) { // nobody allocates later: another CTA of the SM need not wait for this one's end
+    W_ASM("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;\n"
+          "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" :: "r"(slot), "r"(columns));
+}
+W_FN void w_tmem_free(u32 tmem, u32 columns) {
+    W_ASM("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" :: "r"(tmem), "r"(columns));
+}
+#define W_UMMA(KIND) \
+    W_ASM("{ .reg .pred p; setp.ne.b32 p, %4, 0; tcgen05.mma.cta_group::1.kind::" KIND " [%0], %1, %2, %3, p; }" \
+          :: "r"(tmem), "l"(a), "l"(b), "r"(idesc), "r"(acc))
+W_FN void w_umma_f16(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { W_UMMA("f16"); }
+W_FN void w_umma_tf32(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { W_UMMA("tf32"); }
+W_FN void w_umma_f8(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { W_UMMA("f8f6f4"); }
+#undef W_UMMA
+W_FN void w_umma_commit(u32 bar) { // an own shared::cta address is valid as shared::cluster; implies fence::before_thread_sync
+    W_ASM("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" :: "r"(bar));
+}
+W_FN void w_umma_commit_multicast(u32 bar, u16 mask) {
+    W_ASM("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;"
+          :: "r"(bar), "h"(mask));
+}
+#define W_R4(i) "=r"(r[i]), "=r"(r[i + 1]), "=r"(r[i + 2]), "=r"(r[i + 3])
+#define W_R8(i) W_R4(i), W_R4(i + 4)
+W_FN void w_tmem_ld_x8(u32 *r, u32 tmem) {
+    W_ASM("tcgen05.ld.sync.aligned.32x32b.x8.b32 {%0,%1,%2,%3,%4,%5,%6,%7}, [%8];" : W_R8(0) : "r"(tmem));
+}
+W_FN void w_tmem_ld_x16(u32 *r, u32 tmem) {
+    W_ASM("tcgen05.ld.sync.aligned.32x32b.x16.b32 {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}, [%16];"
+          : W_R8(0), W_R8(8) : "r"(tmem));
+}
+W_FN void w_tmem_ld_x32(u32 *r, u32 tmem) {
+    W_ASM("tcgen05.ld.sync.aligned.32x32b.x32.b32 {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,"
+          "%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31}, [%32];"
+          : W_R8(0), W_R8(8), W_R8(16), W_R8(24) : "r"(tmem));
+}
+#undef W_R8
+#undef W_R4
+// The registers pass through the wait, so that nothing computed from them moves above it.
+template <int N> W_FN void w_tmem_wait_ld(u32 *r) {
+    static_assert(N % 8 == 0, "loads bring 8, 16 or 32 registers");
+    W_ASM("tcgen05.wait::ld.sync.aligned;" ::);
+#pragma unroll
+    for (int i = 0; i < N; i += 8)
+        W_ASM("" : "+r"(r[i]), "+r"(r[i + 1]), "+r"(r[i + 2]), "+r"(r[i + 3]),
+                   "+r"(r[i + 4]), "+r"(r[i + 5]), "+r"(r[i + 6]), "+r"(r[i + 7]) :);
+}
+W_FN void w_tcgen05_before(void) { W_ASM("tcgen05.fence::before_thread_sync;" ::); }
+W_FN void w_tcgen05_after(void) { W_ASM("tcgen05.fence::after_thread_sync;" ::); }
+#endif
+
 // ---- warp matrix moves ("Warp-level Matrix Load/Store") ---------------------------------------------------------------------
 
 W_FN void w_stmatrix4(u32 addr, u32 r0, u32 r1, u32 r2, u32 r3) {

@@ -62,6 +62,14 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
     X(void, w_sim_wgmma_wait, (u32 n), (n))                                                                                    \
     X(void, w_sim_wgmma, (u32 n, u32 type, u32 ta, u32 tb, float *d, const u32 *ra, u64 a, u64 b, u32 acc),                    \
       (n, type, ta, tb, d, ra, a, b, acc))                                                                                     \
+    X(void, w_tmem_alloc, (u32 slot, u32 columns), (slot, columns))                                                            \
+    X(void, w_tmem_free, (u32 tmem, u32 columns), (tmem, columns))                                                             \
+    X(void, w_sim_umma, (u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u32 acc), (kind, tmem, a, b, idesc, acc))                \
+    X(void, w_sim_umma_commit, (u32 bar, u32 mask), (bar, mask))                                                               \
+    X(void, w_sim_tmem_ld, (u32 n, u32 *r, u32 tmem), (n, r, tmem))                                                            \
+    X0(void, w_sim_tmem_wait_ld)                                                                                               \
+    X0(void, w_tcgen05_before)                                                                                                 \
+    X0(void, w_tcgen05_after)                                                                                                  \
     X(void, w_sim_stmatrix, (u32 addr, u32 n, u32 trans, const u32 *r), (addr, n, trans, r))                                   \
     X(void, w_sim_ldmatrix, (u32 addr, u32 n, u32 trans, u32 *r), (addr, n, trans, r))                                         \
     X(u32, w_sim_shfl, (u32 x, u32 kind, u32 lane, u32 width, u32 members), (x, kind, lane, width, members))                   \
@@ -385,6 +393,27 @@ template <int N, int TYPE, int TB> W_FN void w_wgmma_rs(float *d, const u32 *a, 
     static_assert(N >= 8 && N <= 256 && N % 8 == 0, "wgmma: N is 8, 16, ... 256");
     static_assert(TYPE <= W_F16 || TB == 0, "wgmma: only 16-bit operands may be MN-major");
     w_sim_wgmma(N, TYPE, 0, TB, d, a, 0, b, acc);
+}
+
+// ---- tensor memory and tcgen05 ------------------------------------------------------------------------------------------
+
+W_FN u64 w_umma_desc(u32 addr, u32 lbo, u32 sbo, u32 layout) {
+    return (u64)((addr & 0x3ffffu) >> 4) | (u64)(lbo >> 4) << 16 | (u64)(sbo >> 4) << 32 | 1ull << 46 | (u64)layout << 61;
+}
+W_FN void w_umma_f16(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { w_sim_umma(0, tmem, a, b, idesc, acc); }   // ORDER: weiri_tc_kind
+W_FN void w_umma_tf32(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { w_sim_umma(1, tmem, a, b, idesc, acc); }
+W_FN void w_umma_f8(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { w_sim_umma(2, tmem, a, b, idesc, acc); }
+W_FN void w_umma_commit(u32 bar) { w_sim_umma_commit(bar, 0); }   // mask 0: the own CTA
+W_FN void w_umma_commit_multicast(u32 bar, u16 mask) {
+    if (!mask) w_sim_trap("a multicast commit with an empty mask");
+    w_sim_umma_commit(bar, mask);
+}
+W_FN void w_tmem_ld_x8(u32 *r, u32 tmem) { w_sim_tmem_ld(8, r, tmem); }
+W_FN void w_tmem_ld_x16(u32 *r, u32 tmem) { w_sim_tmem_ld(16, r, tmem); }
+W_FN void w_tmem_ld_x32(u32 *r, u32 tmem) { w_sim_tmem_ld(32, r, tmem); }
+template <int N> W_FN void w_tmem_wait_ld(u32 *) {
+    static_assert(N % 8 == 0, "loads bring 8, 16 or 32 registers");
+    w_sim_tmem_wait_ld();
 }
 
 // ---- warp matrix moves --------------------------------------------------------------------------------------------------

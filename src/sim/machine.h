@@ -20,7 +20,9 @@ enum {
     GRANULE = 16,                /* bytes; TMA, wgmma and stmatrix move no less */
     MAX_TX = (1 << 20) - 1,      /* bytes and arrivals one mbarrier phase can count */
     MAX_FINDINGS = 8,
-    NO_ADDR = -1
+    NO_ADDR = -1,
+    TC_POISON = 0x7fdeadbf,      /* what tensor memory holds before an mma, and registers before tcgen05.wait::ld */
+    TC_WARP_OP = 0x800           /* kinds of warp-wide tcgen05 instructions */
 };
 
 /* ---- ORDER WAIT: names in run.c */
@@ -109,6 +111,9 @@ typedef struct actor {           /* whose events are compared with the plan */
     bool ended;
 } actor;
 
+typedef struct tensor tensor;    /* tensor memory of a CTA: tcgen05.c */
+typedef struct tc_load { u32 *r, n, column, value[32]; } tc_load;   /* registers, and what they get at the wait */
+
 struct weiri_thread {
     weiri_fiber f;
     machine *m;
@@ -140,6 +145,9 @@ struct weiri_thread {
     u32 regs;
     /* warp-wide operations */
     u32 arg[5]; u32 ret[4];
+    /* tcgen05 */
+    u32 tc_after;                /* machine.clock of its last fence::after_thread_sync */
+    u32 *tc_r; tc_load tc_ld[4]; int ntc_ld;
     /* parity lap: phases this thread has passed on the barriers it waits on */
     struct { u32 addr; u32 parity; u64 phase; bool set; } *seen; int nseen, seen_cap;
 };
@@ -167,6 +175,7 @@ struct weiri_cta {
     i64 regs_free;
     warp *warps;
     warpgroup *wgs;
+    tensor *tc;                  /* NULL: the plan has no tensor memory */
     actor *actors; int nactors;
     thread *threads;
 };
@@ -194,11 +203,12 @@ struct weiri_machine {
     thread **ring; int ring_first, ring_n, ring_cap;      /* runnable */
     op **pending; int npending, pending_cap;
     op *free_ops;
+    int ncommits;                /* tcgen05.commit that have not arrived */
     u64 tick, progress;          /* progress: state changes others may wait for */
     u64 yields;                  /* since the last progress */
     u32 clock;                   /* of proxy fences; starts at 1 */
     char *params; size_t params_size;   /* copies the threads may read */
-    float *mat_a, *mat_b;        /* operand scratch: 64 x 32, 32 x 256 */
+    float *mat_a, *mat_b;        /* operand scratch: 128 x 32, 32 x 256 */
     float *table[5];             /* by wgmma type: every bit pattern as a float, made when first used */
     weiri_buf *findings; int nfindings;
     bool stop;
@@ -274,6 +284,20 @@ void weiri_wgmma_exit(thread *t);
 void weiri_wgmma_registers(thread *t, const void *p, u64 size, bool write);       /* an access of t to its own stack */
 const mma *weiri_wgmma_reader(const cta *c, u32 addr);
 bool weiri_wgmma_ready(const thread *t, u64 ops);    /* have all threads of the warpgroup issued the first `ops` wgmmas? */
+
+/* Addresses of the 16-byte pieces of an operand, returns how many; its elements as floats; d (64 x n) += a (64 x k) * b (k x n). */
+int weiri_wgmma_pieces(u64 desc, u32 rows, u32 mn_major, u32 *addr);
+void weiri_wgmma_operand(const cta *c, u64 desc, u32 rows, u32 mn_major, u32 type, float *out, u32 row_stride, u32 k_stride);
+void weiri_wgmma_multiply(float *restrict d, const float *restrict a, const float *restrict b, u32 n, u32 k);
+
+/* ---- tcgen05.c --------------------------------------------------------------------------------------------------------- */
+
+void weiri_tc_calls(w_sim_api *api);
+void weiri_tc_make(cta *c);
+void weiri_tc_reset(cta *c);
+void weiri_tc_cta_exit(cta *c);
+bool weiri_tc_step(machine *m, bool any);            /* lets one commit arrive that is due (any: due or not); false: none */
+const thread *weiri_tc_reader(const cta *c, u32 addr, u32 *at);   /* whose mma in flight reads this address, under which action */
 
 /* ---- match.c ----------------------------------------------------------------------------------------------------------- */
 

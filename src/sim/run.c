@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../number.h"
+#include "../tcgen05.h"
 #include "../tell.h"
 #include "machine.h"
 
@@ -162,6 +163,7 @@ static void start_cta(cta *c, u32 block, char *stacks) {
     memset(c->named, 0, sizeof c->named);
     weiri_smem_reset(c);
     for (int i = 0; i < m->threads_per_cta / 128; i++) weiri_wgmma_reset(&c->wgs[i]);
+    weiri_tc_reset(c);
     bool slow_cta = (weiri_sim_rand(m) & 3) == 0, slow_warp = false;
     for (int i = 0; i < m->threads_per_cta; i++) {
         thread *t = &c->threads[i];
@@ -197,6 +199,7 @@ static void start_cluster(machine *m, cluster *cl) {
 
 static void cta_exit(cta *c) {
     weiri_copy_cta_exit(c);
+    weiri_tc_cta_exit(c);
     c->running = false;
     c->cl->running_ctas--;
 }
@@ -225,7 +228,7 @@ static void make_machine(machine *m) {
     m->threads = weiri_sim_alloc(m, (size_t)m->nctas * (size_t)p->threads * sizeof *m->threads);
     m->ring_cap = m->nctas * p->threads + 1;
     m->ring = weiri_sim_alloc(m, (size_t)m->ring_cap * sizeof *m->ring);
-    m->mat_a = weiri_sim_alloc(m, 64 * 32 * sizeof(float));
+    m->mat_a = weiri_sim_alloc(m, 128 * 32 * sizeof(float));
     m->mat_b = weiri_sim_alloc(m, 32 * 256 * sizeof(float));
     m->clock = 1;
     size_t n = (size_t)m->smem_bytes;
@@ -251,6 +254,7 @@ static void make_machine(machine *m) {
         for (int g = 0; g <= p->threads / 128; g++) c->wgs[g].c = c;
         c->actors = weiri_sim_alloc(m, (size_t)p->threads * sizeof *c->actors);
         c->threads = m->threads + (size_t)i * (size_t)p->threads;
+        if (p->tmem_columns) weiri_tc_make(c);
     }
     for (int i = 0; i < clusters; i++) m->clusters[i] = (cluster){ .ctas = &m->ctas[i * per], .n = per };
     m->api.bdim = (w_sim_dim){ (u32)p->threads, 1, 1 };
@@ -439,25 +443,32 @@ static bool all_done(const machine *m) {
     return true;
 }
 
+/* Nothing else can go on: what is under way arrives, due or not. Of copies and commits either may be first. */
+static bool late_step(machine *m) {
+    if (m->ncommits && (!m->npending || (weiri_sim_rand(m) & 1))) return weiri_tc_step(m, true) || weiri_copy_step(m, true);
+    return weiri_copy_step(m, true) || (m->ncommits && weiri_tc_step(m, true));
+}
+
 static void schedule(machine *m) {
     u64 progress = m->progress;
     start_clusters(m);
     while (!m->stop) {
         m->tick++;
         if (m->npending && (weiri_sim_rand(m) & 3) == 0) weiri_copy_step(m, false);
+        if (m->ncommits && (weiri_sim_rand(m) & 3) == 0) weiri_tc_step(m, false);
         thread *t = next_thread(m);
         if (t) {
             enter(m, t);
             if (m->progress != progress) {
                 progress = m->progress;
                 m->yields = 0;
-            } else if (m->yields > STUCK && !weiri_copy_step(m, true) && !wake_polls(m)) {
+            } else if (m->yields > STUCK && !late_step(m) && !wake_polls(m)) {
                 deadlock(m, true);
                 return;
             }
             continue;
         }
-        if (start_clusters(m) || weiri_copy_step(m, true) || wake_polls(m)) continue;
+        if (start_clusters(m) || late_step(m) || wake_polls(m)) continue;
         if (m->stop || all_done(m)) break;
         deadlock(m, false);
         return;
@@ -539,6 +550,7 @@ weir_status weiri_sim_launch(weir_ctx *c, const weiri_sim_run *r, weiri_buf *fin
         weiri_sync_calls(&m->api);
         weiri_copy_calls(&m->api);
         weiri_wgmma_calls(&m->api);
+        weiri_tc_calls(&m->api);
         entry(&m->api);
         schedule(m);
         end_trace(m);
@@ -546,6 +558,7 @@ weir_status weiri_sim_launch(weir_ctx *c, const weiri_sim_run *r, weiri_buf *fin
     if (st == WEIR_OK && m->a.oom) st = weiri_fail(c, WEIR_E_MEMORY, "out of memory in a simulated launch");
     if (st == WEIR_OK && m->stop) {
         st = WEIR_E_SIM;
+        if (p->k->arch >= WEIR_ARCH_SM_100A) weiri_put(findings, "sm_100a: " WEIRI_UNCHECKED "\n");
         weiri_fail(c, st, "the simulator stopped: %.900s", findings->s ? findings->s : "");
     }
     weiri_arena_free(&m->a);

@@ -7,7 +7,8 @@
  *   smem.c    shared memory byte by byte: who wrote it, what still reads it; plain accesses
  *   sync.c    mbarriers, named barriers, clusters, warps, registers
  *   copy.c    TMA, bulk groups, cp.async
- *   wgmma.c   the tensor core
+ *   wgmma.c   the tensor core of sm_90a
+ *   tcgen05.c that of sm_100a, and tensor memory
  *   match.c   the events of an actor against the plan
  */
 #ifndef WEIRI_SIM_H

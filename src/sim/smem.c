@@ -31,7 +31,7 @@ static const weiri_region *region(const cta *c, u32 addr) {
     i64 off = (i64)addr - SMEM_BASE;
     for (int i = 0; i < p->smem.n; i++) {
         const weiri_region *r = &p->smem.v[i];
-        if (off >= r->offset && off < r->offset + r->size) return r;
+        if (!r->tmem && off >= r->offset && off < r->offset + r->size) return r;
     }
     return NULL;
 }
@@ -63,7 +63,8 @@ static void name_other(const cta *c, u32 addr, bool fill, char *out, size_t size
     const mma *w = fill || o ? NULL : weiri_wgmma_reader(c, addr);
     char at[160];
     u32 id = o ? o->at : w ? w->at : 0;
-    const char *what = o ? weiri_copy_name(o->kind) : w ? "a wgmma" : "an asynchronous access";
+    bool tc = !fill && !o && !w && weiri_tc_reader(c, addr, &id);
+    const char *what = o ? weiri_copy_name(o->kind) : w ? "a wgmma" : tc ? "an mma" : "an asynchronous access";
     weiri_sim_place(c->m, id, at, sizeof at);
     snprintf(out, size, "%s%s%s%s", what, *at ? " (" : "", at, *at ? ")" : "");
 }

@@ -353,6 +353,7 @@ static const char *warp_op_name(u32 kind) {
     return kind == OP_SYNC    ? "__syncwarp"
            : kind == OP_ELECT ? "elect"
            : kind >= OP_SHFL  ? "a shuffle or vote"
+           : kind & TC_WARP_OP ? "a tcgen05 instruction"
            : kind & 0x200     ? "stmatrix"
                               : "ldmatrix";
 }

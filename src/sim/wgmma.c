@@ -33,7 +33,7 @@ static mma *op_at(warpgroup *g, u64 i) { return &g->q[i - g->first]; }
 
 /* Addresses of the 16-byte pieces of an operand of `rows` (M or N) by 32 bytes of K. K-major: piece 2r + h holds bytes 16h.. of
  * row r. MN-major: piece k * rows/8 + j holds elements 8j.. of row k. Returns their number. (spec: matrix descriptor format) */
-static int pieces(u64 desc, u32 rows, u32 mn_major, u32 *addr) {
+int weiri_wgmma_pieces(u64 desc, u32 rows, u32 mn_major, u32 *addr) {
     u32 start = (u32)(desc & 0x3fff) << 4, lbo = (u32)(desc >> 16 & 0x3fff) << 4, sbo = (u32)(desc >> 32 & 0x3fff) << 4;
     u32 layout = (u32)(desc >> 62);
     u32 span = layout == 1 ? 128 : layout == 2 ? 64 : layout == 3 ? 32 : 16;
@@ -103,9 +103,9 @@ static int decode(machine *m, u32 type, const void *bytes, float *out) {
 }
 
 /* out[row][k] (k_stride 1) or out[k][row]: strides in floats. */
-static void load_operand(const cta *c, u64 desc, u32 rows, u32 mn_major, u32 type, float *out, u32 row_stride, u32 k_stride) {
+void weiri_wgmma_operand(const cta *c, u64 desc, u32 rows, u32 mn_major, u32 type, float *out, u32 row_stride, u32 k_stride) {
     u32 addr[MAX_CHUNKS];
-    int n = pieces(desc, rows, mn_major, addr);
+    int n = weiri_wgmma_pieces(desc, rows, mn_major, addr);
     for (int i = 0; i < n; i++) {
         float x[16];
         int e = decode(c->m, type, weiri_smem_at(c, addr[i]), x);
@@ -132,7 +132,7 @@ static void load_registers(machine *m, const u32 *ra, u32 type, float *out, u32 
 }
 
 /* d (64 x n) += a (64 x k) * b (k x n); eight columns at a time stay in registers. */
-static void multiply(float *restrict d, const float *restrict a, const float *restrict b, u32 n, u32 k) {
+void weiri_wgmma_multiply(float *restrict d, const float *restrict a, const float *restrict b, u32 n, u32 k) {
     for (u32 r = 0; r < 64; r++)
         for (u32 c = 0; c < n; c += 8) {
             float s[8];
@@ -149,10 +149,10 @@ static void execute(warpgroup *g, mma *o) {
     machine *m = g->c->m;
     u32 k = 32 / (u32)element_size(o->type);
     if (o->rs) load_registers(m, o->ra, operand_type(o->type, false), m->mat_a, k);
-    else load_operand(g->c, o->a, 64, o->ta, operand_type(o->type, false), m->mat_a, k, 1);
-    load_operand(g->c, o->b, o->n, o->tb, operand_type(o->type, true), m->mat_b, 1, o->n);
+    else weiri_wgmma_operand(g->c, o->a, 64, o->ta, operand_type(o->type, false), m->mat_a, k, 1);
+    weiri_wgmma_operand(g->c, o->b, o->n, o->tb, operand_type(o->type, true), m->mat_b, 1, o->n);
     if (!o->accumulate) memset(o->acc->d, 0, 64 * (size_t)o->n * sizeof(float));
-    multiply(o->acc->d, m->mat_a, m->mat_b, o->n, k);
+    weiri_wgmma_multiply(o->acc->d, m->mat_a, m->mat_b, o->n, k);
     o->read = true;
 }
 
@@ -164,7 +164,7 @@ static void execute_below(warpgroup *g, u64 end) {
 static void mark(warpgroup *g, mma *o, bool begin, const thread *by) {
     u32 addr[MAX_CHUNKS];
     for (int side = o->rs ? 1 : 0; side < 2; side++) {
-        int n = side ? pieces(o->b, o->n, o->tb, addr) : pieces(o->a, 64, o->ta, addr);
+        int n = side ? weiri_wgmma_pieces(o->b, o->n, o->tb, addr) : weiri_wgmma_pieces(o->a, 64, o->ta, addr);
         for (int i = 0; i < n; i++) {
             if (!begin) {
                 weiri_smem_aread_end(g->c, addr[i], GRANULE);
@@ -185,7 +185,7 @@ const mma *weiri_wgmma_reader(const cta *c, u32 addr) {
         for (int i = 0; i < g->nq; i++) {
             const mma *o = &g->q[i];
             for (int side = o->rs ? 1 : 0; side < 2 && o->marked; side++) {
-                int n = side ? pieces(o->b, o->n, o->tb, at) : pieces(o->a, 64, o->ta, at);
+                int n = side ? weiri_wgmma_pieces(o->b, o->n, o->tb, at) : weiri_wgmma_pieces(o->a, 64, o->ta, at);
                 for (int j = 0; j < n; j++)
                     if (at[j] <= addr && addr < at[j] + GRANULE) return o;
             }
@@ -254,6 +254,9 @@ static u32 not_a_number(w_sim_api *api, u32 bits) {
     if ((bits & 0x7fffffffu) == POISON)
         weiri_sim_fault(t->m, t, t->at, "sim-accumulator",
                         "a value read from an accumulator while a wgmma on it was in flight: the wait is missing");
+    if ((bits & 0x7fffffffu) == TC_POISON)
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem",
+                        "a value of tensor memory that no mma has written, or that was read before tcgen05.wait::ld");
     return 0x7fff;
 }
 

@@ -300,7 +300,7 @@ static weiri_pside pside(lua_State *L, int t, const char *name) {
 static void push_rows(lua_State *L, const char *name, const weiri_row *rows) {
     static const char *const kinds[] = { "end",       "wait",        "try",         "arrive",    "expect",
                                          "cp_arrive", "umma_commit", "fence_async", "warp_sync", "wg_sync",
-                                         "bulk_wait", "mma_drain",   "spill" };
+                                         "bulk_wait", "mma_drain",   "spill",       "tc_after",  "tc_before" };
     static const char *const bars[] = { "none", "full", "empty" };
     static const char *const whos[] = { "threads", "lane", "wg", "wg_ctas", "lane_ctas", "one" };
     lua_newtable(L);

@@ -1,0 +1,234 @@
+/* Tensor memory and the tasks that use it, for sm_100a; and, for every target, the ops it lacks. */
+#include "plan_tc.h"
+
+#include <string.h>
+
+#include "layout.h"
+#include "lower.h"
+
+static const weir_place *place_of(const weiri_chain *c) { return c->n > 0 ? c->at : NULL; }
+
+/* ---- tasks --------------------------------------------------------------------------------------------------------------- */
+
+static bool mma_side(weir_pipe_type t, bool producer) {
+    if (producer) return t == WEIR_UMMA_ASYNC || t == WEIR_UMMA_UMMA;
+    return t == WEIR_TMA_UMMA || t == WEIR_ASYNC_UMMA || t == WEIR_UMMA_UMMA;
+}
+
+bool weiri_tc_move(const weiri_op *op) {
+    if (op->atom != ATOM_NONE) return false;
+    const weir_res *r = op->res;
+    bool producer = op->stage >= STAGE_PROD_AUX;
+    if (r->kind != WEIR_RES_GROUP) return mma_side(r->pipe.given.type, producer);
+    for (int i = 0; i < r->nmembers; i++)
+        if (!mma_side(r->members[i]->pipe.given.type, producer)) return false;
+    return true;
+}
+
+bool weiri_tc_body(const weir_kernel *k, const weiri_op *op) {
+    return weiri_tc(k) && op->atom == ATOM_CUSTOM && mma_side(op->res->pipe.given.type, op->work->side == WEIR_SIDE_PRODUCER);
+}
+
+bool weiri_tc_reads(const weir_kernel *k, const weiri_op *op) {
+    return weiri_tc(k) && op->atom == ATOM_READ && op->res->kind == WEIR_RES_TMEM && op->res->pipe.given.type != WEIR_UMMA_UMMA;
+}
+
+void weiri_tc_check_warps(weiri_plan *p, int task) {
+    const weir_kernel *k = p->k;
+    const weiri_task *t = k->tasks.v[task];
+    const weiri_ptask *pt = &p->tasks[task];
+    const weir_res *reads = NULL, *sums = NULL;
+    for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n)) {
+        if (n->kind != NODE_OP) continue;
+        if (weiri_tc_reads(k, n->op) && !reads) reads = n->op->res;
+        if (n->op->atom == ATOM_MMA && n->op->res->kind == WEIR_RES_TMEM && !sums) sums = n->op->res;
+    }
+    weir_finding *f = NULL;
+    if (reads && (t->first_warp % 4 || t->num_warps != 4)) {
+        f = weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at), "task '%s' reads '%s' in tensor memory and has warps %d to %d", t->name,
+                       reads->name, t->first_warp, t->first_warp + t->num_warps - 1);
+        f->hint = "a warp reaches 32 of the 128 lanes, by its place in the warpgroup: start at a multiple of 4 and take 4 warps";
+        f->objects[0] = reads->name;
+    } else if (sums && !pt->solo && t->num_warps != 1 && (t->first_warp % 4 || t->num_warps != 4)) {
+        f = weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at),
+                       "task '%s' issues the mma into '%s' beside work of its threads and has warps %d to %d", t->name, sums->name,
+                       t->first_warp, t->first_warp + t->num_warps - 1);
+        f->hint = "one thread issues an mma: give it a task of its own with one warp";
+        f->objects[0] = sums->name;
+    }
+}
+
+/* ---- placement ----------------------------------------------------------------------------------------------------------- */
+
+static int alias_phase(const weir_kernel *k, const weir_res *r, int *group) {
+    for (int g = 0; g < k->aliases.n; g++)
+        for (int f = 0; f < k->aliases.v[g].n; f++)
+            for (int i = 0; i < k->aliases.v[g].phase[f].n; i++)
+                if (k->aliases.v[g].phase[f].res[i] == r) {
+                    *group = g;
+                    return f;
+                }
+    *group = -1;
+    return -1;
+}
+
+void weiri_tc_place(weiri_plan *p) {
+    const weir_kernel *k = p->k;
+    weiri_item *item = WEIRI_NEW_N(&p->a, weiri_item, k->res.n + 1);
+    int n = 0, from = p->smem.n;
+    char why[256] = "";
+    for (int i = 0; i < k->res.n; i++) {
+        const weir_res *r = k->res.v[i];
+        if (r->kind != WEIR_RES_TMEM || !weiri_tc(k)) continue;
+        weiri_region g = { .res = r, .name = r->name, .align = TC_COLUMN_ALIGN, .stages = r->pipe.given.stages > 0 ? r->pipe.given.stages : 1,
+                           .stage_bytes = r->tile[1], .dtype = r->dtype, .same_as = -1, .tmem = true };
+        int group;
+        g.size = g.stage_bytes * g.stages;
+        g.phase = alias_phase(k, r, &group);
+        item[n++] = (weiri_item){ .name = r->name, .size = g.size, .align = g.align, .group = group, .phase = g.phase };
+        WEIRI_PUSH(&p->a, p->smem, g);
+    }
+    if (!n) return;
+    /* groups of shared memory have no members here: number those that do */
+    int *number = WEIRI_NEW_N(&p->a, int, k->aliases.n + 1), groups = 0;
+    for (int i = 0; i < n; i++)
+        if (item[i].group >= 0) number[item[i].group] = 1;
+    for (int g = 0; g < k->aliases.n; g++) number[g] = number[g] ? groups++ : -1;
+    for (int i = 0; i < n; i++)
+        if (item[i].group >= 0) item[i].group = number[item[i].group];
+    int64_t total = weiri_layout_place(item, n, groups, why, sizeof why);
+    if (total < 0) {
+        weiri_find(&p->findings, "PLAN-SMEM", NULL, "tensor memory of kernel '%s': %s", k->name, why);
+        total = 0;
+    }
+    for (int i = 0; i < n; i++) p->smem.v[from + i].offset = item[i].offset;
+    p->tmem_columns = (int)total;
+    p->tmem_alloc = weiri_layout_tmem_columns((int)total);
+    p->tmem_warp = k->tasks.n ? k->tasks.v[0]->first_warp : 0;
+    for (int i = 0; i < p->pipes.n; i++) p->pipes.v[i].region = weiri_region_of(p, p->pipes.v[i].res);
+}
+
+/* ---- values -------------------------------------------------------------------------------------------------------------- */
+
+static void leaves(const weir_kernel *k, uint32_t id, void (*fn)(void *ud, uint32_t view), void *ud, int depth) {
+    weiri_view v;
+    if (!id || depth > 64) return;
+    const weiri_value *x = weiri_val(k, id);
+    if (x->kind == WEIR_VALUE_VIEW) {
+        if (weiri_view_of(k, id, &v) && v.res && v.res->kind == WEIR_RES_TMEM) fn(ud, id);
+        return;
+    }
+    if (x->op == WEIR_OP_READ_REG || x->op == WEIR_OP_RETURN) return;
+    for (int i = 0; i < x->nargs; i++) leaves(k, x->arg[i], fn, ud, depth + 1);
+}
+
+void weiri_tc_leaves(const weir_kernel *k, uint32_t value, void (*fn)(void *ud, uint32_t view), void *ud) { leaves(k, value, fn, ud, 0); }
+
+/* A lower bound of a value of dims and plain numbers; false: none is known. */
+static bool at_least(const weir_kernel *k, uint32_t id, int64_t *out) {
+    const weiri_value *v = weiri_val(k, id);
+    int64_t a, b;
+    switch (v->op) {
+    case WEIR_OP_INT: *out = v->i; return true;
+    case WEIR_OP_DIM: *out = v->min; return true;
+    case WEIR_OP_ADD:
+        if (!at_least(k, v->arg[0], &a) || !at_least(k, v->arg[1], &b)) return false;
+        *out = a + b;
+        return true;
+    case WEIR_OP_MIN:
+    case WEIR_OP_MAX:
+        if (!at_least(k, v->arg[0], &a) || !at_least(k, v->arg[1], &b)) return false;
+        *out = (v->op == WEIR_OP_MIN) == (a < b) ? a : b;
+        return true;
+    case WEIR_OP_MUL:
+        if (!at_least(k, v->arg[0], &a) || !at_least(k, v->arg[1], &b) || a < 0 || b < 0) return false;
+        *out = a * b;
+        return true;
+    case WEIR_OP_CEIL_DIV:
+    case WEIR_OP_IDIV:
+        if (!at_least(k, v->arg[0], &a) || !weiri_value_const(k, v->arg[1], &b) || b <= 0 || a < 0) return false;
+        *out = v->op == WEIR_OP_IDIV ? a / b : a / b + (a % b > 0);
+        return true;
+    default: return false;
+    }
+}
+
+bool weiri_tc_loop_runs(const weir_kernel *k, const weiri_node *n) {
+    int64_t a, b, s;
+    return weiri_value_const(k, n->start, &a) && weiri_value_const(k, n->step, &s) && s > 0 && at_least(k, n->stop, &b) && a < b;
+}
+
+/* ---- the mma ------------------------------------------------------------------------------------------------------------- */
+
+bool weiri_tc_shape_of(const weiri_plan *p, const weiri_op *op, weiri_tc_shape *s, char *why, size_t size) {
+    const weir_kernel *k = p->k;
+    weiri_view v[2];
+    weiri_tile_geom g;
+    weiri_operand o;
+    *s = (weiri_tc_shape){ .m = op->res->tile[0], .n = op->res->tile[1] };
+    why[0] = 0;
+    for (int i = 0; i < 2; i++) {
+        if (op->nargs < 2 || !weiri_view_of(k, op->arg[i], &v[i]) || !v[i].res || !weiri_geom(p, v[i].res, &g)) return false; /* said elsewhere */
+        weir_dtype t = weiri_stage_dtype(p, v[i].res);
+        if (!weiri_layout_operand(&g, t, v[i].t, i ? s->n : s->m, &o, why, size)) return false;
+        *(i ? &s->b : &s->a) = t;
+        *(i ? &s->b_mn : &s->a_mn) = o.mn_major;
+    }
+    if (!weiri_tc_kind_of(s->a, &s->kind)) return false;
+    weiri_tc_kind other;
+    if (!weiri_tc_kind_of(s->b, &other) || other != s->kind) return false;
+    return weiri_tc_valid(s, why, size);
+}
+
+/* ---- ops that a target lacks ---------------------------------------------------------------------------------------------- */
+
+enum { SM80 = 1, SM90 = 2, SM100 = 4 };
+
+/* First row that fits holds. kind NONE: any resource. */
+static const struct {
+    weiri_atom atom;
+    weir_res_kind kind;
+    int has;
+    const char *what, *hint;
+} targets[] = {
+    { ATOM_MMA, WEIR_RES_WGMMA, SM90, "wgmma", "on sm_100a the sums lie in tensor memory: k:tmem_tile with a umma_async pipeline" },
+    { ATOM_MMA, WEIR_RES_TMEM, SM90 | SM100, "an asynchronous mma", NULL },
+    { ATOM_TMA_LOAD, WEIR_RES_NONE, SM90 | SM100, "a TMA load", "s:cp_async(view) with an async_async pipeline does without" },
+    { ATOM_TMA_STORE, WEIR_RES_NONE, SM90 | SM100, "a TMA store", "g:store(value, place) does without" },
+    { ATOM_TMA_REDUCE_ADD, WEIR_RES_NONE, SM90 | SM100, "a TMA reduction", NULL },
+    { ATOM_PUSH, WEIR_RES_NONE, SM90 | SM100, "a copy to another CTA", NULL },
+    { ATOM_GRID_WAIT, WEIR_RES_NONE, SM90 | SM100, "a dependent launch", NULL },
+    { ATOM_GRID_LAUNCH, WEIR_RES_NONE, SM90 | SM100, "a dependent launch", NULL },
+};
+
+static int bit_of(weir_arch a) { return a >= WEIR_ARCH_SM_100A ? SM100 : a >= WEIR_ARCH_SM_90A ? SM90 : SM80; }
+
+static const char *names_of(weiri_arena *a, int has) {
+    const char *s = "";
+    static const char *const name[] = { "sm_80", "sm_90a", "sm_100a" };
+    for (int i = 0; i < 3; i++)
+        if (has >> i & 1) s = weiri_arena_fmt(a, "%s%s%s", s, *s ? " and " : "", name[i]);
+    return s;
+}
+
+void weiri_check_targets(weiri_plan *p) {
+    const weir_kernel *k = p->k;
+    int own = bit_of(k->arch);
+    for (int t = 0; t < k->tasks.n; t++)
+        for (const weiri_node *n = weiri_node_next(k->tasks.v[t]->root, NULL); n; n = weiri_node_next(k->tasks.v[t]->root, n)) {
+            if (n->kind != NODE_OP) continue;
+            const weiri_op *op = n->op;
+            for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+                if (targets[i].atom != op->atom || (targets[i].kind && targets[i].kind != op->res->kind)) continue;
+                if (!(targets[i].has & own)) {
+                    const char *have = names_of(&p->a, targets[i].has);
+                    weir_finding *f = weiri_find(&p->findings, "PLAN-ARCH", place_of(&op->at), "%s:%s is %s, which %s lacks; %s %s it", op->res->name,
+                                                 weiri_atom_name(op->atom), targets[i].what, names_of(&p->a, own), have,
+                                                 strstr(have, " and ") ? "have" : "has");
+                    f->objects[0] = op->res->name;
+                    f->hint = targets[i].hint ? targets[i].hint : weiri_arena_fmt(&p->a, "build it for %s", have);
+                }
+                break;
+            }
+        }
+}

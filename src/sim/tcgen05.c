@@ -1,0 +1,493 @@
+/* Tensor memory and the tensor core of sm_100a, as docs/blackwell.md understands them: not checked on hardware.
+ *
+ * One thread issues an mma; its operands count as being read and its columns as being written from then until a commit of that
+ * thread arrives at its mbarrier. The product is computed at some time in between, chosen by the seed. A load brings poison until
+ * tcgen05.wait::ld. Every hand-over of columns between threads needs the two fences: `before` by who had them, `after` by who
+ * takes them over; a commit counts as the first. */
+#include <string.h>
+
+#include "../tcgen05.h"
+#include "machine.h"
+
+enum { QUARTERS = 4, MAX_ALLOCS = 16, MAX_PIECES = 512 };
+enum { OP_ALLOC = TC_WARP_OP | 1, OP_FREE = TC_WARP_OP | 2, OP_WAIT_LD = TC_WARP_OP | 3, OP_LD = TC_WARP_OP | 0x40 };
+
+typedef struct alloc { u32 column, columns, warp; } alloc;
+
+typedef struct entry {           /* of the tensor core's queue */
+    thread *by; u32 at;
+    bool commit;
+    u32 bar, mask; u64 due;      /* COMMIT */
+    weiri_tc_shape s;            /* MMA */
+    u32 tmem; u64 a, b;          /* descriptors, in the form of wgmma.c */
+    bool accumulate, executed;
+} entry;
+
+struct tensor {
+    cta *c;
+    u32 *cell;                   /* [column * TC_LANES + lane] */
+    u64 *written;                /* per column: bit per lane, two words */
+    alloc alloc[MAX_ALLOCS]; int nallocs;
+    bool relinquished;
+    u16 writing[TC_COLUMNS];     /* mmas in flight */
+    u16 loading[TC_COLUMNS];     /* warps whose loads have not been waited for */
+    const thread *writer[TC_COLUMNS];        /* of the newest mma */
+    u32 done[TC_COLUMNS];        /* clock of its arrival; 0: none */
+    struct { u32 read, fenced; const thread *by; } seen[QUARTERS][TC_COLUMNS];   /* newest load, clocks */
+    entry *q; int nq, cap;
+    float *d;                    /* scratch: TC_LANES x TC_MAX_N */
+};
+
+/* ---- columns ------------------------------------------------------------------------------------------------------------- */
+
+static u32 column_of(u32 tmem) { return tmem & ((1u << TC_LANE_SHIFT) - 1); }
+static u32 lane_of(u32 tmem) { return tmem >> TC_LANE_SHIFT; }
+
+/* Do the columns belong to the CTA? A fault of t otherwise. */
+static bool own_columns(tensor *x, const thread *t, u32 tmem, u32 n, const char *what) {
+    u32 c = column_of(tmem);
+    for (int i = 0; i < x->nallocs; i++)
+        if (x->alloc[i].column <= c && c + n <= x->alloc[i].column + x->alloc[i].columns) return true;
+    weiri_sim_fault(t->m, t, t->at, "sim-tmem", "%s columns %u to %u of tensor memory, which are not allocated", what, c, c + n - 1);
+    return false;
+}
+
+static tensor *tensor_of(thread *t, const char *what) {
+    if (t->c->tc) return t->c->tc;
+    weiri_sim_fault(t->m, t, t->at, "sim-tmem", "%s in a kernel whose plan has no tensor memory", what);
+    return NULL;
+}
+
+static bool same_in_lanes(const warp *w, int nargs, const char *what) {
+    for (int i = 1; i < 32; i++)
+        for (int j = 0; j < nargs; j++)
+            if (w->lane[i]->arg[j] != w->lane[0]->arg[j]) {
+                const thread *t = w->lane[i];
+                weiri_sim_fault(t->m, t, t->at, "sim-tmem", "%s: lane %d has other arguments than lane 0", what, i);
+                return false;
+            }
+    return true;
+}
+
+static void run_alloc(warp *w, u32 members) {
+    (void)members;
+    thread *t = w->lane[0];
+    machine *m = t->m;
+    tensor *x = t->c->tc;
+    u32 slot = t->arg[0], n = t->arg[1], free_at[TC_COLUMNS / TC_MIN_COLUMNS], nfree = 0;
+    if (!same_in_lanes(w, 2, "tcgen05.alloc")) return;
+    if (n < TC_MIN_COLUMNS || n > TC_COLUMNS || (n & (n - 1)))
+        weiri_sim_fault(m, t, t->at, "sim-tmem", "tcgen05.alloc of %u columns; a power of two from %d to %d", n, TC_MIN_COLUMNS, TC_COLUMNS);
+    if (x->relinquished) weiri_sim_fault(m, t, t->at, "sim-tmem", "tcgen05.alloc after the permit was given up");
+    if (slot % 4) weiri_sim_fault(m, t, t->at, "sim-align", "the address of tensor memory goes to shared address %u, which is no multiple of 4", slot);
+    if (!weiri_smem_inside(t->c, slot, 4, t, "the address of tensor memory at")) return;
+    for (u32 c = 0; c + n <= TC_COLUMNS; c += TC_MIN_COLUMNS) { /* anywhere: nobody may count on column 0 */
+        bool taken = false;
+        for (int i = 0; i < x->nallocs; i++)
+            taken |= c < x->alloc[i].column + x->alloc[i].columns && x->alloc[i].column < c + n;
+        if (!taken) free_at[nfree++] = c;
+    }
+    if (!nfree || x->nallocs == MAX_ALLOCS) {
+        weiri_sim_fault(m, t, t->at, "sim-tmem", "tcgen05.alloc of %u columns would wait for ever: this CTA has the others of %d", n, TC_COLUMNS);
+        return;
+    }
+    u32 at = free_at[weiri_sim_rand(m) % nfree];
+    x->alloc[x->nallocs++] = (alloc){ at, n, t->tid / 32 };
+    x->relinquished = true;      /* w_tmem_alloc gives up the permit */
+    weiri_smem_write(t, slot, 4, "the address of tensor memory to");
+    memcpy(weiri_smem_at(t->c, slot), &at, sizeof at);
+    for (u32 i = at; i < at + n; i++) {
+        x->written[2 * i] = x->written[2 * i + 1] = 0;
+        x->done[i] = 0;
+        for (int q = 0; q < QUARTERS; q++) x->seen[q][i].read = 0;
+    }
+}
+
+static void run_free(warp *w, u32 members) {
+    (void)members;
+    thread *t = w->lane[0];
+    tensor *x = t->c->tc;
+    u32 at = column_of(t->arg[0]), n = t->arg[1];
+    int i = 0;
+    if (!same_in_lanes(w, 2, "tcgen05.dealloc")) return;
+    while (i < x->nallocs && (x->alloc[i].column != at || x->alloc[i].columns != n)) i++;
+    if (i == x->nallocs) {
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.dealloc of %u columns from %u, which is no allocation", n, at);
+        return;
+    }
+    if (x->alloc[i].warp != t->tid / 32)
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.dealloc by warp %u of what warp %u allocated", t->tid / 32, x->alloc[i].warp);
+    for (u32 c = at; c < at + n; c++)
+        if (x->writing[c] || x->loading[c]) {
+            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.dealloc while %s column %u: its wait is missing",
+                            x->writing[c] ? "an mma in flight writes" : "a load in flight reads", c);
+            return;
+        }
+    x->alloc[i] = x->alloc[--x->nallocs];
+}
+
+static void tmem_alloc(w_sim_api *api, u32 slot, u32 columns) {
+    thread *t = weiri_sim_self(api);
+    if (!tensor_of(t, "tcgen05.alloc")) return;
+    t->arg[0] = slot;
+    t->arg[1] = columns;
+    weiri_sync_warp(t, OP_ALLOC, 0xffffffffu, run_alloc);
+}
+
+static void tmem_free(w_sim_api *api, u32 tmem, u32 columns) {
+    thread *t = weiri_sim_self(api);
+    if (!tensor_of(t, "tcgen05.dealloc")) return;
+    t->arg[0] = tmem;
+    t->arg[1] = columns;
+    weiri_sync_warp(t, OP_FREE, 0xffffffffu, run_free);
+}
+
+/* ---- fences -------------------------------------------------------------------------------------------------------------- */
+
+static void before(w_sim_api *api) {
+    thread *t = weiri_sim_self(api);
+    tensor *x = t->c->tc;
+    u32 now = ++t->m->clock;
+    if (!x) return;
+    for (int q = 0; q < QUARTERS; q++)
+        for (int c = 0; c < TC_COLUMNS; c++)
+            if (x->seen[q][c].read && x->seen[q][c].by == t && !x->seen[q][c].fenced) x->seen[q][c].fenced = now;
+}
+
+static void after(w_sim_api *api) {
+    thread *t = weiri_sim_self(api);
+    t->tc_after = ++t->m->clock;
+}
+
+/* May t touch what an mma of another thread left in column c? */
+static bool taken_over(const tensor *x, const thread *t, u32 c, const char *what) {
+    if (!x->done[c] || x->writer[c] == t || t->tc_after > x->done[c]) return true;
+    weiri_sim_fault(t->m, t, t->at, "sim-tcgen05-fence",
+                    "%s column %u of tensor memory, which an mma of another thread wrote: tcgen05.fence::after_thread_sync is missing behind the wait",
+                    what, c);
+    return false;
+}
+
+/* ---- mma ----------------------------------------------------------------------------------------------------------------- */
+
+static u32 wgmma_type(weir_dtype t) { return t == WEIR_BF16 ? 0 : t == WEIR_F16 ? 1 : t == WEIR_TF32 ? 2 : t == WEIR_E4M3 ? 3 : 4; }
+static u32 k_of(const entry *e) { return e->s.kind == TC_KIND_F16 ? TC_K_BYTES / 2 : e->s.kind == TC_KIND_TF32 ? TC_K_BYTES / 4 : TC_K_BYTES; }
+
+/* Checks a descriptor and brings it to the form that wgmma.c reads: the same fields, another layout code. */
+static u64 descriptor(const thread *t, u64 desc, const char *name) {
+    const u64 fields = 0x3fffull | 0x3fffull << 16 | 0x3fffull << 32 | 1ull << TC_DESC_CONSTANT_BIT | 7ull << 49 | 7ull << TC_DESC_LAYOUT_SHIFT;
+    int swizzle = weiri_tc_swizzle((int)(desc >> TC_DESC_LAYOUT_SHIFT));
+    u64 code = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
+    if (!(desc >> TC_DESC_CONSTANT_BIT & 1))
+        weiri_sim_fault(t->m, t, t->at, "sim-descriptor", "operand %s: descriptor %#llx lacks bit %d, which every one of sm_100a has", name, desc,
+                        TC_DESC_CONSTANT_BIT);
+    if (desc >> 49 & 7)
+        weiri_sim_fault(t->m, t, t->at, "sim-descriptor", "operand %s: base offset %u in the descriptor; the simulator has 0 only", name, (u32)(desc >> 49 & 7));
+    if (swizzle < 0 || (desc & ~fields))
+        weiri_sim_fault(t->m, t, t->at, "sim-descriptor", "operand %s: descriptor %#llx has %s", name, desc,
+                        swizzle < 0 ? "a layout code that the simulator does not know" : "bits outside its fields");
+    return (desc & (0x3fffull | 0x3fffull << 16 | 0x3fffull << 32)) | code << 62;
+}
+
+/* The operands of an mma begin or cease to be read. */
+static void mark(tensor *x, const entry *e, bool begin) {
+    u32 addr[MAX_PIECES];
+    for (int side = 0; side < 2; side++) {
+        int n = weiri_wgmma_pieces(side ? e->b : e->a, (u32)(side ? e->s.n : e->s.m), side ? e->s.b_mn : e->s.a_mn, addr);
+        for (int i = 0; i < n; i++) {
+            if (!begin) {
+                weiri_smem_aread_end(x->c, addr[i], GRANULE);
+                continue;
+            }
+            if (!weiri_smem_inside(x->c, addr[i], GRANULE, e->by, side ? "operand B of an mma at" : "operand A of an mma at")) return;
+            weiri_smem_aread_begin(x->c, addr[i], GRANULE, e->by, e->at, side ? "an mma reads B from" : "an mma reads A from");
+        }
+    }
+}
+
+const thread *weiri_tc_reader(const cta *c, u32 addr, u32 *at) {
+    u32 piece[MAX_PIECES];
+    for (int i = 0; c->tc && i < c->tc->nq; i++) {
+        const entry *e = &c->tc->q[i];
+        for (int side = 0; side < 2 && !e->commit; side++) {
+            int n = weiri_wgmma_pieces(side ? e->b : e->a, (u32)(side ? e->s.n : e->s.m), side ? e->s.b_mn : e->s.a_mn, piece);
+            for (int j = 0; j < n; j++)
+                if (piece[j] <= addr && addr < piece[j] + GRANULE) {
+                    *at = e->at;
+                    return e->by;
+                }
+        }
+    }
+    return NULL;
+}
+
+static void execute(tensor *x, entry *e) {
+    machine *m = x->c->m;
+    u32 k = k_of(e), rows = (u32)e->s.m, n = (u32)e->s.n, c0 = column_of(e->tmem), l0 = lane_of(e->tmem);
+    weiri_wgmma_operand(x->c, e->a, rows, e->s.a_mn, wgmma_type(e->s.a), m->mat_a, k, 1);
+    weiri_wgmma_operand(x->c, e->b, n, e->s.b_mn, wgmma_type(e->s.b), m->mat_b, 1, n);
+    for (u32 r = 0; r < rows; r++) {
+        u32 lane = l0 + (u32)weiri_tc_lane((int)rows, (int)r);
+        for (u32 c = 0; c < n; c++) {
+            u32 old = x->written[2 * (c0 + c) + lane / 64] >> lane % 64 & 1 ? x->cell[(c0 + c) * TC_LANES + lane] : TC_POISON;
+            if (e->accumulate) memcpy(&x->d[r * n + c], &old, sizeof old);
+            else x->d[r * n + c] = 0;
+        }
+    }
+    for (u32 r = 0; r < rows; r += 64) weiri_wgmma_multiply(x->d + r * n, m->mat_a + r * k, m->mat_b, n, k);
+    for (u32 r = 0; r < rows; r++) {
+        u32 lane = l0 + (u32)weiri_tc_lane((int)rows, (int)r);
+        for (u32 c = 0; c < n; c++) {
+            memcpy(&x->cell[(c0 + c) * TC_LANES + lane], &x->d[r * n + c], sizeof(u32));
+            x->written[2 * (c0 + c) + lane / 64] |= 1ull << lane % 64;
+        }
+    }
+    e->executed = true;
+}
+
+static entry *push(tensor *x, const entry *e) {
+    if (x->nq == x->cap) {
+        int cap = x->cap ? 2 * x->cap : 64;
+        entry *more = weiri_sim_alloc(x->c->m, (size_t)cap * sizeof *more);
+        if (x->nq) memcpy(more, x->q, (size_t)x->nq * sizeof *more);
+        x->q = more;
+        x->cap = cap;
+    }
+    x->q[x->nq] = *e;
+    return &x->q[x->nq++];
+}
+
+/* Others' accesses of the columns that this mma must come after. */
+static void check_columns(tensor *x, const thread *t, const entry *e) {
+    u32 c0 = column_of(e->tmem), n = (u32)e->s.n;
+    for (int i = 0; i < x->nq; i++) {
+        const entry *o = &x->q[i];
+        u32 oc = column_of(o->tmem);
+        if (o->commit || oc >= c0 + n || c0 >= oc + (u32)o->s.n) continue;
+        if (o->by != t)
+            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma writes column %u while an mma of warp %u on it is in flight", c0, o->by->tid / 32);
+        if (o->tmem != e->tmem || o->s.m != e->s.m || o->s.n != e->s.n || o->s.kind != e->s.kind)
+            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "two mmas in flight write overlapping columns without being of one place and shape");
+    }
+    for (u32 c = c0; c < c0 + n; c++) {
+        if (x->loading[c]) {
+            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma writes column %u while a load of it is in flight: tcgen05.wait::ld is missing", c);
+            return;
+        }
+        if (!taken_over(x, t, c, "an mma writes")) return;
+        for (int q = 0; q < QUARTERS; q++) {
+            if (!x->seen[q][c].read || x->seen[q][c].by->tid / 32 == t->tid / 32) continue;
+            bool left = x->seen[q][c].fenced != 0;
+            if (left && t->tc_after > x->seen[q][c].fenced) continue;
+            weiri_sim_fault(t->m, t, t->at, "sim-tcgen05-fence", "an mma writes column %u, which warp %u has read: tcgen05.fence::%s is missing", c,
+                            x->seen[q][c].by->tid / 32, left ? "after_thread_sync behind the wait" : "before_thread_sync before the hand-over");
+            return;
+        }
+    }
+}
+
+static void umma(w_sim_api *api, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u32 accumulate) {
+    thread *t = weiri_sim_self(api);
+    machine *m = t->m;
+    tensor *x = tensor_of(t, "a tcgen05.mma");
+    char why[160];
+    entry e = { .by = t, .at = t->at, .tmem = tmem, .accumulate = accumulate != 0 };
+    if (!x) return;
+    if (!weiri_tc_decode((weiri_tc_kind)kind, idesc, &e.s)) {
+        weiri_sim_fault(m, t, t->at, "sim-descriptor", "instruction descriptor %#x of kind %s: a field has a value that the simulator does not know", idesc,
+                        weiri_tc_kind_name((weiri_tc_kind)kind));
+        return;
+    }
+    if (!weiri_tc_valid(&e.s, why, sizeof why)) weiri_sim_fault(m, t, t->at, "sim-descriptor", "an mma of %s", why);
+    e.a = descriptor(t, a, "A");
+    e.b = descriptor(t, b, "B");
+    u32 lane = lane_of(tmem);
+    if (lane && (e.s.m != 64 || lane != TC_M64_LANES))
+        weiri_sim_fault(m, t, t->at, "sim-tmem", "an mma of %d rows into lane %u of tensor memory; it begins at lane 0%s", e.s.m, lane,
+                        e.s.m == 64 ? " or 16" : "");
+    if (!own_columns(x, t, tmem, (u32)e.s.n, "an mma writes")) return;
+    check_columns(x, t, &e);
+    mark(x, &e, true);
+    bool may = true;
+    for (int i = 0; i < x->nq; i++) may &= x->q[i].commit || x->q[i].executed;
+    entry *now = push(x, &e);
+    for (u32 c = column_of(tmem); c < column_of(tmem) + (u32)e.s.n; c++) {
+        x->writing[c]++;
+        x->writer[c] = t;
+        x->done[c] = 0;
+        for (int q = 0; q < QUARTERS; q++) x->seen[q][c].read = 0;
+    }
+    if (may && (weiri_sim_rand(m) & 1)) execute(x, now);
+    m->progress++;
+}
+
+static void commit(w_sim_api *api, u32 bar, u32 mask) {
+    thread *t = weiri_sim_self(api);
+    tensor *x = tensor_of(t, "a tcgen05.commit");
+    if (!x || !weiri_sync_need(t->c, bar, t)) return;
+    u32 all = (1u << t->c->cl->n) - 1;
+    if (mask & ~all)
+        weiri_sim_fault(t->m, t, t->at, "sim-cluster", "a commit to the CTAs 0x%x of a cluster of %d", mask, t->c->cl->n);
+    u64 late = weiri_sim_rand(t->m);
+    push(x, &(entry){ .by = t, .at = t->at, .commit = true, .bar = bar, .mask = mask, .due = t->m->tick + (late & 1 ? late >> 8 & 255 : late >> 8 & 15) });
+    t->m->ncommits++;
+}
+
+/* The commit at index i of the queue: the mmas of its thread before it are done, then it arrives. */
+static void arrive(tensor *x, int i) {
+    machine *m = x->c->m;
+    entry now = x->q[i];
+    int kept = 0;
+    for (int j = 0; j < i; j++)
+        if (!x->q[j].commit && x->q[j].by == now.by && !x->q[j].executed) execute(x, &x->q[j]);
+    u32 clock = ++m->clock;
+    for (int j = 0; j < x->nq; j++) {
+        entry *e = &x->q[j];
+        if (j > i || e->commit || e->by != now.by) {
+            if (j != i) x->q[kept++] = *e;
+            continue;
+        }
+        mark(x, e, false);
+        for (u32 c = column_of(e->tmem); c < column_of(e->tmem) + (u32)e->s.n; c++)
+            if (!--x->writing[c]) x->done[c] = clock;
+    }
+    x->nq = kept;
+    m->ncommits--;
+    for (int r = 0; r < x->c->cl->n; r++)
+        if (now.mask ? now.mask >> r & 1 : &x->c->cl->ctas[r] == x->c) weiri_sync_arrive(&x->c->cl->ctas[r], now.bar, 1, 0, now.by, now.at);
+}
+
+bool weiri_tc_step(machine *m, bool any) {
+    int start = m->nctas ? (int)(weiri_sim_rand(m) % (u64)m->nctas) : 0;
+    for (int n = 0; n < m->nctas; n++) {
+        tensor *x = m->ctas[(start + n) % m->nctas].tc;
+        for (int i = 0; x && i < x->nq; i++) {
+            if (!x->q[i].commit || (!any && x->q[i].due > m->tick)) continue;
+            bool first = true;   /* a thread's commits arrive in order */
+            for (int j = 0; j < i; j++) first &= !x->q[j].commit || x->q[j].by != x->q[i].by;
+            if (!first) continue;
+            arrive(x, i);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- loads --------------------------------------------------------------------------------------------------------------- */
+
+static void run_ld(warp *w, u32 members) {
+    (void)members;
+    thread *t = w->lane[0];
+    tensor *x = t->c->tc;
+    u32 n = t->kind & 0x3f, tmem = t->arg[0], c0 = column_of(tmem), quarter = t->tid / 32 % QUARTERS;
+    if (!same_in_lanes(w, 1, "tcgen05.ld") || !own_columns(x, t, tmem, n, "tcgen05.ld reads")) return;
+    if (lane_of(tmem) != quarter * TC_WARP_LANES) {
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.ld of lane %u by warp %u, which reaches lanes %u to %u", lane_of(tmem), t->tid / 32,
+                        quarter * TC_WARP_LANES, quarter * TC_WARP_LANES + TC_WARP_LANES - 1);
+        return;
+    }
+    for (u32 c = c0; c < c0 + n; c++) {
+        if (x->writing[c]) {
+            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.ld of column %u while an mma in flight writes it: the wait for its commit is missing", c);
+            return;
+        }
+        for (int i = 0; i < 32; i++)
+            if (!taken_over(x, w->lane[i], c, "tcgen05.ld reads")) return;
+        x->loading[c]++;
+    }
+    for (u32 l = 0; l < 32; l++) {
+        thread *o = w->lane[l];
+        if (o->ntc_ld == (int)(sizeof o->tc_ld / sizeof *o->tc_ld)) {
+            weiri_sim_fault(t->m, o, o->at, "sim-tmem", "more than %d loads of tensor memory in flight", o->ntc_ld);
+            return;
+        }
+        tc_load *p = &o->tc_ld[o->ntc_ld++];
+        *p = (tc_load){ .r = o->tc_r, .n = n, .column = c0 };
+        u32 lane = lane_of(tmem) + l;
+        for (u32 i = 0; i < n; i++) {
+            bool there = x->written[2 * (c0 + i) + lane / 64] >> lane % 64 & 1;
+            const u32 poison = TC_POISON;
+            p->value[i] = there ? x->cell[(c0 + i) * TC_LANES + lane] : TC_POISON;
+            memcpy(&o->tc_r[i], &poison, sizeof poison);
+        }
+    }
+}
+
+static void run_wait_ld(warp *w, u32 members) {
+    (void)members;
+    tensor *x = w->lane[0]->c->tc;
+    u32 now = ++w->lane[0]->m->clock;
+    for (int l = 0; l < 32; l++) {
+        thread *t = w->lane[l];
+        for (int i = 0; i < t->ntc_ld; i++) {
+            tc_load *p = &t->tc_ld[i];
+            memcpy(p->r, p->value, p->n * sizeof(u32));
+            for (u32 c = p->column; c < p->column + p->n && l == 0; c++) {
+                u32 q = t->tid / 32 % QUARTERS;
+                x->loading[c]--;
+                x->seen[q][c].read = now;
+                x->seen[q][c].fenced = 0;
+                x->seen[q][c].by = t;
+            }
+        }
+        t->ntc_ld = 0;
+    }
+}
+
+static void tmem_ld(w_sim_api *api, u32 n, u32 *r, u32 tmem) {
+    thread *t = weiri_sim_self(api);
+    if (!tensor_of(t, "tcgen05.ld")) return;
+    t->arg[0] = tmem;
+    t->tc_r = r;
+    weiri_sync_warp(t, OP_LD | n, 0xffffffffu, run_ld);
+}
+
+static void tmem_wait_ld(w_sim_api *api) {
+    thread *t = weiri_sim_self(api);
+    if (tensor_of(t, "tcgen05.wait::ld")) weiri_sync_warp(t, OP_WAIT_LD, 0xffffffffu, run_wait_ld);
+}
+
+/* ---- begin and end ------------------------------------------------------------------------------------------------------- */
+
+void weiri_tc_make(cta *c) {
+    machine *m = c->m;
+    c->tc = weiri_sim_alloc(m, sizeof *c->tc);
+    c->tc->c = c;
+    c->tc->cell = weiri_sim_alloc(m, sizeof(u32) * TC_LANES * TC_COLUMNS);
+    c->tc->written = weiri_sim_alloc(m, 2 * sizeof(u64) * TC_COLUMNS);
+    c->tc->d = weiri_sim_alloc(m, sizeof(float) * TC_LANES * TC_MAX_N);
+}
+
+void weiri_tc_reset(cta *c) {
+    tensor *x = c->tc;
+    if (!x) return;
+    x->nallocs = x->nq = 0;
+    x->relinquished = false;
+    memset(x->writing, 0, sizeof x->writing);
+    memset(x->loading, 0, sizeof x->loading);
+    memset(x->done, 0, sizeof x->done);
+    memset(x->seen, 0, sizeof x->seen);
+}
+
+void weiri_tc_cta_exit(cta *c) {
+    tensor *x = c->tc;
+    if (!x) return;
+    if (x->nq) {
+        const entry *e = &x->q[0];
+        weiri_sim_fault(c->m, e->by, e->at, "sim-exit", "CTA %u exits while %s is in flight", c->block,
+                        e->commit ? "an arrival of the tensor core" : "an mma");
+        return;
+    }
+    if (x->nallocs) weiri_sim_fault(c->m, NULL, 0, "sim-tmem", "CTA %u exits with %u columns of tensor memory allocated: tcgen05.dealloc is missing", c->block, x->alloc[0].columns);
+}
+
+void weiri_tc_calls(w_sim_api *api) {
+    api->w_tmem_alloc = tmem_alloc;
+    api->w_tmem_free = tmem_free;
+    api->w_sim_umma = umma;
+    api->w_sim_umma_commit = commit;
+    api->w_sim_tmem_ld = tmem_ld;
+    api->w_sim_tmem_wait_ld = tmem_wait_ld;
+    api->w_tcgen05_before = before;
+    api->w_tcgen05_after = after;
+}

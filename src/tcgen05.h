@@ -1,0 +1,63 @@
+/* The fifth-generation tensor core (sm_100a) in numbers: tensor memory, descriptors, shapes. plan, emit and sim read them here and
+ * nowhere else. Nothing of this has met the hardware: each constant is listed in docs/blackwell.md, with where it comes from. */
+#ifndef WEIRI_TCGEN05_H
+#define WEIRI_TCGEN05_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weir.h"
+
+#define WEIRI_UNCHECKED "model not checked on hardware"   /* said with every verdict, report and figure of such a target */
+
+enum {
+    TC_LANES = 128,              /* of tensor memory; a column is 4 bytes in each of them */
+    TC_COLUMNS = 512,
+    TC_MIN_COLUMNS = 32,         /* tcgen05.alloc: a power of two from here to TC_COLUMNS */
+    TC_LANE_SHIFT = 16,          /* of an address: lane << 16 | column */
+    TC_WARP_LANES = 32,          /* warp w reads lanes 32 * (w % 4) and on */
+    TC_COLUMN_ALIGN = 1,         /* of a tile's first column: none is known to be asked for */
+    TC_M64_LANES = 16,           /* M = 64: row m lies in lane 32 * (m / 16) + m % 16 */
+    TC_K_BYTES = 32,             /* of an operand, per instruction */
+    TC_MAX_N = 256,
+    TC_N_STEP_M64 = 8, TC_N_STEP_M128 = 16,
+    /* shared-memory descriptor: fields of 16-byte units as on sm_90a, and these */
+    TC_DESC_CONSTANT_BIT = 46,   /* set in every descriptor */
+    TC_DESC_LAYOUT_SHIFT = 61,
+    TC_LAYOUT_NONE = 0, TC_LAYOUT_128B = 2, TC_LAYOUT_64B = 4, TC_LAYOUT_32B = 6,
+    /* instruction descriptor */
+    TC_IDESC_D_SHIFT = 4, TC_IDESC_A_SHIFT = 7, TC_IDESC_B_SHIFT = 10,
+    TC_IDESC_A_MAJOR = 15, TC_IDESC_B_MAJOR = 16,   /* bit set: MN-major */
+    TC_IDESC_N_SHIFT = 17, TC_IDESC_N_UNIT = 8,
+    TC_IDESC_M_SHIFT = 24, TC_IDESC_M_UNIT = 16,
+    TC_D_F32 = 1,
+    TC_F16 = 0, TC_BF16 = 1,     /* A and B of kind f16 */
+    TC_TF32 = 2,                 /* of kind tf32 */
+    TC_E4M3 = 0, TC_E5M2 = 1     /* of kind f8f6f4 */
+};
+
+typedef enum weiri_tc_kind { TC_KIND_F16 = 0, TC_KIND_TF32, TC_KIND_F8 } weiri_tc_kind;
+
+/* What one instruction computes: D { m, n } in tensor memory (+)= A { m, k } * transpose(B { n, k }). */
+typedef struct weiri_tc_shape {
+    weiri_tc_kind kind;
+    weir_dtype a, b;
+    bool a_mn, b_mn;             /* MN-major */
+    int m, n;
+} weiri_tc_shape;
+
+/* Can one CTA's tensor core do it? Else a text with the numbers that would do. */
+bool weiri_tc_valid(const weiri_tc_shape *s, char *why, size_t size);
+bool weiri_tc_kind_of(weir_dtype t, weiri_tc_kind *kind);
+const char *weiri_tc_kind_name(weiri_tc_kind kind);                      /* "f16": as in the primitive w_umma_f16 */
+uint32_t weiri_tc_idesc(const weiri_tc_shape *s);
+/* false: bits outside the known fields, or values that no shape has. */
+bool weiri_tc_decode(weiri_tc_kind kind, uint32_t idesc, weiri_tc_shape *s);
+/* Layout code of a swizzle span in bytes, and back (-1: none such). */
+int weiri_tc_layout(int swizzle);
+int weiri_tc_swizzle(int layout);
+/* Lane of row m of a D of `rows` rows. */
+int weiri_tc_lane(int rows, int m);
+
+#endif

@@ -161,6 +161,12 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
         f->got = weiri_arena_fmt(&p->a, "%d", whole);
         return;
     }
+    if (g.split == 'n' && nwg > 1) { /* neither b's rows nor the columns of what is read are shared out yet */
+        weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
+                   "tile '%s': columns divided among %d warpgroups cannot be built yet", r->name, nwg)->hint =
+            "leave split out: each warpgroup takes its rows";
+        return;
+    }
     if (r->kind == WEIR_RES_WGMMA && (g.cols % 8 || g.cols > 256)) {
         weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&r->at),
                                      "tile '%s' { %d, %d } has %d columns in each warpgroup of task '%s'; an MMA has 8, 16, ... 256",

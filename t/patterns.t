@@ -1,11 +1,14 @@
 #!/usr/bin/env lua5.4
 -- Patterns of schedules, each as a small kernel: proved for every length, run in the simulator, every element compared.
+--
+--   lua5.4 t/patterns.t [NAME]        all, or those whose name contains it; t/gpu/patterns.t runs them on a GPU
 local tap = require "tap"
 local weir = require "weir"
 local P = weir.pipeline
-local only = arg[1] -- run only the cases whose name contains this
+local where, only = "sim", arg[1]
+if arg[0]:find "gpu/patterns%.t$" then where, only = arg[1] or "gpu", arg[2] end -- or "compile": into the disk cache, nothing is run
 
-local dev = assert(weir.device("sim", { seed = 11 }))
+local dev = assert(weir.device(where == "gpu" and 0 or "sim", where ~= "gpu" and { seed = 11 } or nil))
 local R, C = 8, 32 -- rows and columns of a tile
 
 local function numbers(n, seed)
@@ -52,6 +55,10 @@ local function case(name, make, want, options)
   local ok, program = pcall(function() return make():build { device = dev } end)
   if not tap.ok(ok, name .. ": builds") then return tap.diag(program) end
   if not tap.is("SAFE", program.report.proof.verdict, name .. ": proved") then tap.diag(program.report) end
+  if where == "compile" then
+    local cubin, why = program:cubin()
+    return tap.ok(cubin, name .. ": compiled") or tap.diag(why)
+  end
   for n, size in ipairs(options.sizes or sizes) do
     local H, W = size[1], size[2]
     local data = numbers(H * W, n)
@@ -59,8 +66,9 @@ local function case(name, make, want, options)
     args.X = dev:tensor { dtype = "f32", shape = { H, W } }:set(data)
     args.Y = dev:tensor { dtype = "f32", shape = { H, W } }:fill(UNTOUCHED)
     local launched, message = program:launch(args, { grid = options.grid, pdl = options.pdl })
-    local wrong, first = 0, launched and "" or message
-    if launched and dev:findings() ~= "" then launched, first = false, dev:findings() end
+    if launched then launched, message = dev:sync() end
+    local wrong, first = 0, message
+    if launched and dev.is_sim and dev:findings() ~= "" then launched, first = false, dev:findings() end
     if launched then
       local seen = args.Y:get()
       local function x(i, j) return i >= 0 and i < H and j >= 0 and j < W and data[i * W + j + 1] or 0 end

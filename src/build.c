@@ -32,6 +32,7 @@ static bool has_rule(const weiri_findings *f, const char *rule) {
 /* Validates, plans, proves. The report has all findings, sorted by line; the plan becomes the kernel's. */
 static weir_status check(weir_kernel *k, bool no_proof, bool warn_only, weir_times *times, weiri_checked *out) {
     double t = now_ms();
+    uint64_t refused = k->ctx->refused;
     weir_report *r = weiri_report_new(k->ctx);
     if (!r) return weiri_fail(k->ctx, WEIR_E_MEMORY, "out of memory");
     weiri_findings found = { .a = &r->a };
@@ -73,7 +74,7 @@ static weir_status check(weir_kernel *k, bool no_proof, bool warn_only, weir_tim
     times->prove = lap(&t);
 
     /* With lengths or conditions that only the launch knows, the proof has the last word. */
-    bool unbalanced = credits.list.n && (sure || (has_rule(&credits, "V-SIM-01") && has_rule(&found, "PROVE-DEADLOCK")));
+    bool unbalanced = credits.list.n && (sure || has_rule(&found, "PROVE-DEADLOCK"));
     if (unbalanced && !warn_only) valid = safe = false;
     for (int i = 0; warn_only && i < found.list.n; i++)
         if (found.list.v[i].severity == WEIR_ERROR && strncmp(found.list.v[i].rule, "PROVE", 5)) found.list.v[i].severity = WEIR_WARNING;
@@ -81,6 +82,10 @@ static weir_status check(weir_kernel *k, bool no_proof, bool warn_only, weir_tim
     if (unbalanced) weiri_report_add(r, &credits);
     weiri_report_add(r, &found);
     weiri_report_finish(r);
+    if (k->a.oom || k->ctx->refused != refused) { /* some text, list or state is not whole, wherever it was */
+        weir_report_free(r);
+        return weiri_fail(k->ctx, WEIR_E_MEMORY, "out of memory: kernel '%s'", k->name);
+    }
     *out = (weiri_checked){ r, k->plan, valid, safe };
     return WEIR_OK;
 }
@@ -124,6 +129,7 @@ weir_status weir_build(weir_kernel *k, const weir_build_desc *desc, weir_program
     if (st != WEIR_OK) return st;
 
     double t = now_ms();
+    uint64_t refused = k->ctx->refused;
     weir_program *p = weiri_alloc(k->ctx, sizeof *p);
     if (!p) return WEIR_E_MEMORY;
     p->ctx = k->ctx;
@@ -138,7 +144,7 @@ weir_status weir_build(weir_kernel *k, const weir_build_desc *desc, weir_program
     weiri_buf_init(&p->ptx, k->ctx);
     p->plan = k->plan; /* the program owns it now: another verify of the kernel makes its own */
     k->plan = NULL;
-    if (!weiri_emit(p->plan, &p->source)) {
+    if (!weiri_emit(p->plan, &p->source) || k->ctx->refused != refused) {
         weir_program_free(p);
         return weiri_fail(k->ctx, WEIR_E_MEMORY, "out of memory while writing the source of '%s'", k->name);
     }

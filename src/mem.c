@@ -49,6 +49,7 @@ void *weiri_realloc(weir_ctx *c, void *p, size_t old, size_t n) {
     head *to = c->cfg.alloc(c->cfg.ud, h, h ? old + sizeof *h : 0, n + sizeof *h);
     if (!to) {
         if (h) link_head(c, h);
+        c->refused++;
         weiri_fail(c, WEIR_E_MEMORY, "out of memory: %zu bytes asked for, %llu held", n, (unsigned long long)c->bytes);
         return NULL;
     }

@@ -23,6 +23,7 @@ struct weir_ctx {
     void *nvrtc;           /* compile.c: NVRTC table */
     void *sim;             /* sim/: settings and caches */
     uint64_t bytes;        /* live bytes, for tests */
+    uint64_t refused;      /* times that the host's allocator gave nothing */
     bool said_sim;         /* "no GPU: simulator" was logged once */
     struct weiri_head *live; /* every block held, newest first */
 };

@@ -171,7 +171,7 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
         weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&r->at),
                                      "tile '%s' { %d, %d } has %d columns in each warpgroup of task '%s'; an MMA has 8, 16, ... 256",
                                      r->name, r->tile[0], r->tile[1], g.cols, t->name);
-        f->hint = g.cols > 256 ? "take fewer columns, or divide them among warpgroups: split = \"n\"" : "take a multiple of 8 columns";
+        f->hint = g.cols > 256 ? "take fewer columns" : "take a multiple of 8 columns";
         f->expected = "a multiple of 8 columns, at most 256";
         f->got = weiri_arena_fmt(&p->a, "%d", g.cols);
         return;

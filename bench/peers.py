@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """kernels/*.lua against their peers in torch and Triton, in one process; samples in bench/results/peers_<kernel>.json.
 
-    python3 bench/peers.py [gemm fp8 attention rms_norm layer_norm softmax transpose swiglu] [--reps 31] [--quick] [--tuned] [--no-pdl] [--out DIR]
+    python3 bench/peers.py [gemm fp8 attention rms_norm layer_norm softmax transpose swiglu] [--reps 31] [--quick] [--tuned] [--no-pdl]
+                          [--config TABLE] [--out DIR]
 
 Needs torch with CUDA, Triton, weir's module ($WEIR_BUILD/lua/weir/core.so, default build) and liblua5.4 ($LUA_LIBRARY, else what
 the linker knows). weir runs in a Lua state inside this process, on torch's memory and stream.
@@ -84,8 +85,8 @@ def lua_tensor(t):
 class Weir:
     """One kernel of the library, bound to torch tensors."""
 
-    def __init__(self, lua, tuned, pdl):
-        self.lua, self.tuned, self.pdl, self.count = lua, tuned, pdl, 0
+    def __init__(self, lua, tuned, pdl, config):
+        self.lua, self.tuned, self.pdl, self.config, self.count = lua, tuned, pdl, config, 0
         build = os.environ.get("WEIR_BUILD") or os.path.join(ROOT, "build")
         lua.run(f'''
             package.path = "{ROOT}/lua/?.lua;{ROOT}/lua/?/init.lua;{ROOT}/?.lua;" .. package.path
@@ -101,7 +102,7 @@ class Weir:
         build = f'tune.build("{module}", o)' if self.tuned else f'require("{module}").build(o)'
         config = self.lua.run(f'''
             local o = {options}
-            o.device, o.pdl = dev, {"nil" if self.pdl else "false"}
+            o.device, o.pdl, o.config = dev, {"nil" if self.pdl else "false"}, {self.config}
             ready[{self.count}] = {build}
             bound[{self.count}] = ready[{self.count}]:bind {{ {values} }}
             local keys, out = {{}}, {{}}
@@ -443,6 +444,7 @@ def main():
     p.add_argument("--quick", action="store_true", help="the first shapes only")
     p.add_argument("--tuned", action="store_true", help="configurations from weir.tune's database")
     p.add_argument("--no-pdl", action="store_true", help="weir's launches do not overlap")
+    p.add_argument("--config", default="nil", help="Lua table of configuration overrides, e.g. '{ stagger = 4 }'")
     p.add_argument("--out", default=os.path.join(ROOT, "bench", "results"))
     o = p.parse_args()
     for name in o.kernels:
@@ -451,7 +453,7 @@ def main():
     torch.manual_seed(1)
     torch.cuda.init()
     torch.zeros(1, device="cuda")                        # the context that weir joins
-    weir, wrong = Weir(Lua(), o.tuned, not o.no_pdl), 0
+    weir, wrong = Weir(Lua(), o.tuned, not o.no_pdl, o.config), 0
     for name in o.kernels or KERNELS:
         r = Results(name, o.out, o.reps)
         try:

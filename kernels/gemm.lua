@@ -7,7 +7,8 @@
 -- m, n, k only choose the configuration: what is built takes every size. Give none and it is the one for large matrices.
 --
 -- One warp loads by TMA into a ring of stages; one or two warpgroups multiply, one k-step in flight while the next is issued; sums
--- leave through two staging tiles and TMA stores while the next tile's loads run. CTAs are persistent.
+-- leave through two staging tiles and TMA stores while the next tile's loads run. CTAs are persistent. With `stagger` the two
+-- warpgroups are out of step by an epilogue, as far as the ring is deep: one keeps the tensor core busy while the other stores.
 local weir = require "weir"
 local common = require "weir.kernels.common"
 local P, cd = weir.pipeline, weir.ceil_div
@@ -51,6 +52,8 @@ local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias
 ---@field split? integer      parts of K, each summed by a CTA of its own; a second kernel adds them
 ---@field lag? integer        k-steps left in flight when a stage is released, 0 or 1
 ---@field fold? boolean       A's and B's bytes are expected by one arrive
+---@field stagger? integer    the two math warpgroups are tasks of their own, and the second begins its epilogue when the first has stored
+---                           this many parts of its own: each multiplies while the other stores. 0: they go in step
 
 -- ---- choosing a configuration -------------------------------------------------------------------------------------------------
 
@@ -142,19 +145,20 @@ local function ranked(o, sms)
   return list
 end
 
---- Configurations worth a try, the model's favourites first; of the first two also with other rasters.
+--- Configurations worth a try, the model's favourites first; of the first two also with other rasters and staggered.
 ---@param options? weir.kernels.gemm.options
 ---@param sms? integer
 ---@return weir.kernels.gemm.config[]
 function M.candidates(options, sms)
   local list = ranked(hints(options), sms or 132)
-  for i = 1, math.min(2, #list) do
-    for j, group in ipairs { 4, 16, 32 } do
-      local c = {}
-      for name, value in pairs(list[i]) do c[name] = value end
-      if c.group ~= group then
-        c.group = group
-        table.insert(list, math.min(#list, 4 + 3 * (i - 1) + j), c)
+  local first = table.move(list, 1, math.min(2, #list), 1, {})
+  for i, c in ipairs(first) do
+    for j, change in ipairs { { "group", 4 }, { "group", 16 }, { "stagger", 2 }, { "stagger", 4 } } do
+      local other = {}
+      for name, value in pairs(c) do other[name] = value end
+      if c[change[1]] ~= change[2] and (change[1] ~= "stagger" or c.bm > 64) then
+        other[change[1]] = change[2]
+        table.insert(list, math.min(#list, 2 + 4 * (i - 1) + j), other)
       end
     end
   end
@@ -218,21 +222,25 @@ local function product(o, c)
   local dm, dn, dk = k:dim "M", k:dim "N", k:dim "K"
   o.dims = { m = dm, n = dn }
   local bm, bn, bk, en = c.bm, c.bn, KBYTES // SIZE[o.dtype], c.en
+  local warpgroups = bm > 64 and 2 or 1
+  local stagger = warpgroups == 2 and c.stagger or 0
+  local halves = stagger > 0 and 2 or 1                  -- math tasks
+  local rows = bm // halves                              -- of one of them
   local a_mn, b_mn = o.a_major == "m", o.b_major == "n"
-  local a_tile, b_tile = a_mn and { bk, bm } or { bm, bk }, b_mn and { bk, bn } or { bn, bk }
+  local a_tile, b_tile = a_mn and { bk, rows } or { rows, bk }, b_mn and { bk, bn } or { bn, bk }
   local out = S and "f32" or o.out
 
   local function memory(dtype) return dtype == "tf32" and "f32" or dtype end
   local ga = operand(k, L, "A", memory(o.dtype), a_mn and { dk, dm } or { dm, dk }, a_tile)
   local gb = operand(k, L, "B", memory(o.dtype_b), b_mn and { dk, dn } or { dn, dk }, b_tile)
-  local gc = not S and o.beta and operand(k, L, "C", o.c_dtype, { dm, dn }, { bm, en }) or nil
+  local gc = not S and o.beta and operand(k, L, "C", o.c_dtype, { dm, dn }, { rows, en }) or nil
   local gd
   if S then
-    local shape, tile = { S, dm, dn }, { 1, bm, en }
-    if L then shape, tile = { S, L, dm, dn }, { 1, 1, bm, en } end
+    local shape, tile = { S, dm, dn }, { 1, rows, en }
+    if L then shape, tile = { S, L, dm, dn }, { 1, 1, rows, en } end
     gd = k:gmem_tile { name = "gW", tensor = k:tensor { name = "W", dtype = "f32", shape = shape, out = true }, tile = tile }
   else
-    gd = operand(k, L, "D", out, { dm, dn }, { bm, en }, true)
+    gd = operand(k, L, "D", out, { dm, dn }, { rows, en }, true)
   end
 
   local axes, extent = { "m", "n" }, { cd(dm, bm), cd(dn, bn) }
@@ -243,14 +251,24 @@ local function product(o, c)
   local function smem(name, dtype, tile, pipeline)
     return k:smem_tile { name = name, dtype = dtype, tile = tile, swizzle = math.min(128, tile[2] * SIZE[dtype]), pipeline = pipeline }
   end
-  local sa = smem("a", o.dtype, a_tile, P.tma_async { stages = c.stages })
   local sb = smem("b", o.dtype_b, b_tile, P.tma_async { stages = c.stages })
-  local ab = k:group { name = "ab", mode = "fused_merge", members = { sa, sb }, fold = c.fold }
-  local stage = smem("stage", out, { bm, en }, P.async_tma { stages = 2 })
-  local sc = gc and smem("c", o.c_dtype, { bm, en }, P.tma_async { stages = 2 })
-  local acc = k:wgmma_tile { name = "acc", tile = { bm, bn } }
-  local sum = o.accumulate == "promoted" and k:reg_tile { name = "sum", dtype = "f32", tile = { bm, bn } } or nil
-  local finish = not S and epilogue(k, o, bm, en) or function(x) return x end
+  local half, members = {}, {}                           -- what each math task has for itself
+  for i = 1, halves do
+    local name = halves > 1 and tostring(i - 1) or ""
+    half[i] = {
+      name = name,
+      a = smem("a" .. name, o.dtype, a_tile, P.tma_async { stages = c.stages }),
+      c = gc and smem("c" .. name, o.c_dtype, { rows, en }, P.tma_async { stages = 2 }),
+      stage = smem("stage" .. name, out, { rows, en }, P.async_tma { stages = 2 }),
+      acc = k:wgmma_tile { name = "acc" .. name, tile = { rows, bn } },
+      sum = o.accumulate == "promoted" and k:reg_tile { name = "sum" .. name, dtype = "f32", tile = { rows, bn } } or nil,
+    }
+    members[i] = half[i].a
+  end
+  members[halves + 1] = sb
+  local ab = k:group { name = "ab", mode = "fused_merge", members = members, fold = c.fold }
+  local turn = halves > 1 and k:barrier { name = "turn", pipeline = P.async_async { stages = 1 } } or nil
+  local finish = not S and epilogue(k, o, rows, en) or function(x) return x end
 
   local parts = bn // en
   -- The tile of tensor `g` at (i, j) of this batch.
@@ -258,11 +276,12 @@ local function product(o, c)
     if L then return g:at(t.l, i, j) end
     return g:at(i, j)
   end
-  local function place(t, j)
-    if not S then return at(gd, t, t.m, j) end
-    if L then return gd:at(t.s, t.l, t.m, j) end
-    return gd:at(t.s, t.m, j)
+  local function place(t, i, j)
+    if not S then return at(gd, t, i, j) end
+    if L then return gd:at(t.s, t.l, i, j) end
+    return gd:at(t.s, i, j)
   end
+  local function row(t, i) return halves > 1 and t.m * halves + (i - 1) or t.m end    -- tile row of the i-th math task
   local function steps(t)                                -- k-steps of a tile
     local all = cd(dk, bk)
     if not S then return 0, all end
@@ -277,9 +296,12 @@ local function product(o, c)
     for t in weir.work_tile_loop(wq) do
       local first, last = steps(t)
       for kk in weir.domain_loop(first, last) do
-        ab.a:acquire()
-        ab.a:tma_load(a_mn and at(ga, t, kk, t.m) or at(ga, t, t.m, kk), share_a)
-        ab.a:commit()
+        for i, h in ipairs(half) do
+          local a = ab:member("a" .. h.name)
+          a:acquire()
+          a:tma_load(a_mn and at(ga, t, kk, row(t, i)) or at(ga, t, row(t, i), kk), share_a)
+          a:commit()
+        end
         ab.b:acquire()
         ab.b:tma_load(b_mn and at(gb, t, kk, t.n) or at(gb, t, t.n, kk), share_b)
         ab.b:commit()
@@ -293,46 +315,55 @@ local function product(o, c)
       wait()
       for t in weir.work_tile_loop(wq) do
         for j = 0, parts - 1 do
-          sc:acquire(); sc:tma_load(at(gc, t, t.m, t.n * parts + j)); sc:commit()
+          for i, h in ipairs(half) do
+            h.c:acquire(); h.c:tma_load(at(gc, t, row(t, i), t.n * parts + j)); h.c:commit()
+          end
         end
         wq:next()
       end
     end }
   end
 
-  k:task { name = "mma", warps = { 4, bm > 64 and 8 or 4 }, registers = 232, schedule = function()
-    wait()
-    for t in weir.work_tile_loop(wq) do
-      local first, last = steps(t)
-      local function multiply()
-        local a, b = ab.a:read(), ab.b:read()
-        acc:mma(a_mn and a:t() or a, b_mn and b:t() or b)
-      end
-      if sum then
-        sum:zero()
-        for _ in weir.domain_loop(first, last) do        -- the other warpgroup's products run meanwhile
+  for i, h in ipairs(half) do
+    local acc, sum, stage, sc = h.acc, h.sum, h.stage, h.c
+    local first_warp, warps = 4 * i, 4 * warpgroups // halves
+    k:task { name = "mma" .. h.name, warps = { first_warp, warps }, registers = 232, schedule = function()
+      wait()
+      for t in weir.work_tile_loop(wq) do
+        local first, last = steps(t)
+        local function multiply()
+          local a, b = ab:member("a" .. h.name):read(), ab.b:read()
+          acc:mma(a_mn and a:t() or a, b_mn and b:t() or b)
+        end
+        if sum then
+          sum:zero()
+          for _ in weir.domain_loop(first, last) do      -- the other warpgroup's products run meanwhile
+            acc:zero()
+            ab:wait(); multiply(); acc:drain(); ab:release()
+            sum:set(sum:read() + acc:read())
+          end
+        else
           acc:zero()
-          ab:wait(); multiply(); acc:drain(); ab:release()
-          sum:set(sum:read() + acc:read())
+          for _ in weir.domain_loop(first, last) do
+            ab:wait(); multiply(); acc:drain(c.lag); ab:release(c.lag)
+          end
+          acc:drain(); ab:release(0)
         end
-      else
-        acc:zero()
-        for _ in weir.domain_loop(first, last) do
-          ab:wait(); multiply(); acc:drain(c.lag); ab:release(c.lag)
+        if turn and i == 1 then turn:acquire() elseif turn then turn:wait() end
+        for j = 0, parts - 1 do
+          local x, col = (sum or acc):read():cols(j * en, en), t.n * parts + j
+          local from_c = nil
+          if sc then sc:wait(); from_c = sc:read() end
+          stage:acquire(); stage:store(finish(x, from_c, row(t, i), col)); stage:commit()
+          if sc then sc:release() end
+          stage:wait(); gd:tma_store(stage:read(), place(t, row(t, i), col)); stage:release()
+          if turn and i == 1 and j + 1 == math.min(stagger, parts) then turn:commit() end
         end
-        acc:drain(); ab:release(0)
+        if turn and i == 2 then turn:release() end
+        wq:next()
       end
-      for j = 0, parts - 1 do
-        local x, col = (sum or acc):read():cols(j * en, en), t.n * parts + j
-        local from_c = nil
-        if sc then sc:wait(); from_c = sc:read() end
-        stage:acquire(); stage:store(finish(x, from_c, t.m, col)); stage:commit()
-        if sc then sc:release() end
-        stage:wait(); gd:tma_store(stage:read(), place(t, col)); stage:release()
-      end
-      wq:next()
-    end
-  end }
+    end }
+  end
   return k
 end
 
@@ -392,7 +423,7 @@ end
 local function configure(o)
   local c = {}
   for name, value in pairs(M.choose(o, o.device and not o.device.is_sim and o.device.sms or nil)) do c[name] = value end
-  for name, value in pairs(common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold")) do c[name] = value end
+  for name, value in pairs(common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger")) do c[name] = value end
   local s = staging({ out = c.split > 1 and "f32" or o.out, beta = c.split == 1 and o.beta, c_dtype = o.c_dtype }, c)
   if not s or s.stages < 2 then
     error(("gemm.build: a tile of %d x %d leaves no room for two stages; take a smaller one, with bn a multiple of 16"):format(c.bm, c.bn), 0)

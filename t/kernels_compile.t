@@ -35,6 +35,8 @@ ship("gemm, m-major and n-major", gemm.build, { a_major = "m", b_major = "n", co
 ship("gemm, e4m3", gemm.build, { dtype = "e4m3", scales = true, config = { bm = 128, bn = 256 } })
 ship("gemm, e4m3 promoted", gemm.build, { dtype = "e4m3", accumulate = "promoted", config = { bm = 128, bn = 128 } })
 ship("gemm, tf32", gemm.build, { dtype = "tf32", config = { bm = 128, bn = 256 } })
+ship("gemm, staggered", gemm.build, { config = { bm = 128, bn = 256, stagger = 4 } })
+ship("gemm, staggered, 256 x 128, C", gemm.build, { beta = true, config = { bm = 256, bn = 128, stagger = 2 } })
 ship("gemm, K in 4 parts", gemm.build, { bias = "m", config = { bm = 128, bn = 128, split = 4 } })
 for _, d in ipairs { 64, 128, 256 } do
   for _, causal in ipairs { false, true } do

@@ -2,7 +2,7 @@
 """kernels/*.lua against their peers in torch and Triton, in one process; samples in bench/results/peers_<kernel>.json.
 
     python3 bench/peers.py [gemm fp8 attention rms_norm layer_norm softmax transpose swiglu] [--reps 31] [--quick] [--tuned] [--no-pdl]
-                          [--config TABLE] [--out DIR]
+                          [--graph] [--config TABLE] [--out DIR]
 
 Needs torch with CUDA, Triton, weir's module ($WEIR_BUILD/lua/weir/core.so, default build) and liblua5.4 ($LUA_LIBRARY, else what
 the linker knows). weir runs in a Lua state inside this process, on torch's memory and stream.
@@ -138,16 +138,27 @@ def sample(f, n):
     return start.elapsed_time(end) / n
 
 
-def alternate(contestants, reps):
+def captured(f, n):
+    """n launches as one CUDA graph."""
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        f(n)
+    return lambda _: graph.replay()
+
+
+def alternate(contestants, reps, graph):
     """Milliseconds per launch of each, taking turns; launches of a sample so that it lasts some 2 ms."""
-    n = {}
+    n, run = {}, dict(contestants)
     for name, f in contestants.items():
         f(3)
         torch.cuda.synchronize()
         n[name] = max(1, min(100, round(2.0 / max(1e-3, sample(f, 3)))))
+        if graph:
+            run[name] = captured(f, n[name])
+            run[name](1)
     out = {name: [] for name in contestants}
     for _ in range(reps):
-        for name, f in contestants.items():
+        for name, f in run.items():
             out[name].append(sample(f, n[name]))
     return out
 
@@ -157,14 +168,14 @@ def relative(got, want):
 
 
 class Results:
-    def __init__(self, kernel, out, reps):
-        self.kernel, self.out, self.reps, self.cases = kernel, out, reps, []
+    def __init__(self, kernel, out, reps, graph):
+        self.kernel, self.out, self.reps, self.graph, self.cases = kernel, out, reps, graph, []
 
     def case(self, name, contestants, unit, amount, config, errors, most, copied=None):
         """unit: "TFLOP/s" or "TB/s"; amount: what one launch does, in flop or bytes; copied: bytes that the copy moves, if other.
         errors: relative, weir's first."""
         amounts = {k: copied if copied and k == "copy" else amount for k in contestants}
-        ms = alternate(contestants, self.reps)
+        ms = alternate(contestants, self.reps, self.graph)
         mid = {k: statistics.median(v) for k, v in ms.items()}
         ratio = {k: statistics.median(b / a for a, b in zip(ms["weir"], v)) * amount / amounts[k] for k, v in ms.items() if k != "weir"}
         right = errors["weir"] <= most
@@ -176,7 +187,7 @@ class Results:
 
     def write(self, setting):
         os.makedirs(self.out, exist_ok=True)
-        with open(os.path.join(self.out, f"peers_{self.kernel}.json"), "w") as f:
+        with open(os.path.join(self.out, f"peers_{self.kernel}{'_graph' if self.graph else ''}.json"), "w") as f:
             json.dump(dict(kind="peers", kernel=self.kernel, setting=setting, cases=self.cases), f, indent=1, sort_keys=True)
             f.write("\n")
 
@@ -444,6 +455,7 @@ def main():
     p.add_argument("--quick", action="store_true", help="the first shapes only")
     p.add_argument("--tuned", action="store_true", help="configurations from weir.tune's database")
     p.add_argument("--no-pdl", action="store_true", help="weir's launches do not overlap")
+    p.add_argument("--graph", action="store_true", help="the launches of a sample are one CUDA graph")
     p.add_argument("--config", default="nil", help="Lua table of configuration overrides, e.g. '{ stagger = 4 }'")
     p.add_argument("--out", default=os.path.join(ROOT, "bench", "results"))
     o = p.parse_args()
@@ -453,9 +465,10 @@ def main():
     torch.manual_seed(1)
     torch.cuda.init()
     torch.zeros(1, device="cuda")                        # the context that weir joins
+    torch.cuda.set_stream(torch.cuda.Stream())           # launches on the default stream cannot be captured
     weir, wrong = Weir(Lua(), o.tuned, not o.no_pdl, o.config), 0
     for name in o.kernels or KERNELS:
-        r = Results(name, o.out, o.reps)
+        r = Results(name, o.out, o.reps, o.graph)
         try:
             KERNELS[name](weir, r, o.quick)
         except (RuntimeError, torch.cuda.OutOfMemoryError) as e:
@@ -463,7 +476,7 @@ def main():
             wrong += 1
         wrong += sum(not c["right"] for c in r.cases)
         if r.cases:
-            r.write(dict(setting(), pdl=not o.no_pdl))
+            r.write(dict(setting(), pdl=not o.no_pdl, graph=o.graph))
         torch.cuda.empty_cache()
     sys.exit(1 if wrong else 0)
 

@@ -81,7 +81,7 @@ local function rates(c)
 end
 
 function section.peers(r, put)
-  put(("## %s against torch and Triton\n"):format(r.kernel))
+  put(("## %s against torch and Triton%s\n"):format(r.kernel, r.setting.graph and ", launches in CUDA graphs" or ""))
   put "Ratio: a peer's time over weir's, median over neighbouring samples (copy: bytes per second over those of torch's device copy)."
   put "Error: Frobenius norm of the difference from a reference in f64 over that of the reference.\n"
   put "| case | configuration | rates | ratio (lowest to highest) | error, at most | samples |"

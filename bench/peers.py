@@ -7,9 +7,10 @@
 Needs torch with CUDA, Triton, weir's module ($WEIR_BUILD/lua/weir/core.so, default build) and liblua5.4 ($LUA_LIBRARY, else what
 the linker knows). weir runs in a Lua state inside this process, on torch's memory and stream.
 
-A sample is the time of a few launches between two events; weir's overlap there (programmatic dependent launch) unless --no-pdl. weir and each peer take turns, so that clocks and heat are the same for
-all; the ratio is the median over neighbouring samples. Results are compared with a reference in f32 or f64 in the same run, on
-random data; a wrong result is written down as such and printed.
+A sample is the time of a few launches between two events; weir's overlap there (programmatic dependent launch) unless --no-pdl.
+weir and each peer take turns, so that clocks and heat are the same for all; the ratio is the median over neighbouring samples.
+Results are compared with a reference in f32 or f64 in the same run, on random data; a wrong result is written down as such and
+printed.
 """
 import argparse
 import ctypes

@@ -416,4 +416,39 @@ end
 
 M.moves = moves
 
+-- ---- chains -----------------------------------------------------------------------------------------------------------------------
+
+-- Kernels that each read what the one before wrote, launched without a pause: on a GPU they overlap (PDL). Whole numbers, so exact.
+-- side: of the matrices; returns how many elements are wrong.
+function M.chain(dev, side, links)
+  local gemm = require "weir.kernels.gemm".build { out = "bf16", bias = "n", device = dev, m = side, n = side, k = side }
+  local turn = require "weir.kernels.transpose".build { device = dev }
+  local less = require "weir.kernels.elementwise".build { device = dev, n = side, inputs = { "x" }, outputs = { "y" }, f = function(x) return x - 1 end }
+  local a, b = dev:tensor { dtype = "bf16", shape = { side, side } }, dev:tensor { dtype = "bf16", shape = { side, side } }
+  local shift, one = dev:tensor { dtype = "bf16", shape = { side, side } }:fill(0), dev:tensor { dtype = "f32", shape = { side } }:fill(1)
+  local start, move = {}, {}
+  for i = 0, side - 1 do                                  -- shift: D[m, n] = A[m, (n + 1) % side]
+    for j = 0, side - 1 do
+      start[i * side + j + 1] = (i * 31 + j * 7) % 97
+      move[i * side + j + 1] = j == (i + 1) % side and 1 or 0
+    end
+  end
+  a:set(start)
+  shift:set(move)
+  for _ = 1, links do                                     -- a -> shifted + 1 -> transposed -> - 1, four launches
+    assert(gemm:launch { A = a, B = shift, D = b, bias = one })
+    assert(turn:launch { X = b, Y = a })
+    assert(less:launch { x = a, y = b })
+    assert(turn:launch { X = b, Y = a })
+  end
+  assert(dev:sync())
+  local got, bad = a:get(), 0
+  for i = 0, side - 1 do
+    for j = 0, side - 1 do
+      if got[i * side + j + 1] ~= start[i * side + (j + links) % side + 1] then bad = bad + 1 end
+    end
+  end
+  return bad
+end
+
 return M

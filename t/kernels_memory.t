@@ -27,6 +27,8 @@ tap.like("trusting rows.row's declared effects", tostring(softmax.build({ n = 81
 local relu = elementwise.build { device = dev, inputs = { "x" }, outputs = { "y" }, f = weir.relu }
 tap.unlike("trust", tostring(relu.report), "values need no trust")
 
+tap.is(0, cases.chain(dev, 72, 3), "a chain of kernels, each on what the one before wrote")
+
 -- A row that is too long is refused at launch, not cut.
 local p = softmax.build { n = 64, device = dev }
 local long = dev:tensor { dtype = "bf16", shape = { 2, 2048 } }

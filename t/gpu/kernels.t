@@ -36,4 +36,6 @@ for _, s in ipairs { { 64, 8192, 8192 }, { 128, 1024, 16384 }, { 512, 2048, 1000
   local e = reference.gemm { weir = weir, device = dev, dtype = "bf16", epilogue = "none", A = a, B = b, D = d, m = m, n = n, k = k }
   tap.is(0, e.bad, ("no element is off (relative error %.2e)"):format(e.relative))
 end
+
+for _, side in ipairs { 128, 1000, 2048 } do tap.is(0, cases.chain(dev, side, 50), ("200 kernels of %d x %d, overlapping"):format(side, side)) end
 tap.done()

@@ -64,11 +64,12 @@ static int root_of(const weiri_walk *s, weiri_lack *why) {
     return cycle;
 }
 
-static void blocked(const weiri_walk *s, weiri_findings *out) {
+static void blocked(const weiri_walk *s, bool sure, weiri_findings *out) {
     const weir_kernel *k = s->k;
     weiri_lack w = { 0 };
     int t = root_of(s, &w);
     if (t < 0) return;
+    if (!sure && w.task >= 0 && weiri_walk_ended(&s->task[w.task])) return; /* how often each side runs, the launch knows */
     const weiri_step *x = &s->task[t].steps.v[s->task[t].at];
     const weiri_op *op = x->op;
     const char *what = weiri_use_names[weiri_use_of(op)], *lacks = weiri_use_names[w.counterpart], *name = spelled(out->a, op, w.res);
@@ -132,8 +133,8 @@ void weiri_balance(const weir_kernel *k, weiri_findings *out, bool *sure) {
         run(&s);
         bool ended = true;
         for (int t = 0; t < k->tasks.n; t++) ended = ended && weiri_walk_ended(&s.task[t]);
-        if (!ended) blocked(&s, out);
-        for (int i = 0; i < k->res.n && ended; i++) {
+        if (!ended) blocked(&s, *sure, out);
+        for (int i = 0; i < k->res.n && ended && *sure; i++) {
             const weir_res *r = k->res.v[i];
             if (r->kind != WEIR_RES_GROUP && r->kind != WEIR_RES_QUEUE && weiri_piped(r)) left_over(&s, r, out);
         }

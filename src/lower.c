@@ -427,6 +427,10 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
         case ROW_UMMA_COMMIT:
             if (l->pt->wg_actor && !joined && op->stage == STAGE_CONS_RELEASE && (row->who == ROW_WG || row->who == ROW_WG_CTAS) && loose_release(l, op))
                 join_warpgroup(l, at, op, "every thread has waited");
+            if (row->kind == ROW_UMMA_COMMIT && !l->pt->solo && loose_release(l, op)) { /* work that is no mma joined nobody */
+                if (l->pt->wg_actor) join_warpgroup(l, at, op, "every thread has waited");
+                else act(p, at, ACT_WARP_SYNC, WHO_THREADS, op, "every thread has waited");
+            }
             a = act(p, at, row->kind == ROW_ARRIVE ? ACT_ARRIVE : row->kind == ROW_CP_ARRIVE ? ACT_CP_ARRIVE : ACT_UMMA_COMMIT,
                     who_here(l, (weiri_who)row->who), op, note);
             a->arrivals = arrivals_of(l, (weiri_who)row->who);
@@ -512,10 +516,11 @@ static void lower_open(lowering *l, weiri_pnode *at, const weiri_op *op) {
     round_place(l, op, &first, &last);
     bool shared_empty = bare->group && bare->group->mode != WEIR_GROUP_FORK;
     bool elide = producer && !first && shared_empty;
-    if (producer && pr->has_full && (bare->pipe.given.type == WEIR_TMA_ASYNC) && l->p->pipes.v[weiri_pipe_of(l->p, bare)].tx == 0 &&
-        !(bare->group && bare->group->mode == WEIR_GROUP_FORK)) {
-        complain(l, "PLAN-TX", op, "load the stage between acquire and commit (tma_load), or use async_async", "opens a stage that no copy fills");
-    }
+    weir_pipe_type type = bare->pipe.given.type;
+    if (producer && pr->has_full && (type == WEIR_TMA_ASYNC || type == WEIR_TMA_UMMA) && l->p->pipes.v[weiri_pipe_of(l->p, bare)].tx == 0 &&
+        !(bare->group && bare->group->mode == WEIR_GROUP_FORK))
+        complain(l, "PLAN-TX", op, "load the stage between acquire and commit (tma_load), or use async_async or async_umma",
+                 "opens a stage that no copy fills");
     rows(l, at, op, bare, producer ? pr->acquire : pr->wait, cur, STAGE_NEXT, elide, producer ? armed(l, op, first) : 0,
          producer ? "acquire" : "wait");
     if (op->res->group && !group) {

@@ -133,6 +133,7 @@ static bool same(const weir_finding *x, const weir_finding *y) {
 static const struct { const char *cause, *follower; bool one; } chains[] = {
     { "V-SIM-", "PROVE-", false },      /* wrong credits: the proof finds the same, with the counterexample */
     { "PROVE-DEADLOCK", "PROVE-LOST", false }, { "PROVE-COUNT", "PROVE-LOST", false },
+    { "PROVE-LOST", "PROVE-EXIT", false },     { "PROVE-ASYNC-READ", "PROVE-PARITY", false },
     { "X-WARP-", "PLAN-WARPS", false }, /* the plan places the same warps */
     { "T-REG-", "PLAN-REGS", false },   { "X-REG-", "PLAN-REGS", false },
     { "V-REG-", "PLAN-REGS", false },   { "V-WG-", "PLAN-REGS", false },
@@ -141,6 +142,17 @@ static const struct { const char *cause, *follower; bool one; } chains[] = {
     { "X-V2-02", "V-CNT-", true },      { "V-ROLE-04", "V-CNT-", true }, /* who arrives is not yet known */
     { "M-TILE", "V-ATOM-", true },      { "M-RANK", "V-ATOM-", true },
     { "M-WORK", "C-FLOW-", true },      { "C-ARG-01", "V-ROLE-", true },
+    { "V-PP-01", "V-PP-03", true },     { "V-PP-01", "V-PP-04", true },
+    { "V-PP-01", "V-DEP-03", true },
+    { "PLAN-TX", "V-DMA-03", true },    { "V-BYT-", "PLAN-TX", true },
+    { "PLAN-ROUND", "PLAN-HELD", true },
+    { "V-ILV-01", "V-ILV-06", true },   { "V-ILV-02", "V-ILV-06", true },
+    { "V-ILV-03", "V-ILV-06", true },   { "V-ILV-04", "V-ILV-06", true },
+    { "CF12", "V-ILV-", true },         { "CF13", "V-ILV-", true },
+    { "V-ILV-", "V-SIM-", true },
+    { "CN5", "V-CWS-01", true },        { "X-V2-01", "PLAN-ARCH", false },
+    { "V-", "PLAN-UNSUPPORTED", true }, { "CF", "PLAN-UNSUPPORTED", true }, /* first things first */
+    { "X-", "PLAN-UNSUPPORTED", true }, { "X-V2-", "PLAN-UNSUPPORTED", false },
     { "T-SKIP-01", "V-ROLE-", true },   { "T-SKIP-01", "V-WQ-01", true },
 };
 
@@ -158,7 +170,7 @@ static bool follows(const weir_finding *x, const weir_finding *cause) {
     if (cause->severity != WEIR_ERROR) return false;
     if (x->line && starts(x->rule, "PLAN-") && !starts(cause->rule, "PLAN-") && by_place(x, cause) == 0) return true;
     for (size_t i = 0; i < sizeof chains / sizeof *chains; i++)
-        if (starts(x->rule, chains[i].follower) && starts(cause->rule, chains[i].cause) && (!chains[i].one || share_object(x, cause)))
+        if (starts(x->rule, chains[i].follower) && starts(cause->rule, chains[i].cause) && strcmp(x->rule, cause->rule) != 0 && (!chains[i].one || share_object(x, cause)))
             return true;
     return false;
 }

@@ -1062,7 +1062,7 @@ static void check_head_and_loop(checker *c, const weiri_task *t, const uses *us)
         if (u->stage != STAGE_PROD_WORK || u->sec != SEC_LOOP || is_register_tile(u->res) || u->res->kind == WEIR_RES_QUEUE)
             continue;
         for (int j = 0; j < i; j++)
-            if (us->v[j].res == u->res && us->v[j].stage == STAGE_PROD_WORK && us->v[j].sec == SEC_HEAD) {
+            if (us->v[j].res == u->res && us->v[j].stage == STAGE_PROD_WORK && us->v[j].sec == SEC_HEAD && us->v[j].op->atom != ATOM_ZERO) {
                 weir_finding *f =
                     weiri_find(c->out, "V-HLO-01", AT_OP(u->op), "task '%s' writes '%s' before the loop and inside it", t->name,
                                spelled(c, u->res));
@@ -1142,6 +1142,7 @@ static void copy_fits(checker *c, const weiri_op *op, uint32_t view, const exten
                   weiri_atom_name(op->atom), base->name, weir_dtype_name(base->dtype), to_name, weir_dtype_name(to_dtype));
         f->expected = weir_dtype_name(to_dtype);
         f->got = weir_dtype_name(base->dtype);
+        f->hint = "copy into a tile of the same dtype, and weir.cast what is read from it";
         second_place(f, &base->at, "declared here");
     }
 }
@@ -1150,7 +1151,8 @@ static void want_base(checker *c, const weiri_op *op, uint32_t view, bool smem) 
     const weir_res *base = weiri_view_base(c->k, view);
     if (!base || (smem ? weiri_in_smem(base) : base->kind == WEIR_RES_GMEM)) return;
     at_op(c, op, "V-ATOM-03", "%s:%s reads from %s memory, and '%s' is a %s", op->res->name, weiri_atom_name(op->atom),
-          smem ? "shared" : "global", base->name, weiri_res_kind_name(base->kind));
+          smem ? "shared" : "global", base->name, weiri_res_kind_name(base->kind))
+        ->hint = smem ? "load it into a smem_tile first" : "a gmem_tile's place: g:at(...)";
 }
 
 /* The shape of the place a store into g writes; false, with a finding, if it is no place of g. */
@@ -1257,6 +1259,7 @@ static void mma_fits(checker *c, const weiri_op *op) {
                                 weir_dtype_name(ta), step);
         f->expected = weiri_arena_fmt(c->out->a, "a multiple of %d", step);
         f->got = weiri_arena_fmt(c->out->a, "%d", ea.shape[1]);
+        f->hint = "take a longer piece of K a stage; what lies beyond the tensor loads as 0";
     }
 }
 

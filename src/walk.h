@@ -71,7 +71,7 @@ typedef struct weiri_rest { int made[USES], full, empty; } weiri_rest;
 weiri_rest weiri_walk_rest(const weiri_walk *s, const weir_res *r);
 
 /* balance.c: findings V-SIM-01 to 04 of a walk to its end. *sure: every length and condition was a constant, so that they hold
- * whatever the launch brings. */
+ * whatever the launch brings; otherwise only tasks that wait for each other, or for what nobody does, are found. */
 void weiri_balance(const weir_kernel *k, weiri_findings *out, bool *sure);
 
 #endif

@@ -39,4 +39,7 @@ k:task { name = "mma", warps = { 4, 4 }, schedule = function()
 end }
 return k
 --[[ report
+C-ARG-01.lua:17: error: task 'load': dst names group 'ab' [C-ARG-01]
+    hint: name its members
+1 error
 ]]

@@ -39,4 +39,7 @@ k:task { name = "mma", warps = { 4, 4 }, schedule = function()
 end }
 return k
 --[[ report
+C-ARG-02.lua:20: error: acquire: 'a' is in group 'ab' [C-ARG-02]
+    hint: write ab.a
+1 error
 ]]

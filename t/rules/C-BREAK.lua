@@ -25,4 +25,9 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-BREAK.lua:11: error: this domain_loop was left by `break` (or an error) and cannot be captured [C-BREAK]
+    hint: the body runs once, to be recorded: cut the range with weir.min or weir.clamp instead
+C-BREAK.lua:15: warning: the condition i0 >= 3 decides nothing [VAL-UNUSED]
+    hint: Lua's `if` cannot see it: use weir.when_true, weir.select or a loop bound
+1 error, 1 warning
 ]]

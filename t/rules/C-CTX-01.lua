@@ -25,4 +25,5 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-CTX-01.lua:10: weir.domain_loop belongs inside the schedule of a task [C-CTX-01]
 ]]

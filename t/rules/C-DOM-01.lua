@@ -24,4 +24,5 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-DOM-01.lua:11: weir.domain_loop takes a stop, a start and stop, or a start, stop and step; got 0 bounds [C-DOM-01]
 ]]

@@ -24,4 +24,7 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-DOM-02.lua:11: error: domain_loop: step is 0 [C-DOM-02]
+    hint: 1, or another step that leads from start to stop
+1 error
 ]]

@@ -25,4 +25,5 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-DOM-03.lua:12: weir.domain_loop: stop is nil: a number or a value expected [C-DOM-03]
 ]]

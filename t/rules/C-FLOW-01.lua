@@ -31,4 +31,7 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-FLOW-01.lua:19: error: buf:fill takes 1 argument, given 2 [C-FLOW-01]
+    hint: fill(f32 v)
+1 error
 ]]

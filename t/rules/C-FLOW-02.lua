@@ -31,4 +31,7 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-FLOW-02.lua:19: error: buf:fill: 'v' is given twice [C-FLOW-02]
+    hint: fill(f32 v)
+1 error
 ]]

@@ -31,4 +31,5 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-FLOW-04.lua:19: fill: argument 1 is nil: a value expected [C-FLOW-04]
 ]]

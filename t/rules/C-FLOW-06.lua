@@ -32,4 +32,5 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-FLOW-06.lua:20: fill: argument 1 is the result of src:peek, which returns nothing [C-FLOW-06]
 ]]

@@ -31,4 +31,7 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-FLOW-08.lua:19: error: buf:fill: turn is a const parameter, given a scalar [C-FLOW-08]
+    hint: a plain number
+1 error
 ]]

@@ -31,4 +31,7 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-FLOW-09.lua:19: error: buf:fill: 'turn' is missing [C-FLOW-09]
+    hint: fill(f32 v, const i32 turn)
+1 error
 ]]

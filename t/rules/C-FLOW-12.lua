@@ -31,4 +31,6 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-FLOW-12.lua:26: warning: buf:item returns 'v', which is never used [C-FLOW-12]
+1 warning
 ]]

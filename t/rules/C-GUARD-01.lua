@@ -33,4 +33,5 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-GUARD-01.lua:22: i:every(0, 0): a period of 1 or more and a start of 0 or more [C-GUARD-01]
 ]]

@@ -33,4 +33,5 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-GUARD-02.lua:22: weir.when_false: first_iter, last_iter and every open a block by themselves: for _ in i:first_iter() do [C-GUARD-02]
 ]]

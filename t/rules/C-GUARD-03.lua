@@ -33,4 +33,5 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-GUARD-03.lua:22: weir.when_true: the condition is the result of src:peek, which returns nothing [C-GUARD-03]
 ]]

@@ -24,4 +24,5 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-NAME-03.lua:13: smem_tile 's' has no method or field 'tma_laod'; did you mean 'tma_load'? [C-NAME-03]
 ]]

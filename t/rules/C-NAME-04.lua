@@ -32,4 +32,5 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-NAME-04.lua:29: resource 'buf': 'v' is what item returns, no method: keep the call's result in a local [C-NAME-04]
 ]]

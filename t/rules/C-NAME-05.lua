@@ -27,4 +27,5 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-NAME-05.lua:16: work_queue 'wq': work is called by its name; the steps are: fetch_work_tile, get_and_advance_work_tile, init_work_tile [C-NAME-05]
 ]]

@@ -28,4 +28,8 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-NEST-03.lua:12: error: work_tile_loop inside a domain_loop [C-NEST-03]
+    C-NEST-03.lua:12: the block around it
+    hint: put it at the top of the schedule
+1 error
 ]]

@@ -28,4 +28,8 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-NEST-04.lua:18: error: task 'load' has a second work_tile_loop [C-NEST-04]
+    C-NEST-04.lua:12: the first
+    hint: one loop takes all tiles; give the other a task of its own
+1 error
 ]]

@@ -36,4 +36,8 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-NEST-07.lua:26: error: last_iter: the loop of i0 is closed [C-NEST-07]
+    C-NEST-07.lua:18: the loop
+    hint: use it inside the loop
+1 error
 ]]

@@ -33,4 +33,8 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-NEST-09.lua:14: error: skippable inside skippable [C-NEST-09]
+    C-NEST-09.lua:14: the outer one
+    hint: one is enough
+1 error
 ]]

@@ -32,4 +32,7 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-NEST-10.lua:25: error: skippable: the work-tile loop has no skip predicate [C-NEST-10]
+    hint: work_tile_loop(wq, { skip = function(tile) ... end })
+1 error
 ]]

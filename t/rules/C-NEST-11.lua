@@ -35,4 +35,8 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-NEST-11.lua:15: error: task 'load': the work-tile loop skips tiles, and this domain loop runs on them all the same [C-NEST-11]
+    C-NEST-11.lua:13: the work-tile loop
+    hint: put it inside `for _ in tile:skippable() do ... end`
+1 error
 ]]

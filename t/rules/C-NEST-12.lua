@@ -33,4 +33,7 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-NEST-12.lua:18: error: task 'load': a step of queue 'wq' inside skippable [C-NEST-12]
+    hint: put it behind the skippable block: the queue moves on for skipped tiles too
+1 error
 ]]

@@ -32,4 +32,5 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-SKIP-01.lua:23: weir.work_tile_loop: skip is a function of the tile, got boolean [C-SKIP-01]
 ]]

@@ -27,4 +27,5 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+C-WTL-01.lua:12: weir.work_tile_loop: a work_queue expected, got gmem_tile 'y' [C-WTL-01]
 ]]

@@ -39,5 +39,5 @@ k:task { name = "mma", warps = { 4, 4 }, schedule = function()
 end }
 return k
 --[[ report
-G-CFG-10.lua:16: group 'ab': 'b' is async_tma; a group takes async_async, async_umma, tma_async, tma_umma, umma_async and umma_umma (expected async_async, async_umma, tma_async, tma_umma, umma_async or umm, got async_tma) [G-CFG-10]
+G-CFG-10.lua:16: group 'ab': 'b' is async_tma; a group takes async_async, async_umma, tma_async, tma_umma, umma_async and umma_umma (expected another type, got async_tma) [G-CFG-10]
 ]]

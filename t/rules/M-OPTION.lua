@@ -27,4 +27,7 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+M-OPTION.lua:22: error: y:store takes no multicast [M-OPTION]
+    hint: multicast is an option of tma_load
+1 error
 ]]

@@ -41,7 +41,5 @@ return k
 --[[ report
 T-GRP-01.lua:33: error: merge group 'ab': release of 'ab.a' is the group's [T-GRP-01]
     hint: write ab:release()
-T-GRP-01.lua:33: error: merge group 'ab': release of 'ab.b' is the group's [T-GRP-01]
-    hint: write ab:release()
-2 errors
+1 error
 ]]

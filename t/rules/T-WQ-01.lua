@@ -9,13 +9,13 @@ local x = k:gmem_tile { name = "x", tensor = X, tile = { 16, 32 } }
 local y = k:gmem_tile { name = "y", tensor = Y, tile = { 16, 32 } }
 local s = k:smem_tile { name = "s", dtype = "f32", tile = { 16, 32 }, pipeline = weir.pipeline.tma_async { stages = 2 } }
 local rest = k:work_queue { name = "rest", over = Y, tile = { 16, 32 } }  -- broken
-k:task { name = "load", warps = { 0, 1 }, schedule = function()
+k:task { name = "load", warps = { 0, 1 }, src = { x, wq, rest }, dst = { s }, schedule = function()  -- broken
+k:task { name = "load", warps = { 0, 1 }, src = { x, wq }, dst = { s }, schedule = function()  -- mended
   for tile in weir.work_tile_loop(wq) do
     s:acquire()
     s:tma_load(x:at(tile.m, tile.n))
     s:commit()
-    wq:next(); rest:next()  -- broken
-    wq:next()  -- mended
+    wq:next()
   end
 end }
 k:task { name = "store", warps = { 1, 1 }, schedule = function()
@@ -29,5 +29,7 @@ end }
 return k
 --[[ report
 T-WQ-01.lua:12: error: task 'load' takes tiles from 2 queues [T-WQ-01]
-1 error
+T-WQ-01.lua:12: error: task 'load' lists 'rest' in src and does nothing with it [V-USE-01]
+    hint: leave it out
+2 errors
 ]]

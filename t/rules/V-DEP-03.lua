@@ -1,32 +1,40 @@
 -- A resource that depends on itself goes from a task that produces it to one that consumes it: two tasks hand it to and fro.
 local weir = require "weir"
-local k = weir.kernel { name = "copy", arch = "sm_90a" }
+local k = weir.kernel { name = "relay", arch = "sm_90a" }
 local N = k:dim "N"
 local X = k:tensor { name = "X", dtype = "f32", shape = { N } }
 local Y = k:tensor { name = "Y", dtype = "f32", shape = { N }, out = true }
-local x = k:gmem_tile { name = "x", tensor = X, tile = { 256 } }
-local y = k:gmem_tile { name = "y", tensor = Y, tile = { 256 } }
-local s = k:smem_tile { name = "s", dtype = "f32", tile = { 256 }, pipeline = weir.pipeline.tma_async { stages = 2 } }
-k:depends { { s, { x } }, { y, { s, y } } }  -- broken
-k:depends { { s, { x } }, { y, { s } } }  -- mended
+local src = k:resource { name = "src", space = "gmem", bind = { x = X }, work = {
+  item = weir.consumer_work { returns = "f32 v", code = [[ v = iter * 32 + tid < x_shape[0] ? x[iter * 32 + tid] : 0.f; ]] } } }
+local buf = k:resource { name = "buf", space = "smem", dtype = "f32", tile = { 32 },
+  pipeline = weir.pipeline.async_async { stages = 2 },
+  work = { fill = weir.producer_work { params = "f32 v", code = [[ smem[tid] = v; ]] },
+           item = weir.consumer_work { returns = "f32 v", code = [[ v = smem[tid]; ]] } } }
+local dst = k:resource { name = "dst", space = "gmem", bind = { y = Y }, work = {
+  put = weir.producer_work { params = "f32 v", code = [[ if (iter * 32 + tid < y_shape[0]) y[iter * 32 + tid] = v; ]] } } }
+k:depends { { buf, { src, buf } }, { dst, {} } }  -- broken
+k:depends { { buf, { src } }, { dst, { buf } } }  -- mended
 k:task { name = "load", warps = { 0, 1 }, schedule = function()
-  for i in weir.domain_loop(weir.ceil_div(N, 256)) do
-    s:acquire()
-    s:tma_load(x:at(i))
-    s:commit()
+  for _ in weir.domain_loop(weir.ceil_div(N, 32)) do
+    local v = src:item()
+    buf:acquire()
+    buf:fill(v)
+    buf:commit()
   end
 end }
 k:task { name = "store", warps = { 1, 1 }, schedule = function()
-  for i in weir.domain_loop(weir.ceil_div(N, 256)) do
-    s:wait()
-    y:store(s:read(), y:at(i))
-    s:release()
+  for _ in weir.domain_loop(weir.ceil_div(N, 32)) do
+    buf:wait()  -- mended
+    local v = 0  -- broken
+    local v = buf:item()  -- mended
+    buf:release()  -- mended
+    dst:put(v)
   end
 end }
 return k
 --[[ report
-V-DEP-03.lua:10: error: depends: 'y' depends on itself, but no task consumes it [V-DEP-03]
-V-DEP-03.lua:10: error: depends: 'y' depends on itself and has no pipeline [V-PP-01]
-V-DEP-03.lua:10: error: depends: 'y' depends on itself and no task consumes it [V-PP-04]
-3 errors
+V-DEP-03.lua:15: error: depends: 'buf' depends on itself, but no task consumes it [V-DEP-03]
+V-DEP-03.lua:15: error: depends: 'buf' depends on itself and no task consumes it [V-PP-04]
+    hint: a resource that depends on itself goes to and fro between two tasks; leave the edge out if it does not
+2 errors
 ]]

@@ -31,4 +31,5 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+V-LBL-03.lua:26: resource 'buf': work is called by its name; those of this stage are: item [V-LBL-03]
 ]]

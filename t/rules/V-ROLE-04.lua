@@ -46,5 +46,6 @@ return k
 --[[ report
 V-ROLE-04.lua:28: error: task 'tidy' moves group 'ab' and lists none of its members (a, b) [V-ROLE-04]
     V-ROLE-04.lua:26: the task
+    hint: list the members it moves in src or dst, or leave both out: they are derived
 1 error
 ]]

@@ -38,7 +38,7 @@ k:task { name = "mma", warps = { 4, 4 }, schedule = function()
 end }
 return k
 --[[ report
-V-WQ-03.lua:21: error: task 'load': try_wait of queue 'wq' between the domain loops of a tile [V-WQ-03]
+V-WQ-03.lua:21: error: task 'load': try_wait of queue 'wq' inside a domain loop [V-WQ-03]
     hint: take the next tile at the end of the work-tile loop: wq:next()
 1 error
 ]]

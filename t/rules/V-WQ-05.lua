@@ -30,5 +30,6 @@ end }
 return k
 --[[ report
 V-WQ-05.lua:11: error: the tasks walk 2 queues ('wq' and 'other'), one is possible [V-WQ-05]
+    hint: walk one queue in all tasks
 1 error
 ]]

@@ -29,5 +29,6 @@ return k
 --[[ report
 V-WQ-09.lua:11: error: queue 'wq' is in dst of 1 task [V-WQ-09]
     expected 0, got 1
+    hint: leave it out of dst: a static queue computes its tiles
 1 error
 ]]

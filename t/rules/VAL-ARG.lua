@@ -24,4 +24,5 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+VAL-ARG.lua:13: at: index 1: a value expected, got string [VAL-ARG]
 ]]

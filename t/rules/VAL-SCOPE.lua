@@ -33,4 +33,8 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+VAL-SCOPE.lua:31: error: dst:put: v: buf:item() is used outside the domain loop that made it [VAL-SCOPE]
+    VAL-SCOPE.lua:25: made in this block
+    hint: keep it in a reg_tile, or use it inside the block
+1 error
 ]]

@@ -39,4 +39,7 @@ k:task { name = "mma", warps = { 4, 4 }, schedule = function()
 end }
 return k
 --[[ report
+VAL-SHAPE.lua:35: error: -: acc:read() is { 64, 128 } and acc:read():row_max(4) is { 64, 4 } [VAL-SHAPE]
+    hint: an extent of 1 spreads, others must be equal
+1 error
 ]]

@@ -24,4 +24,7 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+VAL-TYPE.lua:11: error: domain_loop: stop N / 256 is no integer [VAL-TYPE]
+    hint: loops count in integers
+1 error
 ]]

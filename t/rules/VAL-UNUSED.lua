@@ -31,4 +31,7 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+VAL-UNUSED.lua:28: warning: the condition i0 < 4 decides nothing [VAL-UNUSED]
+    hint: Lua's `if` cannot see it: use weir.when_true, weir.select or a loop bound
+1 warning
 ]]

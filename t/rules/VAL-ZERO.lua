@@ -24,4 +24,7 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+VAL-ZERO.lua:11: error: N is divided by 0 [VAL-ZERO]
+    hint: a divisor that is not 0
+1 error
 ]]

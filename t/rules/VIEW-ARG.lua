@@ -1,4 +1,4 @@
--- A view names a place that exists: as many indices as the tensor has axes, rows and columns inside the tile, a stage that is still held.
+-- A view names a place that exists: one index for each axis, rows and columns inside the tile, a stage that is still held.
 local weir = require "weir"
 local k = weir.kernel { name = "tiles", arch = "sm_90a" }
 local M, N = k:dim "M", k:dim "N"
@@ -11,7 +11,7 @@ local s = k:smem_tile { name = "s", dtype = "f32", tile = { 16, 32 }, pipeline =
 k:task { name = "load", warps = { 0, 1 }, schedule = function()
   for tile in weir.work_tile_loop(wq) do
     s:acquire()
-    s:tma_load(x:at(tile.m))  -- broken
+    s:tma_load(x:at(tile.m, tile.n, 0))  -- broken
     s:tma_load(x:at(tile.m, tile.n))  -- mended
     s:commit()
     wq:next()
@@ -27,4 +27,7 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
+VIEW-ARG.lua:14: error: x:at takes 1 to 2 indices (tensor 'X' has rank 2), given 3 [VIEW-ARG]
+    hint: missing indices are 0
+1 error
 ]]

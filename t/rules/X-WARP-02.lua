@@ -24,4 +24,7 @@ k:task { name = "store", warps = { 31, 1 }, schedule = function()  -- mended
 end }
 return k
 --[[ report
+X-WARP-02.lua:17: error: task 'store': warps 32 to 32, a CTA has warps 0 to 31 [X-WARP-02]
+    hint: use fewer warps
+1 error
 ]]

@@ -1,0 +1,30 @@
+-- cp.async copies are made by threads, so they fill async_async and async_umma pipelines; tma_async is filled by the copy engine.
+local weir = require "weir"
+local k = weir.kernel { name = "copy", arch = "sm_90a" }
+local N = k:dim "N"
+local X = k:tensor { name = "X", dtype = "f32", shape = { N } }
+local Y = k:tensor { name = "Y", dtype = "f32", shape = { N }, out = true }
+local x = k:gmem_tile { name = "x", tensor = X, tile = { 256 } }
+local y = k:gmem_tile { name = "y", tensor = Y, tile = { 256 } }
+local s = k:smem_tile { name = "s", dtype = "f32", tile = { 256 }, pipeline = weir.pipeline.tma_async { stages = 2, producer_op = "load" } }  -- broken
+local s = k:smem_tile { name = "s", dtype = "f32", tile = { 256 }, pipeline = weir.pipeline.tma_async { stages = 2 } }  -- mended
+k:task { name = "load", warps = { 0, 1 }, schedule = function()
+  for i in weir.domain_loop(weir.ceil_div(N, 256)) do
+    s:acquire()
+    s:tma_load(x:at(i))
+    s:commit()
+  end
+end }
+k:task { name = "store", warps = { 1, 1 }, schedule = function()
+  for i in weir.domain_loop(weir.ceil_div(N, 256)) do
+    s:wait()
+    y:store(s:read(), y:at(i))
+    s:release()
+  end
+end }
+return k
+--[[ report
+CF5.lua:9: error: pipeline 's': producer_op = "load" on tma_async: only the threads of async_async and async_umma copy by cp.async [CF5]
+    expected thread, got load
+1 error
+]]

@@ -1,0 +1,29 @@
+-- The bytes of a stage come from copies. Without any, the barrier that was armed for them waits for ever.
+local weir = require "weir"
+local k = weir.kernel { name = "copy", arch = "sm_90a" }
+local N = k:dim "N"
+local X = k:tensor { name = "X", dtype = "f32", shape = { N } }
+local Y = k:tensor { name = "Y", dtype = "f32", shape = { N }, out = true }
+local x = k:gmem_tile { name = "x", tensor = X, tile = { 256 } }
+local y = k:gmem_tile { name = "y", tensor = Y, tile = { 256 } }
+local s = k:smem_tile { name = "s", dtype = "f32", tile = { 256 }, pipeline = weir.pipeline.tma_async { stages = 2 } }
+k:task { name = "load", warps = { 0, 1 }, schedule = function()
+  for i in weir.domain_loop(weir.ceil_div(N, 256)) do
+    s:acquire()
+    s:tma_load(x:at(i))  -- mended
+    s:commit()
+  end
+end }
+k:task { name = "store", warps = { 1, 1 }, schedule = function()
+  for i in weir.domain_loop(weir.ceil_div(N, 256)) do
+    s:wait()
+    y:store(s:read(), y:at(i))
+    s:release()
+  end
+end }
+return k
+--[[ report
+PLAN-TX.lua:12: error: task 'load': s:acquire opens a stage that no copy fills [PLAN-TX]
+    hint: load the stage between acquire and commit (tma_load), or use async_async or async_umma
+1 error
+]]

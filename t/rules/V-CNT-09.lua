@@ -1,0 +1,37 @@
+-- producers and consumers are arrivals per phase: as many as the commits or releases of all tasks on that side bring. A count that is too high never completes; one that is too low completes before the last has arrived.
+local weir = require "weir"
+local k = weir.kernel { name = "relay", arch = "sm_90a" }
+local N = k:dim "N"
+local X = k:tensor { name = "X", dtype = "f32", shape = { N } }
+local Y = k:tensor { name = "Y", dtype = "f32", shape = { N }, out = true }
+local src = k:resource { name = "src", space = "gmem", bind = { x = X }, work = {
+  item = weir.consumer_work { returns = "f32 v", code = [[ v = iter * 32 + tid < x_shape[0] ? x[iter * 32 + tid] : 0.f; ]] } } }
+local buf = k:resource { name = "buf", space = "smem", dtype = "f32", tile = { 32 },
+  pipeline = weir.pipeline.async_async { stages = 2, consumers = 4 },  -- broken
+  pipeline = weir.pipeline.async_async { stages = 2 },  -- mended
+  work = { fill = weir.producer_work { params = "f32 v", code = [[ smem[tid] = v; ]] },
+           item = weir.consumer_work { returns = "f32 v", code = [[ v = smem[tid]; ]] } } }
+local dst = k:resource { name = "dst", space = "gmem", bind = { y = Y }, work = {
+  put = weir.producer_work { params = "f32 v", code = [[ if (iter * 32 + tid < y_shape[0]) y[iter * 32 + tid] = v; ]] } } }
+k:task { name = "load", warps = { 0, 1 }, schedule = function()
+  for _ in weir.domain_loop(weir.ceil_div(N, 32)) do
+    local v = src:item()
+    buf:acquire()
+    buf:fill(v)
+    buf:commit()
+  end
+end }
+k:task { name = "store", warps = { 1, 1 }, schedule = function()
+  for _ in weir.domain_loop(weir.ceil_div(N, 32)) do
+    buf:wait()
+    local v = buf:item()
+    buf:release()
+    dst:put(v)
+  end
+end }
+return k
+--[[ report
+V-CNT-09.lua:9: error: pipeline 'buf': consumers = 4, but release makes 1 or 32 arrivals per phase (1 warp; one per warp or per thread) [V-CNT-09]
+    expected 1 or 32, got 4
+1 error
+]]

@@ -1,0 +1,30 @@
+-- Consumers of a tma_async stage release it once per warp (or thread, or warpgroup), in every CTA that a multicast load serves.
+local weir = require "weir"
+local k = weir.kernel { name = "copy", arch = "sm_90a" }
+local N = k:dim "N"
+local X = k:tensor { name = "X", dtype = "f32", shape = { N } }
+local Y = k:tensor { name = "Y", dtype = "f32", shape = { N }, out = true }
+local x = k:gmem_tile { name = "x", tensor = X, tile = { 256 } }
+local y = k:gmem_tile { name = "y", tensor = Y, tile = { 256 } }
+local s = k:smem_tile { name = "s", dtype = "f32", tile = { 256 }, pipeline = weir.pipeline.tma_async { stages = 2, consumers = 2 } }  -- broken
+local s = k:smem_tile { name = "s", dtype = "f32", tile = { 256 }, pipeline = weir.pipeline.tma_async { stages = 2 } }  -- mended
+k:task { name = "load", warps = { 0, 1 }, schedule = function()
+  for i in weir.domain_loop(weir.ceil_div(N, 256)) do
+    s:acquire()
+    s:tma_load(x:at(i))
+    s:commit()
+  end
+end }
+k:task { name = "store", warps = { 1, 1 }, schedule = function()
+  for i in weir.domain_loop(weir.ceil_div(N, 256)) do
+    s:wait()
+    y:store(s:read(), y:at(i))
+    s:release()
+  end
+end }
+return k
+--[[ report
+V-CNT-11.lua:9: error: pipeline 's': consumers = 2, but release makes 1 or 32 arrivals per phase (1 warp; one per warp or per thread) [V-CNT-11]
+    expected 1 or 32, got 2
+1 error
+]]

@@ -1,0 +1,31 @@
+-- A resource that depends on itself is handed to and fro, so it has a pipeline.
+local weir = require "weir"
+local k = weir.kernel { name = "copy", arch = "sm_90a" }
+local N = k:dim "N"
+local X = k:tensor { name = "X", dtype = "f32", shape = { N } }
+local Y = k:tensor { name = "Y", dtype = "f32", shape = { N }, out = true }
+local x = k:gmem_tile { name = "x", tensor = X, tile = { 256 } }
+local y = k:gmem_tile { name = "y", tensor = Y, tile = { 256 } }
+local s = k:smem_tile { name = "s", dtype = "f32", tile = { 256 }, pipeline = weir.pipeline.tma_async { stages = 2 } }
+k:depends { { s, { x } }, { y, { s, y } } }  -- broken
+k:depends { { s, { x } }, { y, { s } } }  -- mended
+k:task { name = "load", warps = { 0, 1 }, schedule = function()
+  for i in weir.domain_loop(weir.ceil_div(N, 256)) do
+    s:acquire()
+    s:tma_load(x:at(i))
+    s:commit()
+  end
+end }
+k:task { name = "store", warps = { 1, 1 }, schedule = function()
+  for i in weir.domain_loop(weir.ceil_div(N, 256)) do
+    s:wait()
+    y:store(s:read(), y:at(i))
+    s:release()
+  end
+end }
+return k
+--[[ report
+V-PP-01.lua:10: error: depends: 'y' depends on itself and has no pipeline [V-PP-01]
+    hint: a resource that depends on itself goes to and fro between two tasks; leave the edge out if it does not
+1 error
+]]

@@ -409,7 +409,7 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         if (in.given.interleave[i] < 2) continue;
         missing = true;
         weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at), "pipeline '%s': interleaved stages cannot be built yet", r->name)->hint =
-            "deal work tiles to tasks: work_tile_loop(wq, { lane = 0, lanes = 2 })";
+            "leave interleave out: one task fills or empties every stage";
     }
     if (type == WEIR_CLC_FETCH_ASYNC && p->cluster > 1) {
         weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),

@@ -794,6 +794,24 @@ static void split_registers(weiri_plan *p) {
     for (int i = 0; i < k->tasks.n; i++) p->tasks[i].registers = want[k->tasks.v[i]->first_warp / 4];
 }
 
+/* A register tile alone must leave its task some registers; more than that the compiler decides (it warns of spills). */
+static void check_tile_registers(weiri_plan *p) {
+    for (int i = 0; i < p->regs.n; i++) {
+        const weiri_preg *g = &p->regs.v[i];
+        const weiri_task *t = p->k->tasks.v[g->task];
+        int have = p->tasks[g->task].registers ? p->tasks[g->task].registers : p->entry_registers;
+        if (have > 255) have = 255; /* a thread names no more */
+        if (have < 1 || g->per_thread < have) continue;
+        weir_finding *f = weiri_find(&p->findings, "PLAN-REGS", place_of(&g->res->at),
+                                     "tile '%s' takes %d registers of each thread of task '%s', which has %d", g->res->name,
+                                     g->per_thread, t->name, have);
+        f->expected = weiri_arena_fmt(&p->a, "fewer than %d", have);
+        f->got = weiri_arena_fmt(&p->a, "%d", g->per_thread);
+        f->hint = "deal a smaller tile, or more warpgroups; fewer warps in all leave each thread more registers";
+        if (t->at.n) f->other_file = t->at.at[0].file, f->other_line = t->at.at[0].line, f->other_what = "the task";
+    }
+}
+
 static void name_barriers(weiri_plan *p) {
     int next = 1;
     for (int i = 0; i < p->ntasks; i++) {
@@ -917,6 +935,7 @@ weiri_plan *weiri_plan_new(weir_kernel *k) {
         }
     for (int i = 0; i < k->tasks.n; i++) scan_task(p, i);
     split_registers(p);
+    check_tile_registers(p);
     weiri_proto *protos = WEIRI_NEW_N(&p->a, weiri_proto, k->res.n + 1);
     for (int i = 0; i < k->res.n; i++) {
         const weir_res *r = k->res.v[i];

@@ -10,9 +10,8 @@
 static const struct {
     const char *id;
     weir_severity severity;
-    const char *title;
 } rules[] = {
-#define ROW(id, severity, title) { id, severity, title },
+#define ROW(id, severity, title) { id, severity }, /* titles are for the pages */
     WEIRI_RULES(ROW)
 #undef ROW
 };
@@ -22,11 +21,6 @@ static int find_rule(const char *id) {
     for (int i = 0; i < NRULES; i++)
         if (strcmp(rules[i].id, id) == 0) return i;
     return -1;
-}
-
-const char *weiri_rule_title(const char *id) {
-    int i = find_rule(id);
-    return i < 0 ? NULL : rules[i].title;
 }
 
 /* ---- findings ----------------------------------------------------------------------------------------------------------- */

@@ -5,36 +5,33 @@
 
 #include "weir.h"
 
-/* Title of a rule, or NULL. */
-const char *weiri_rule_title(const char *id);
-
 #define WEIRI_RULES(X) \
     /* model: names, sizes, options */ \
     X("M-NAME", WEIR_ERROR, "names are C identifiers, each used once") \
-    X("M-OPTION", WEIR_ERROR, "an option has a value that does not exist") \
-    X("M-DTYPE", WEIR_ERROR, "the dtype is unknown or does not fit here") \
+    X("M-OPTION", WEIR_ERROR, "an option is one that the call has, with a value that it takes") \
+    X("M-DTYPE", WEIR_ERROR, "a dtype is known and fits its place") \
     X("M-TILE", WEIR_ERROR, "tile sizes are positive and match what they tile") \
     X("M-RANK", WEIR_ERROR, "ranks agree") \
     X("M-SWIZZLE", WEIR_ERROR, "the swizzle span is 0, 32, 64 or 128 bytes") \
     X("M-DIM", WEIR_ERROR, "bounds of a dim make sense") \
-    X("M-SHAPE", WEIR_ERROR, "shapes are integers known at launch") \
+    X("M-SHAPE", WEIR_ERROR, "shapes are integers known at launch, rows are dense") \
     X("M-PIPE", WEIR_ERROR, "the pipeline's fields make sense") \
     X("M-STORAGE", WEIR_ERROR, "storage is another tile in shared memory of the same size") \
     X("M-QUEUE", WEIR_ERROR, "the work queue's axes and extents make sense") \
     X("M-WORK", WEIR_ERROR, "a custom method's interface can be read") \
-    X("M-HOST", WEIR_ERROR, "found by the caller") \
+    X("M-HOST", WEIR_ERROR, "what a caller finds by itself") \
     /* values */ \
-    X("VAL-ARG", WEIR_ERROR, "an argument is missing or is no value") \
-    X("VAL-TYPE", WEIR_ERROR, "the operation does not work on this kind of value") \
+    X("VAL-ARG", WEIR_ERROR, "an argument is a value") \
+    X("VAL-TYPE", WEIR_ERROR, "an operation works on values of its kind") \
     X("VAL-SHAPE", WEIR_ERROR, "shapes spread as in numpy") \
-    X("VAL-ZERO", WEIR_ERROR, "division by zero") \
+    X("VAL-ZERO", WEIR_ERROR, "nothing is divided by zero") \
     X("VAL-SCOPE", WEIR_ERROR, "a value is used inside the block that made it") \
     X("VAL-UNIFORM", WEIR_ERROR, "only values equal in all threads steer loops, guards and coordinates") \
     X("VAL-UNUSED", WEIR_WARNING, "a condition decides something") \
     X("VIEW-ARG", WEIR_ERROR, "a view names a place that exists") \
     /* capture */ \
     X("C-CTX-01", WEIR_ERROR, "ops and blocks belong in a schedule") \
-    X("C-ARG-01", WEIR_ERROR, "a resource is wanted here") \
+    X("C-ARG-01", WEIR_ERROR, "a resource stands where one is wanted") \
     X("C-ARG-02", WEIR_ERROR, "a grouped resource is spelled through its group") \
     X("C-BREAK", WEIR_ERROR, "a captured block is not left by break") \
     X("C-NEST-03", WEIR_ERROR, "the work-tile loop is at top level") \
@@ -143,7 +140,7 @@ const char *weiri_rule_title(const char *id);
     X("V-DMA-03", WEIR_WARNING, "an edge to a hardware producer has work") \
     X("V-CWS-01", WEIR_ERROR, "a wait-signaling override is on a split consumer") \
     X("V-PP-01", WEIR_ERROR, "a ping-pong resource has a pipeline") \
-    X("V-PP-02", WEIR_ERROR, "a ping-pong consumer is not an MMA") \
+    X("V-PP-02", WEIR_ERROR, "a ping-pong consumer is no mma") \
     X("V-PP-03", WEIR_ERROR, "a ping-pong resource is produced") \
     X("V-PP-04", WEIR_ERROR, "a ping-pong resource is consumed") \
     X("V-PDL-01", WEIR_ERROR, "data of the previous kernel is waited for") \
@@ -202,16 +199,16 @@ const char *weiri_rule_title(const char *id);
     X("V-CTA-01", WEIR_ERROR, "pipelines have one CTA layout") \
     X("V-TMEM-01", WEIR_ERROR, "tensor memory holds all columns") \
     /* plan */ \
-    X("PLAN-SMEM", WEIR_ERROR, "shared memory is over capacity") \
-    X("PLAN-REGS", WEIR_ERROR, "the register pool is exceeded") \
-    X("PLAN-SWIZZLE", WEIR_ERROR, "the swizzle fits the tile") \
+    X("PLAN-SMEM", WEIR_ERROR, "shared memory holds data and barriers") \
+    X("PLAN-REGS", WEIR_ERROR, "the register pool holds what setmaxnreg asks for") \
+    X("PLAN-SWIZZLE", WEIR_ERROR, "a tile lies in shared memory as swizzle and copy engine need it") \
     X("PLAN-BOX", WEIR_ERROR, "the TMA box is legal") \
     X("PLAN-TILE", WEIR_ERROR, "the tile divides among warpgroups and instructions") \
     X("PLAN-WARPS", WEIR_ERROR, "the block's warps are legal") \
     X("PLAN-HELD", WEIR_ERROR, "no more stages are held at once than there are") \
-    X("PLAN-TX", WEIR_ERROR, "bytes armed are the bytes that come") \
+    X("PLAN-TX", WEIR_ERROR, "a stage of a copy engine is filled by copies") \
     X("PLAN-NAMED", WEIR_ERROR, "at most 15 named barriers") \
-    X("PLAN-ARCH", WEIR_ERROR, "the architecture has it") \
+    X("PLAN-ARCH", WEIR_ERROR, "the architecture has what the kernel uses") \
     X("PLAN-ZERO", WEIR_ERROR, "a register tile is zeroed or set before it is used") \
     X("PLAN-DRAIN", WEIR_ERROR, "what an mma in flight uses is left alone") \
     X("PLAN-VIEW", WEIR_ERROR, "a copy reads and writes places") \
@@ -220,17 +217,17 @@ const char *weiri_rule_title(const char *id);
     X("PLAN-CLUSTER", WEIR_ERROR, "the cluster is legal") \
     X("PLAN-ROUND", WEIR_ERROR, "members of a group are moved in one order") \
     X("PLAN-COUNT", WEIR_ERROR, "an mbarrier counts 1 to 1048575 arrivals") \
-    X("PLAN-UNSUPPORTED", WEIR_ERROR, "not lowered yet") \
+    X("PLAN-UNSUPPORTED", WEIR_ERROR, "what cannot be built yet is refused") \
     /* prove */ \
-    X("PROVE-DEADLOCK", WEIR_ERROR, "a wait can never end") \
-    X("PROVE-RACE", WEIR_ERROR, "two accesses are not ordered") \
+    X("PROVE-DEADLOCK", WEIR_ERROR, "every wait ends") \
+    X("PROVE-RACE", WEIR_ERROR, "accesses of the same bytes are ordered") \
     X("PROVE-TX", WEIR_ERROR, "bytes that arrive are the bytes expected") \
     X("PROVE-COUNT", WEIR_ERROR, "arrivals are as many as the barrier counts") \
     X("PROVE-PROXY", WEIR_ERROR, "a proxy fence stands between generic and async accesses") \
     X("PROVE-ASYNC-READ", WEIR_ERROR, "a stage is not given away under an asynchronous read") \
     X("PROVE-EXIT", WEIR_ERROR, "a CTA stays while others reach into it") \
     X("PROVE-PARITY", WEIR_ERROR, "a waiter is never two phases behind") \
-    X("PROVE-INCOMPLETE", WEIR_WARNING, "the proof is incomplete") \
+    X("PROVE-INCOMPLETE", WEIR_WARNING, "the proof covers every length and condition") \
     X("PROVE-PDL", WEIR_ERROR, "a launch does not come before the wait") \
     X("PROVE-LOST", WEIR_ERROR, "a write is not lost")
 

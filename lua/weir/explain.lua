@@ -1,4 +1,5 @@
 -- `weir explain pipeline TYPE [field=value ...]`: what the moves of a pipeline become, without a kernel.
+-- `weir explain RULE`: the page of a rule.
 local weir = require "weir"
 local M = {}
 
@@ -6,6 +7,7 @@ local M = {}
 local own = { arch = true, producer_warps = true, consumer_warps = true, multicast = true, copies = true, mma_reads = true }
 
 M.usage = [[
+weir explain RULE               a rule's page: V-BRK-01, PROVE-RACE, ...
 weir explain pipeline TYPE [field=value ...]
 
   TYPE            async_async tma_async tma_umma umma_async async_umma umma_umma clc_fetch_async async_tma
@@ -53,7 +55,9 @@ end
 -- The command line; returns the exit status.
 function M.main(args)
   local text, message
-  if args[1] == "pipeline" then text, message = M.pipeline(table.move(args, 2, #args, 1, {})) else message = M.usage end
+  if args[1] == "pipeline" then text, message = M.pipeline(table.move(args, 2, #args, 1, {}))
+  elseif args[1] and not args[2] and args[1]:find "^%w" then text, message = require "weir.explain_rule".page(args[1])
+  else message = M.usage end
   if not text then
     io.stderr:write(message, "\n")
     return 2

@@ -388,7 +388,7 @@ WEIR_API weir_status weir_verify(weir_kernel *k, const weir_verify_desc *desc, w
 typedef struct weir_build_desc {
     weir_device *device;         /* what it is for; NULL: the first GPU, else the simulator */
     bool warn_only;              /* errors of validation become warnings */
-    bool unsafe;                 /* builds what the proof refused, to look at it in the simulator or under the watchdog */
+    bool unsafe;                 /* builds what was refused, if it can be planned: for the simulator and the watchdog */
     double watchdog;             /* seconds a wait may last on a GPU before the kernel gives up and says where; 0: for ever */
 } weir_build_desc;
 /* validate, plan, prove, emit. Device code is compiled at the first launch, by weir_program_cubin or _export. */

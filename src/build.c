@@ -29,8 +29,9 @@ static bool has_rule(const weiri_findings *f, const char *rule) {
     return false;
 }
 
-/* Validates, plans, proves. The report has all findings, sorted by line; the plan becomes the kernel's. */
-static weir_status check(weir_kernel *k, bool no_proof, bool warn_only, weir_times *times, weiri_checked *out) {
+/* Validates, plans, proves. The report has all findings, sorted by line; the plan becomes the kernel's. `unsafe`: what validation finds
+ * does not make it invalid, as long as there is a whole plan. */
+static weir_status check(weir_kernel *k, bool no_proof, bool warn_only, bool unsafe, weir_times *times, weiri_checked *out) {
     double t = now_ms();
     uint64_t refused = k->ctx->refused;
     weir_report *r = weiri_report_new(k->ctx);
@@ -42,7 +43,7 @@ static weir_status check(weir_kernel *k, bool no_proof, bool warn_only, weir_tim
     weiri_findings credits = { .a = &r->a }; /* named at the author's lines; the proof gives the counterexample */
     bool sure = false;
     if (weiri_findings_errors(&k->faults) == 0) weiri_balance(k, &credits, &sure);
-    if (!warn_only) valid = valid && weiri_findings_errors(&found) == 0;
+    if (!warn_only && !unsafe) valid = valid && weiri_findings_errors(&found) == 0;
     times->validate = lap(&t);
 
     weiri_plan_free(k->plan);
@@ -75,7 +76,10 @@ static weir_status check(weir_kernel *k, bool no_proof, bool warn_only, weir_tim
 
     /* With lengths or conditions that only the launch knows, the proof has the last word. */
     bool unbalanced = credits.list.n && (sure || has_rule(&found, "PROVE-DEADLOCK"));
-    if (unbalanced && !warn_only) valid = safe = false;
+    if (unbalanced && !warn_only) {
+        valid = valid && unsafe;
+        safe = false;
+    }
     for (int i = 0; warn_only && i < found.list.n; i++)
         if (found.list.v[i].severity == WEIR_ERROR && strncmp(found.list.v[i].rule, "PROVE", 5)) found.list.v[i].severity = WEIR_WARNING;
     for (int i = 0; warn_only && i < credits.list.n; i++) credits.list.v[i].severity = WEIR_WARNING;
@@ -101,7 +105,7 @@ weir_status weir_verify(weir_kernel *k, const weir_verify_desc *desc, weir_repor
     weir_times times;
     weiri_checked c;
     if (report) *report = NULL;
-    weir_status st = check(k, d.no_proof, d.warn_only, &times, &c);
+    weir_status st = check(k, d.no_proof, d.warn_only, false, &times, &c);
     if (st != WEIR_OK) return st;
     st = verdict(k, &c);
     if (report) *report = c.report;
@@ -117,13 +121,12 @@ weir_status weir_build(weir_kernel *k, const weir_build_desc *desc, weir_program
     if (report) *report = NULL;
     if (!(d.watchdog >= 0 && d.watchdog <= 3600))
         return weiri_fail(k->ctx, WEIR_E_ARGUMENT, "watchdog is %g seconds; 0 (none) to 3600 are possible", d.watchdog);
-    weir_status st = check(k, false, d.warn_only, &times, &c);
+    weir_status st = check(k, false, d.warn_only, d.unsafe, &times, &c);
     if (st != WEIR_OK) return st;
     st = verdict(k, &c);
-    if (st == WEIR_E_UNSAFE && d.unsafe) {
-        weiri_log(k->ctx, WEIR_LOG_WARNING, "weir: kernel '%s' is built although the proof refused it", k->name);
-        st = WEIR_OK;
-    }
+    if (d.unsafe && st == WEIR_E_UNSAFE) st = WEIR_OK;
+    if (d.unsafe && st == WEIR_OK && !weir_report_ok(c.report))
+        weiri_log(k->ctx, WEIR_LOG_WARNING, "weir: kernel '%s' is built although it was refused", k->name);
     if (report) *report = c.report;
     else weir_report_free(c.report);
     if (st != WEIR_OK) return st;

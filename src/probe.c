@@ -8,15 +8,18 @@
 #include "embedded.h"
 #include "tell.h"
 
+enum { TICK = 1 << 20 };    /* nanoseconds of one tick of w_now */
 enum { MAX_RECORDS = 4096, NAMED = 16, MAX_LINES = 40 };
 
 /* ORDER PROBE: kernels/device/weir_probe.h */
 typedef struct host_words {
-    uint64_t report, records, named, limit, trace;
+    uint64_t report, records, named;
+    uint32_t limit, pad0;            /* ticks */
+    uint64_t trace;
     uint32_t max_records, trace_ctas, trace_warps, pad;
 } host_words;
 
-typedef struct header { uint64_t first; uint32_t n, pad; } header;
+typedef struct header { uint32_t first, n; } header;
 
 struct weiri_probe {
     weiri_cuptr words;           /* w_probe, in the module */
@@ -72,11 +75,11 @@ weir_status weiri_probe_arm(weir_program *p, weir_device *d, weiri_cumod module,
     host_words w = { .report = m->memory,
                      .records = m->memory + sizeof(header),
                      .named = m->memory + m->named,
-                     .limit = (uint64_t)(p->watchdog * 1e9),
+                     .limit = (uint32_t)(p->watchdog * 1e9 / TICK) + 1,
                      .trace = m->memory + m->trace,
                      .max_records = MAX_RECORDS };
     if (p->into) weiri_timeline_wants(p->into, &w.trace_ctas, &w.trace_warps);
-    header none = { .first = UINT64_MAX };
+    header none = { .first = UINT32_MAX };
     weiri_cures r = d->cu->set_d8(m->memory, 0, m->size);
     if (r == CU_OK) r = d->cu->copy_to(m->memory, &none, sizeof none);
     if (r == CU_OK) r = d->cu->copy_to(m->words, &w, sizeof w);
@@ -190,7 +193,7 @@ static void put_line(const weiri_plan *p, const line *l, const int *task_of, wei
     if (b) weiri_tell_arrivers(p, b, task_of, out);
 }
 
-void weiri_probe_report(const weiri_plan *p, double seconds, weiri_record *r, int records, uint32_t n, uint64_t first, weiri_buf *out) {
+void weiri_probe_report(const weiri_plan *p, double seconds, weiri_record *r, int records, uint32_t n, uint32_t first, weiri_buf *out) {
     weiri_arena a;
     weiri_arena_init(&a, out->ctx);
     WEIRI_LIST(line) lines = { 0 };
@@ -199,7 +202,7 @@ void weiri_probe_report(const weiri_plan *p, double seconds, weiri_record *r, in
     qsort(r, (size_t)records, sizeof *r, by_place);
     for (int i = 0; i < records;) {
         int task = weiri_tell_task_of_warp(p, (int)r[i].cta % (p->cluster > 0 ? p->cluster : 1), (int)r[i].warp);
-        line l = { .r = &r[i], .task = task, .ctas = 1, .last_cta = r[i].cta, .late = r[i].since > first };
+        line l = { .r = &r[i], .task = task, .ctas = 1, .last_cta = r[i].cta, .late = r[i].since >= first };
         int j = i + 1;
         for (; j < records && r[j].cta == r[i].cta && r[j].warp == r[j - 1].warp + 1 && alike(&r[i], &r[j]); j++)
             if (weiri_tell_task_of_warp(p, (int)r[j].cta % (p->cluster > 0 ? p->cluster : 1), (int)r[j].warp) != task) break;

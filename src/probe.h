@@ -25,10 +25,11 @@ void weiri_probe_free(weir_device *d, weiri_probe *at, bool lost);   /* lost: th
 typedef struct weiri_record {       /* ORDER PROBE: kernels/device/weir_probe.h */
     uint32_t kind, cta, warp, lanes;
     uint32_t at, nth, object, want;
-    uint64_t state, since;
+    uint64_t state;
+    uint32_t since, pad;
 } weiri_record;
 enum { WEIRI_ON_MBAR = 1, WEIRI_ON_NAMED = 2 };
 /* `first`: when the first wait was given up; waits that began later are its consequences. `n` may be more than there are records. */
-void weiri_probe_report(const weiri_plan *p, double seconds, weiri_record *r, int records, uint32_t n, uint64_t first, weiri_buf *out);
+void weiri_probe_report(const weiri_plan *p, double seconds, weiri_record *r, int records, uint32_t n, uint32_t first, weiri_buf *out);
 
 #endif

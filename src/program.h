@@ -38,6 +38,8 @@ const char *weiri_program_full(weir_program *p);
 /* Frees what compile.c and launch.c keep; build.c's part is its own. */
 void weiri_program_drop_compiled(weir_program *p);
 void weiri_program_drop_launched(weir_program *p);
+/* The same plan and source with the instruments of a trace; NULL on lack of memory. */
+weir_program *weiri_program_twin(weir_program *p);
 void weiri_program_drop_traced(weir_program *p); /* the twin; drop_compiled does it too */
 
 #endif

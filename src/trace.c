@@ -286,7 +286,7 @@ void weiri_timeline_finish(weir_timeline *t) {
             } else {
                 times += e->list.n;
             }
-            make_row(t, cta * t->per_cta + i, mine, e->stuck && t->step > first ? (double)(t->step - first) : 0);
+            make_row(t, cta * t->per_cta + i, mine, e->stuck ? (double)(t->step - first) * 1.04 + 2 : 0);
         }
     }
     t->p = NULL;
@@ -301,7 +301,7 @@ const weir_span *weir_timeline_get(const weir_timeline *t, int i) { return i >= 
 /* ---- a traced launch ----------------------------------------------------------------------------------------------------------------- */
 
 /* The same plan and source with instruments. */
-static weir_program *twin_of(weir_program *p) {
+weir_program *weiri_program_twin(weir_program *p) {
     if (p->twin) return p->twin;
     weir_program *t = weiri_alloc(p->ctx, sizeof *t);
     if (!t) return NULL;
@@ -336,7 +336,7 @@ weir_status weir_trace(weir_program *p, const weir_launch_desc *desc, const weir
     if (ctas < 1 || ctas > 256) return weiri_fail(p->ctx, WEIR_E_ARGUMENT, "a trace of %d CTAs; 1 to 256 are possible", ctas);
     weir_device *d = weiri_launch_device(p, desc);
     if (!d) return p->ctx->status;
-    weir_program *runs = d->index < 0 ? p : twin_of(p);
+    weir_program *runs = d->index < 0 ? p : weiri_program_twin(p);
     weir_timeline *t = runs ? weiri_timeline_new(p->plan, ctas, d->index >= 0) : NULL;
     if (!t) return WEIR_E_MEMORY;
     weir_launch_desc on = *desc;

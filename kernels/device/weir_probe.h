@@ -14,7 +14,7 @@
 struct w_probe_host {
     u64 report, records; // a w_report; room for max_records
     u64 named;           // u32 [CTA][16]: threads that have come to each named barrier so far
-    u64 limit;           // nanoseconds of one wait
+    u32 limit, pad0;     // of one wait, in w_now's units
     u64 trace;           // slots of W_SLOT bytes, from 1: one for each warp of trace_warps (bits) of the first trace_ctas CTAs
     u32 max_records, trace_ctas, trace_warps, pad;
 };
@@ -27,8 +27,7 @@ __constant__ w_probe_host w_probe;
 enum { W_ON_MBAR = 1, W_ON_NAMED = 2, W_SLOT = 1 << 18 };
 
 struct w_report {
-    u64 first; // time of the first record
-    u32 n, pad; // records, those without room too
+    u32 first, n; // time of the first record; records, those without room too
 };
 
 struct w_record {
@@ -36,27 +35,27 @@ struct w_record {
     u32 at, nth;                // action, 0 inside a body; how many times this thread has begun it
     u32 object, want;           // mbarrier: offset in shared memory, parity; named barrier: id, threads it joins
     u64 state;                  // mbarrier: its 64 bits; named barrier: threads that have come to this use of it
-    u64 since;                  // time at which the wait began
+    u32 since, pad;             // when the wait began
 };
 
 struct w_stamp { u32 clock, time, at, object; }; // low halves of %clock64 and %globaltimer; object: a shared address + 1, or 0
 
-W_FN u64 w_now(void) { u64 t; W_ASM("mov.u64 %0, %%globaltimer;" : "=l"(t) :); return t; }
+W_FN u32 w_now(void) { u64 t; W_ASM("mov.u64 %0, %%globaltimer;" : "=l"(t) :); return (u32)(t >> 20); } // about milliseconds
 
 #ifdef W_WATCHDOG
 
 W_FN void w_watch_report(const w_record &r) {
     w_report *to = (w_report *)w_probe.report;
     const u32 i = atomicAdd(&to->n, 1u);
-    atomicMin((unsigned long long *)&to->first, w_now());
+    atomicMin(&to->first, w_now());
     if (i < w_probe.max_records) ((w_record *)w_probe.records)[i] = r;
 }
 
 // One record for lanes of a warp that gave up together.
-W_FN void w_watch_note(u32 kind, u32 at, u32 nth, u32 object, u32 want, u64 since) {
+W_FN void w_watch_note(u32 kind, u32 at, u32 nth, u32 object, u32 want, u32 since) {
     const u32 lanes = __activemask();
     if (w_lane() != (u32)__ffs((int)lanes) - 1) return;
-    w_record r = { kind, w_block(), threadIdx.x / 32, lanes, at, nth, object, want, 0, since };
+    w_record r = { kind, w_block(), threadIdx.x / 32, lanes, at, nth, object, want, 0, since, 0 };
     if (kind == W_ON_MBAR) {
         r.object -= w_smem_base();
         W_ASM("ld.shared::cta.b64 %0, [%1];" : "=l"(r.state) : "r"(object));
@@ -82,7 +81,7 @@ W_FN u32 w_watch_try(u32 bar, u32 parity) {
 template <class H> W_FN void w_watch_mbar(H &here, u32 bar, u32 parity) {
     here.begin();
     if (w_watch_try(bar, parity)) return;
-    const u64 since = w_now();
+    const u32 since = w_now();
     while (!w_watch_try(bar, parity)) {
         if (w_now() - since <= here.limit()) continue;
         here.give_up(W_ON_MBAR, bar, parity, since);
@@ -99,7 +98,7 @@ template <class H> W_FN void w_watch_bar(H &here, u32 id, u32 threads) {
     here.begin();
     __syncwarp(); // bar.sync is for whole warps
     const u32 before = w_watch_come(id), full = before - before % threads + threads;
-    const u64 since = w_now();
+    const u32 since = w_now();
     const volatile u32 *come = (u32 *)w_probe.named + w_block() * 16 + id;
     while ((i32)(*come - full) < 0) {
         if (w_now() - since <= here.limit()) continue;
@@ -116,8 +115,8 @@ template <class H> W_FN void w_watch_bar(H &here, u32 id, u32 threads) {
 struct w_outside {
 #ifdef W_WATCHDOG
     W_MEMBER void begin(void) {}
-    W_MEMBER u64 limit(void) { return ((volatile w_report *)w_probe.report)->n ? w_probe.limit / 32 : w_probe.limit; }
-    W_MEMBER void give_up(u32 kind, u32 object, u32 want, u64 since) { w_watch_note(kind, 0, 0, object, want, since); }
+    W_MEMBER u32 limit(void) { return ((volatile w_report *)w_probe.report)->n ? w_probe.limit / 32 : w_probe.limit; }
+    W_MEMBER void give_up(u32 kind, u32 object, u32 want, u32 since) { w_watch_note(kind, 0, 0, object, want, since); }
 #endif
     W_MEMBER void touch(u32) {}
 };
@@ -127,11 +126,11 @@ struct w_place {
     u32 at; // the action begun last
 #ifdef W_WATCHDOG
     u32 cut, times, object, want; // cut: the kind of what it gave up on, or 0
-    u64 since;
+    u32 since;
     u32 nth[W_WATCHDOG];
     W_MEMBER void begin(void) { nth[at]++; }
-    W_MEMBER u64 limit(void) { return w_probe.limit; }
-    W_MEMBER void give_up(u32 kind, u32 on, u32 wanted, u64 from) {
+    W_MEMBER u32 limit(void) { return w_probe.limit; }
+    W_MEMBER void give_up(u32 kind, u32 on, u32 wanted, u32 from) {
         cut = kind, times = nth[at], object = on, want = wanted, since = from;
     }
 #endif
@@ -179,6 +178,8 @@ struct w_place {
 #else
 #define W_DRAIN()
 #endif
+#undef W_ENTER
+#undef W_LEAVE
 #define W_ENTER() w_place w_here = {}; w_here.enter()
 #undef W_AT
 #ifdef W_TRACE

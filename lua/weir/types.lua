@@ -368,7 +368,7 @@ function kernel:task(desc) end
 function kernel:verify(options) end
 
 ---Validates, plans, proves and emits; raises the report when anything is wrong.
----unsafe: builds what the proof refused. watchdog: seconds that a wait may last on a GPU before the kernel gives up and says where.
+---unsafe: builds what was refused, if it can be planned; for the simulator and the watchdog. watchdog: seconds that a wait may last on a GPU before the kernel gives up and says where.
 ---@param options? { device?: weir.device, warn_only?: boolean, unsafe?: boolean, watchdog?: number }
 ---@return weir.program
 function kernel:build(options) end

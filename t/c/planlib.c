@@ -383,12 +383,24 @@ static int open_ctx(lua_State *L) {
     return 1;
 }
 
+/* traced(program) -> the full source and NVRTC's log of its traced build; or nil, message, code */
+static int traced(lua_State *L) {
+    weir_program *p = program(L), *t = weiri_program_twin(p);
+    const void *cubin;
+    size_t n;
+    weir_status st = weir_program_cubin(t, &cubin, &n);
+    if (st != WEIR_OK) return lua_pushnil(L), lua_pushstring(L, weir_error(p->ctx)), lua_pushstring(L, weir_status_name(st)), 3;
+    lua_pushstring(L, weir_program_full_source(t));
+    lua_pushstring(L, weir_program_log(t));
+    return 2;
+}
+
 WEIR_API int luaopen_weir_plan(lua_State *L);
 
 int luaopen_weir_plan(lua_State *L) {
     static const luaL_Reg functions[] = {
         { "count", count }, { "fields", fields }, { "get", get },   { "set", set },     { "line", line }, { "box", box },           { "tree", tree },
-        { "drop", drop },   { "swap", swap },     { "prove", prove }, { "emit", emit }, { "run_text", run_text }, { "open", open_ctx }, { NULL, NULL },
+        { "drop", drop },   { "swap", swap },     { "prove", prove }, { "emit", emit }, { "run_text", run_text }, { "traced", traced }, { "open", open_ctx }, { NULL, NULL },
     };
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     if (lua_getfield(L, -1, "weir.core") != LUA_TNIL) return luaL_error(L, "require 'weir_plan' before 'weir'");

@@ -421,7 +421,7 @@ M.moves = moves
 -- Kernels that each read what the one before wrote, launched without a pause: on a GPU they overlap (PDL). Whole numbers, so exact.
 -- side: of the matrices; returns how many elements are wrong.
 function M.chain(dev, side, links)
-  local gemm = require "weir.kernels.gemm".build { out = "bf16", bias = "n", device = dev, m = side, n = side, k = side }
+  local multiply = require "weir.kernels.gemm".build { out = "bf16", bias = "n", device = dev, m = side, n = side, k = side }
   local turn = require "weir.kernels.transpose".build { device = dev }
   local less = require "weir.kernels.elementwise".build { device = dev, n = side, inputs = { "x" }, outputs = { "y" }, f = function(x) return x - 1 end }
   local a, b = dev:tensor { dtype = "bf16", shape = { side, side } }, dev:tensor { dtype = "bf16", shape = { side, side } }
@@ -436,7 +436,7 @@ function M.chain(dev, side, links)
   a:set(start)
   shift:set(move)
   for _ = 1, links do                                     -- a -> shifted + 1 -> transposed -> - 1, four launches
-    assert(gemm:launch { A = a, B = shift, D = b, bias = one })
+    assert(multiply:launch { A = a, B = shift, D = b, bias = one })
     assert(turn:launch { X = b, Y = a })
     assert(less:launch { x = a, y = b })
     assert(turn:launch { X = b, Y = a })

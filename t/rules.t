@@ -62,4 +62,19 @@ for _, r in ipairs(rules.rules()) do
   end
 end
 for id in pairs(without) do tap.ok(known[id], id .. ", which has no pair, is a rule") end
+
+-- ---- pages --------------------------------------------------------------------------------------------------------------
+
+local make = assert(io.popen((os.getenv "WEIR_LUA" or "lua5.4") .. " docs/rules/make.lua --check"))
+local told = make:read "a"
+if not tap.ok(make:close(), "docs/rules is what docs/rules/make.lua writes") then tap.diag(told) end
+
+local page = rules.page "V-BRK-01"
+tap.like("# V-BRK-01: work stands between an opening and a closing move", page, "weir explain: a page")
+tap.like("buf:fill(v)", page, "weir explain: its script")
+tap.is(rules.page "PLAN-HELD", rules.page "E-DEPTH", "weir explain: another name")
+tap.is(page, rules.page "v-brk-01", "weir explain: small letters")
+local none, message = rules.page "V-BRK-9"
+tap.is(nil, none, "weir explain: no such rule")
+tap.like("there is no rule 'V-BRK-9'; the nearest:\n  V-BRK-01 ", message, "weir explain: the nearest")
 tap.done()

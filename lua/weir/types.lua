@@ -342,7 +342,8 @@ function kernel:resource(desc) end
 ---@return weir.group
 function kernel:group(desc) end
 
----{ { down, { up, up } }, ... }, or a table keyed by resource.
+---{ { down, { up, up } }, ... }, or a table keyed by resource. An entry's release_after = { "work", ... } says which releases of its
+---upstreams the edge is about: those that follow that work.
 ---@param edges table
 function kernel:depends(edges) end
 

@@ -361,11 +361,58 @@ static void test_copies(void) {
            "x.lua:11: error: s:tma_load: 'gx' is f16, 's' is bf16, and a copy converts nothing [V-ATOM-02]\n"
            "    x.lua:3: declared here\n"
            "    expected bf16, got f16\n"
+           "    hint: copy into a tile of the same dtype, and weir.cast what is read from it\n"
            "x.lua:12: error: gx:store writes tensor 'X', which is not an out tensor [V-ATOM-04]\n"
            "    x.lua:2: declared here\n"
            "    hint: declare it with out = true\n"
            "3 errors\n",
            report(), "a copy between unlike tiles, a store to an input");
+}
+
+/* What Lua cannot write, or chooses by name. */
+static void test_c_only(void) {
+    declare();
+    at(10);
+    weir_task_begin(k, &(weir_task_desc){ .name = "x", .num_warps = 1 });
+    at(11);
+    weir_block_end(k, false);
+    at(12);
+    weir_loop_begin(k, cst(0), cst(2), cst(1), 0);
+    at(13);
+    work(g, "get", NULL, 0);
+    work(o, "put", NULL, 0);
+    at(14);
+    weir_task_end(k);
+    is_str("x.lua:11: error: a block ends that was not begun [C-NEST-08]\n"
+           "x.lua:12: error: task 'x': this domain_loop is still open at the end of the schedule [C-NEST-08]\n"
+           "    hint: end it inside the schedule\n"
+           "2 errors\n",
+           report(), "a block that ends twice, one that never does");
+    fresh();
+    at(5);
+    weir_resource(k, &(weir_resource_desc){ .name = "twice",
+                                            .work = (weir_work_def[]){ { .name = "put", .side = WEIR_SIDE_PRODUCER, .code = "" },
+                                                                       { .name = "put", .side = WEIR_SIDE_CONSUMER, .code = "" } },
+                                            .nwork = 2 });
+    is_str("error: kernel 'x' has no task [T-SCHED-01]\nx.lua:5: error: twice:put is declared twice [C-NAME-02]\n2 errors\n", report(),
+           "one name for two bodies");
+    fresh();
+    at(2);
+    weir_tensor *X = weir_tensor_new(k, &(weir_tensor_desc){ .name = "X", .dtype = WEIR_BF16, .rank = 1, .shape = { cst(512) } });
+    weir_res *gx = weir_gmem_tile(k, &(weir_gmem_tile_desc){ .name = "gx", .tensor = X, .tile = { 64 } });
+    weir_res *s = weir_smem_tile(
+        k, &(weir_smem_tile_desc){
+               .name = "s", .dtype = WEIR_BF16, .tile = { 64 }, .pipeline = { .type = WEIR_TMA_ASYNC, .stages = 2 } });
+    at(10);
+    weir_task_begin(k, &(weir_task_desc){ .name = "load", .num_warps = 1 });
+    at(11);
+    weir_do(k, s, WEIR_ACQUIRE, -1);
+    weir_value place = weir_view_at(k, gx, (weir_value[]){ cst(0) }, 1);
+    weir_work(k, s, "tma_load", &(weir_work_desc){ .args = &place, .nargs = 1, .multicast = 4 }, NULL, 0);
+    weir_do(k, s, WEIR_COMMIT, -1);
+    weir_task_end(k);
+    is_str("x.lua:11: error: s:tma_load: multicast mode 4 [V-CNT-12]\n    hint: \"m\", \"n\" or \"mn\"\n1 error\n", report(),
+           "a multicast mode that does not exist");
 }
 
 int main(void) {
@@ -377,6 +424,7 @@ int main(void) {
     test_values();
     test_mma();
     test_copies();
+    test_c_only();
     weir_kernel_free(k);
     weir_close(ctx);
     return done();

@@ -3,11 +3,11 @@ local c_only = "Lua cannot write it: "
 local first = "found earlier under another rule: "
 local plans = "a plan cannot contain it; plans that were changed do: "
 return {
-  ["C-NEST-08"] = c_only .. "a `for` closes its block; t/c/model_test.c",
-  ["C-NAME-02"] = c_only .. "a table has a key once; t/c/model_test.c",
+  ["C-NEST-08"] = c_only .. "a `for` closes its block; t/c/validate_test.c",
+  ["C-NAME-02"] = c_only .. "a table has a key once; t/c/validate_test.c",
   ["CF2"] = c_only .. "signaling is chosen by name; t/vectors/pipelines.lua",
   ["CF3"] = c_only .. "signaling is chosen by name; t/vectors/pipelines.lua",
-  ["V-CNT-12"] = c_only .. "multicast is chosen by name; t/c/model_test.c",
+  ["V-CNT-12"] = c_only .. "multicast is chosen by name; t/c/validate_test.c",
   ["CF10"] = first .. "M-PIPE; by itself in t/vectors/pipelines.lua",
   ["CN1"] = first .. "M-PIPE; by itself in t/vectors/pipelines.lua",
   ["CN2"] = first .. "M-PIPE; by itself in t/vectors/pipelines.lua",

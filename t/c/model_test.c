@@ -427,7 +427,7 @@ static void test_broken(void) {
            "gemm.lua:10: error: smem_tile 'a': swizzle 48 [M-SWIZZLE]\n    hint: 0, 32, 64 or 128\n1 error\n");
     broken("ranks differ", bad_rank,
            "gemm.lua:12: error: gmem_tile 'ga': the tile has 3 axes, tensor 'A' has 2 [M-RANK]\n    gemm.lua:10: declared "
-           "here\n1 error\n");
+           "here\n    hint: a size for each axis\n1 error\n");
     broken("no schedule", not_in_task,
            "gemm.lua:10: error: acquire: no schedule is being captured [C-CTX-01]\n    hint: call it inside a schedule\n1 "
            "error\n");
@@ -444,7 +444,9 @@ static void test_broken(void) {
     broken("break", left_by_break,
            "gemm.lua:14: error: this domain_loop was left by `break` (or an error) and cannot be captured [C-BREAK]\n"
            "    hint: the body runs once, to be recorded: cut the range with weir.min or weir.clamp instead\n1 error\n");
-    broken("step 0", step_zero, "gemm.lua:10: error: domain_loop: step is 0 [C-DOM-02]\n1 error\n");
+    broken("step 0", step_zero,
+           "gemm.lua:10: error: domain_loop: step is 0 [C-DOM-02]\n    hint: 1, or another step that leads from start to stop\n"
+           "1 error\n");
     broken("shapes differ", shapes_differ,
            "gemm.lua:16: error: +: r:read() is { 64, 8 } and s:read() is { 64, 16 } [VAL-SHAPE]\n    hint: an extent of 1 "
            "spreads, others must be equal\n1 error\n");
@@ -453,7 +455,7 @@ static void test_broken(void) {
            "weir.ne(x, 0)\n1 error\n");
     broken("in a helper", helper_called,
            "lib.lua:3: error: wait: smem_tile 'a' has no pipeline [C-MOVE-01]\n    gemm.lua:20: called from here\n    hint: "
-           "give it a pipeline, or leave the move out\n1 error\n");
+           "give it a pipeline, or leave its moves out\n1 error\n");
     broken("interface of a body", bad_params,
            "gemm.lua:10: error: r:w: cannot read 'vieu up' as a parameter [M-WORK]\n    hint: for example \"view up, i32 row, "
            "const int slot\"\n"

@@ -72,6 +72,7 @@ typedef struct weiri_code {  /* of one task */
     WEIRI_LIST(weiri_loop) loops;
     WEIRI_LIST(weiri_key) keys;
     int ncursors; int *cursor;       /* plan cursor of each */
+    bool *opens, *closes;            /* by cursor: does anything depend on how often it was opened, closed? */
     bool tiles;              /* it has a work-tile loop */
     int *tape_end;                   /* by tape of the program: pc after which this task asks it no more within a tile */
 } weiri_code;
@@ -99,14 +100,16 @@ enum { L_PART, L_SUB, L_IDX, L_VARS };
 enum { C_OPEN, C_CLOSE, C_VARS };
 /* a tape: how many letters, units of the last instance (COUNT saturated, TOTAL exact and kept in a replay only), the letters */
 enum { T_LEN, T_COUNT, T_LO, T_HI, T_TOTAL, T_VARS };
-enum { B_PHASE, B_PENDING, B_TX, B_VARS };
+/* BY: row + 1 that made all arrivals of the open phase, 0 none yet, -1 several, or bytes; LAST: the same of the phase before */
+enum { B_PHASE, B_PENDING, B_TX, B_BY, B_LAST, B_VARS };
 enum { R_AGE, R_GEN, R_VARS };
 
 /* A ring: cursors, barriers and storage that turn together. */
 typedef struct weiri_ring {
     int stages;
     bool turns;              /* its stages may be renamed: nothing outside tells them apart */
-    int ref_actor, ref_cur;  /* whose next open is the origin; -1: none, nothing moves */
+    int ref_actor, ref_cur;  /* whose next open (ref_var) is the origin; -1: none, nothing moves */
+    int ref_var;             /* C_OPEN, or C_CLOSE where that alone moves */
     int bits;                /* knowledge bits per stage */
     int at, stride;          /* first bit in a row, distance of the stages: whole words, or all stages lie in one word */
 } weiri_ring;
@@ -122,10 +125,11 @@ typedef struct weiri_loc {
 } weiri_loc;
 
 typedef enum weiri_rec_kind {
-    REC_READ, REC_WRITE, REC_MMA_READ, REC_MMA_WRITE, REC_BULK_READ, REC_LOAD, REC_CP_WRITE
+    REC_READ, REC_WRITE, REC_MMA_READ, REC_MMA_WRITE, REC_BULK_READ, REC_LOAD, REC_CP_WRITE,
+    REC_WAITED                   /* no access: all threads of a warpgroup have passed a wait. Its bit is the waiter's */
 } weiri_rec_kind;
 typedef struct weiri_rec {
-    int loc, actor, by;
+    int loc, actor, by;          /* loc -1: REC_WAITED */
     weiri_rec_kind kind;
     int ring, bit, fence_bit;    /* bits inside a stage of the ring; fence_bit: known to the async proxy */
     int seen;                    /* 0, or 1 + bit. Tensor memory: known, and a fence of the knower's own behind it. Never handed on */
@@ -140,6 +144,7 @@ typedef struct weiri_bari {      /* a barrier run in one CTA */
     int row;                     /* two rows a stage: gathering, complete */
     int bit;                     /* of a stage: newest completion, the one before, then one a waiter */
     int waiters; int *waiter;    /* by actor: bit, or -1 */
+    int *waited;                 /* by actor: record REC_WAITED, or -1 */
 } weiri_bari;
 
 typedef struct weiri_prog {

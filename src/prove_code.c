@@ -269,6 +269,21 @@ static void compile(builder *b, const weiri_pnode *n) {
     for (; n; n = n->next) compile_block(b, n);
 }
 
+/* Does anything depend on how far the cursor was opened (var C_OPEN) or closed? With `advances`: does it advance at all? */
+static bool cursor_matters(const weiri_code *c, int cur, int var, bool advances) {
+    for (int i = 0; i < c->ins.n; i++) {
+        const weiri_ins *x = &c->ins.v[i];
+        if (x->op == IN_HELD && c->cursor[x->a] == cur && !advances) return true;
+        if (x->op != IN_ACT) continue;
+        const weiri_action *a = x->act;
+        bool here = a->cur == cur && (a->stage == STAGE_CLOSE) == (var == C_CLOSE);
+        if (here && (a->kind == ACT_ADVANCE) == advances) return true;
+        for (int e = 0; e < a->neff && !advances; e++)
+            if (a->eff[e].cur == cur && a->eff[e].stage != STAGE_NONE && (a->eff[e].stage == STAGE_CLOSE) == (var == C_CLOSE)) return true;
+    }
+    return false;
+}
+
 static void compile_task(builder *b, int task) {
     weiri_prog *g = b->g;
     weiri_code code = { .tiles = false };
@@ -282,6 +297,12 @@ static void compile_task(builder *b, int task) {
     if (task >= 0) compile(b, g->p->tasks[task].root);
     compile(b, g->p->epilogue);
     emit(b, (weiri_ins){ .op = IN_END });
+    b->c->opens = WEIRI_NEW_N(g->a, bool, b->c->ncursors + 1);
+    b->c->closes = WEIRI_NEW_N(g->a, bool, b->c->ncursors + 1);
+    for (int i = 0; i < b->c->ncursors; i++) {
+        b->c->opens[i] = cursor_matters(b->c, b->c->cursor[i], C_OPEN, false);
+        b->c->closes[i] = cursor_matters(b->c, b->c->cursor[i], C_CLOSE, false);
+    }
 }
 
 /* Symbols get their tapes once all loops are known. */
@@ -489,15 +510,17 @@ static int ring_of(joiner *j, int thing) {
     weiri_prog *g = j->g;
     j->ring[r] = new_ring(g, j->stages[r]);
     weiri_ring *ring = &g->rings.v[j->ring[r]];
-    for (int i = 0; i < j->ncur && ring->ref_actor < 0; i++) {
-        int actor = i / (g->p->cursors.n ? g->p->cursors.n : 1), cur = i % (g->p->cursors.n ? g->p->cursors.n : 1);
-        const weiri_code *c = &g->code.v[g->actors.v[actor].code];
-        int local = local_cursor(c, cur);
-        if (local >= 0 && root_of(j, i) == r) {
+    for (int var = C_OPEN; var < C_VARS; var++)
+        for (int i = 0; i < j->ncur && ring->ref_actor < 0; i++) {
+            int actor = i / (g->p->cursors.n ? g->p->cursors.n : 1), cur = i % (g->p->cursors.n ? g->p->cursors.n : 1);
+            const weiri_code *c = &g->code.v[g->actors.v[actor].code];
+            int local = local_cursor(c, cur);
+            if (local < 0 || root_of(j, i) != r || !cursor_matters(c, cur, var, true)) continue;
+            if (!(var == C_OPEN ? c->opens : c->closes)[local]) continue;
             ring->ref_actor = actor;
             ring->ref_cur = local;
+            ring->ref_var = var;
         }
-    }
     ring->turns = !j->fixed[r] && ring->ref_actor >= 0 && !(g->without & WEIRI_STILL);
     return j->ring[r];
 }
@@ -740,7 +763,8 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     g->bars = WEIRI_NEW_N(a, weiri_bari, j.nbar + 1);
     for (int i = 0; i < j.nbar; i++) {
         g->bars[i].waiter = WEIRI_NEW_N(a, int, nact + 1);
-        for (int x = 0; x < nact; x++) g->bars[i].waiter[x] = -1;
+        g->bars[i].waited = WEIRI_NEW_N(a, int, nact + 1);
+        for (int x = 0; x < nact; x++) g->bars[i].waiter[x] = g->bars[i].waited[x] = -1;
     }
     for (int i = 0; i < nact; i++) place_records(&j, i);
     for (int i = 0; i < j.nbar; i++) {
@@ -748,6 +772,14 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
         weiri_ring *r = &g->rings.v[g->bars[i].ring];
         g->bars[i].bit = r->bits;
         r->bits += 2 + g->bars[i].waiters;
+        for (int x = 0; x < nact; x++) {
+            if (g->bars[i].waiter[x] < 0 || !p->tasks[g->actors.v[x].task].wg_actor) continue;
+            weiri_rec w = { .loc = -1, .actor = x, .by = BY_ALL, .kind = REC_WAITED, .ring = g->bars[i].ring,
+                            .bit = g->bars[i].bit + 2 + g->bars[i].waiter[x], .fence_bit = -1 };
+            g->bars[i].waited[x] = g->recs.n;
+            WEIRI_PUSH(a, g->actors.v[x].recs, g->recs.n);
+            WEIRI_PUSH(a, g->recs, w);
+        }
     }
     for (int i = 0; i < j.ncur; i++) {
         int actor = i / p->cursors.n;

@@ -87,6 +87,8 @@ static void complete(weiri_run *r, const spot *s, const weiri_action *act, int a
     set(r, s->gather, now);
     memcpy(row(r, s->done), row(r, s->gather), sizeof(uint64_t) * (size_t)g->nwords);
     memset(row(r, s->gather), 0, sizeof(uint64_t) * (size_t)g->nwords);
+    s->v[B_LAST] = s->v[B_BY];
+    s->v[B_BY] = 0;
     s->v[B_PHASE]++;
     s->v[B_PENDING] = g->p->bars.v[s->bar].count;
 }
@@ -109,6 +111,8 @@ static bool in_phase(weiri_run *r, const spot *s, const weiri_action *act, int a
     const weiri_prog *g = r->g;
     bit now = spot_bit(r, s, 0);
     bool late = s->v[B_PHASE] > k, early = s->v[B_PHASE] < k || (has(r, 0, now) && !has(r, need, now));
+    /* a thread whose arrivals alone made the phase before knows that it is over */
+    if (s->v[B_PHASE] == k && s->v[B_LAST] == 1 + need) early = false;
     if (!late && !early) return true;
     int before = r->nfaults;
     weiri_fault *f = weiri_fault_add(r, tx ? "PROVE-TX" : "PROVE-COUNT", act, ai, 4 * act->bar + (late ? 1 : 0));
@@ -143,6 +147,8 @@ static void arrive(weiri_run *r, const spot *s, const weiri_action *act, int ai,
     int need = need_row(me, by);
     usable(r, s, act, ai, need);
     if (!in_phase(r, s, act, ai, need, k, false)) return;
+    int row = 1 + me->row + me->by[by];
+    s->v[B_BY] = knows && (s->v[B_BY] == 0 || s->v[B_BY] == row) ? row : -1;
     s->v[B_PENDING] -= n;
     s->v[B_TX] += (int)bytes;
     if (s->v[B_PENDING] < 0) {
@@ -215,10 +221,29 @@ static bool wait(weiri_run *r, const spot *s, const weiri_action *act, int ai, i
         bit w = spot_bit(r, s, 2 + s->b->waiter[ai]);
         forget(r, w);
         set(r, 0, w);
-        if (by == BY_ALL) set_all(r, me, w);
-        else set(r, me->row + me->by[by], w);
+        set(r, me->row + me->by[by], w); /* that all threads have passed no thread of them knows until they meet */
+        if (s->b->waited[ai] >= 0) r->v[g->recs.v[s->b->waited[ai]].aux + R_VARS * s->stage + R_AGE] = 0;
     }
     return true;
+}
+
+/* An mma takes all threads of the warpgroup: once it is done, each knows that all have passed the waits in front of it. The age of
+ * a wait is 0 until an mma is issued, then 1 and one more for each commit. */
+static void waits_before_mma(weiri_run *r, const weiri_actor *me, const weiri_action *act) {
+    const weiri_prog *g = r->g;
+    for (int i = 0; i < me->recs.n; i++) {
+        const weiri_rec *q = &g->recs.v[me->recs.v[i]];
+        for (int s = 0; q->kind == REC_WAITED && s < g->rings.v[q->ring].stages; s++) {
+            bit b = bit_of(g, q->ring, s, q->bit);
+            int *age = r->v + q->aux + R_VARS * s + R_AGE;
+            if (*age == COMPLETE || !has(r, 0, b)) continue;
+            if (act->kind == ACT_MMA ? *age == 0 : act->kind == ACT_MMA_COMMIT && *age > 0 && *age < AGE_MAX) ++*age;
+            if (act->kind == ACT_MMA_WAIT && *age - 1 > act->n) {
+                *age = COMPLETE;
+                set_all(r, me, b);
+            }
+        }
+    }
 }
 
 /* ---- tapes -------------------------------------------------------------------------------------------------------------- */
@@ -327,6 +352,7 @@ static void land(weiri_run *r, int ai, int pc, const weiri_action *act, int use,
         usable(r, &s, act, ai, need);
         if (!in_phase(r, &s, act, ai, need, lap(use, g->p->bars.v[act->bar].stages), true)) return;
         s.v[B_TX] -= (int)act->bytes;
+        s.v[B_BY] = -1;
         follow(r, need, s.gather);
         for (int e = 0, i = me->eff[pc]; e < act->neff; e++) {
             int tt[64], nt = weiri_prog_effect(g, me, act, &act->eff[e], tt);
@@ -442,7 +468,8 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
             arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals, 0, false);
             if (r->fatal) break;
             if (act->kind == ACT_UMMA_COMMIT) follow_commit(r, me, need, s.gather);
-            else follow(r, need, s.gather);
+            else
+                for (int i = 0; i < (by == BY_ALL ? me->nrows : 1); i++) follow(r, by == BY_ALL ? me->row + i : need, s.gather);
             for (int i = 0; i < me->recs.n; i++) {
                 const weiri_rec *q = &g->recs.v[me->recs.v[i]];
                 if (act->kind == ACT_CP_ARRIVE ? q->kind != REC_CP_WRITE : !weiri_is_mma(q->kind)) continue;
@@ -469,9 +496,10 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         }
         effects(r, ai, pc, act);
         break;
-    case ACT_MMA: case ACT_STORE_BULK: case ACT_CP_ASYNC: case ACT_TMEM_ALLOC: case ACT_TMEM_FREE: effects(r, ai, pc, act); break;
-    case ACT_MMA_COMMIT: weiri_access_groups(r, me, GROUP_MMA, -1, by); break;
-    case ACT_MMA_WAIT: weiri_access_groups(r, me, GROUP_MMA, act->n, by); break;
+    case ACT_STORE_BULK: case ACT_CP_ASYNC: case ACT_TMEM_ALLOC: case ACT_TMEM_FREE: effects(r, ai, pc, act); break;
+    case ACT_MMA: effects(r, ai, pc, act); waits_before_mma(r, me, act); break;
+    case ACT_MMA_COMMIT: weiri_access_groups(r, me, GROUP_MMA, -1, by); waits_before_mma(r, me, act); break;
+    case ACT_MMA_WAIT: weiri_access_groups(r, me, GROUP_MMA, act->n, by); waits_before_mma(r, me, act); break;
     case ACT_BULK_COMMIT: weiri_access_groups(r, me, GROUP_BULK, -1, by); break;
     case ACT_BULK_WAIT: weiri_access_groups(r, me, GROUP_BULK, act->n, by); break;
     case ACT_CP_COMMIT: weiri_access_groups(r, me, GROUP_CP, -1, by); break;

@@ -47,10 +47,25 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
         const weiri_ring *q = &g->rings.v[i];
         origin[i] = 0;
         if (q->ref_actor < 0) continue;
-        int u = a.v[g->actors.v[q->ref_actor].cursors + C_VARS * q->ref_cur + C_OPEN];
+        int u = a.v[g->actors.v[q->ref_actor].cursors + C_VARS * q->ref_cur + q->ref_var];
         if (!q->turns) u = lap(u, q->stages) * q->stages;
         origin[i] = u - LAPS * q->stages;
         any = any || origin[i] != 0;
+    }
+    for (int i = 0; i < g->actors.n; i++) {
+        const weiri_actor *me = &g->actors.v[i];
+        const weiri_code *c = &g->code.v[me->code];
+        bool ended = c->ins.v[a.v[me->vars + V_PC]].op == IN_END;
+        for (int k = 0; k < c->ncursors; k++) {
+            const weiri_ring *q = &g->rings.v[me->ring[k]];
+            int *u = a.v + me->cursors + C_VARS * k;
+            u[C_OPEN] -= origin[me->ring[k]];
+            u[C_CLOSE] -= origin[me->ring[k]];
+            bool ref = q->ref_actor == i && q->ref_cur == k;
+            /* a count that nothing depends on says nothing; it could grow for ever */
+            if ((ended || !c->opens[k]) && !ref) u[C_OPEN] = 0;
+            if (((ended && !ref) || !c->closes[k]) && !(ref && q->ref_var == C_CLOSE)) u[C_CLOSE] = 0;
+        }
     }
     if (!any) return;
     memcpy(scratch, state, weiri_state_size(g));
@@ -97,18 +112,6 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
             memcpy(to, from, sizeof(int) * R_VARS);
             bool stands = has(&a, 0, bit_of(g, q->ring, mod(s - o, n), q->bit));
             if (to[R_GEN] != 0 && to[R_GEN] != GEN_MANY) to[R_GEN] = from[R_GEN] - o > 0 && stands ? from[R_GEN] - o : 0;
-        }
-    }
-    for (int i = 0; i < g->actors.n; i++) {
-        const weiri_actor *me = &g->actors.v[i];
-        const weiri_code *c = &g->code.v[me->code];
-        bool ended = c->ins.v[a.v[me->vars + V_PC]].op == IN_END;
-        for (int k = 0; k < c->ncursors; k++) {
-            const weiri_ring *q = &g->rings.v[me->ring[k]];
-            int *u = a.v + me->cursors + C_VARS * k;
-            u[C_OPEN] -= origin[me->ring[k]];
-            u[C_CLOSE] -= origin[me->ring[k]];
-            if (ended && (q->ref_actor != i || q->ref_cur != k)) u[C_OPEN] = u[C_CLOSE] = 0;
         }
     }
 }

@@ -661,6 +661,8 @@ weiri_unrolled *weiri_unroll(const weiri_plan *p, const weiri_sizes *sizes) {
                 weiri_cell x = { c, i, s, p->bars.v[i].count };
                 WEIRI_PUSH(&u->a, u->cells, x);
             }
+    for (int i = 0; i < p->smem.n; i++)
+        if (p->smem.v[i].tmem) give_up(&w, "it uses tensor memory");
     add_threads(&w);
     int actors = u->threads.n ? u->threads.v[u->threads.n - 1].actor + 1 : 0, nodes = p->k->nnodes + 2;
     w.nmeets = u->ctas * MEETS + 1 + 2 * actors;

@@ -20,7 +20,12 @@ typedef struct explorer {
     int *init_thread, *init_move;    /* by CTA */
     int *last_remote;                /* [thread * ctas + cta]: last move that reaches a barrier of that CTA, -1 none */
     bool *exit_open;                 /* by CTA: an access of its threads is never waited for */
-    uint64_t *waited;                /* [cell]: bits of laps below 64 that somebody waits for */
+    struct data {                    /* of a full barrier, by cell */
+        bool is;
+        uint64_t waited;             /* laps below 64 that somebody waits for */
+        uint32_t filled_by;          /* threads of the actors that arrive */
+        int least, end;              /* phase when the others had first all ended, and when all had; -1 never */
+    } *data;
     /* levels */
     uint16_t *now, *next;
     size_t nnow, nnext, room;
@@ -90,7 +95,12 @@ static void prepare(explorer *x) {
     x->init_move = room((size_t)u->ctas, sizeof(int));
     x->last_remote = room((size_t)threads * (size_t)u->ctas, sizeof(int));
     x->exit_open = room((size_t)u->ctas, sizeof(bool));
-    x->waited = room((size_t)u->cells.n, sizeof *x->waited);
+    x->data = room((size_t)u->cells.n, sizeof *x->data);
+    for (int i = 0; i < u->cells.n; i++) {
+        x->data[i].least = x->data[i].end = -1;
+        for (int q = 0; q < u->p->pipes.n; q++)
+            if (u->p->pipes.v[q].full == u->cells.v[i].bar && u->p->pipes.v[q].region >= 0) x->data[i].is = true;
+    }
     for (int c = 0; c < u->ctas; c++) x->init_thread[c] = -1;
     for (int t = 0; t < threads; t++) {
         const weiri_thread *th = &u->threads.v[t];
@@ -98,8 +108,10 @@ static void prepare(explorer *x) {
         for (int p = 0; p < th->moves.n; p++) {
             const weiri_move *m = &th->moves.v[p];
             if (m->kind == MOVE_INIT) x->init_thread[th->cta] = t, x->init_move[th->cta] = p;
-            if (m->kind == MOVE_WAIT && m->lap >= 0 && m->lap < 64) x->waited[m->cell] |= 1ull << m->lap;
-            if (m->cell >= 0 && m->kind != MOVE_WAIT) x->last_remote[t * u->ctas + u->cells.v[m->cell].cta] = p;
+            if (m->kind == MOVE_WAIT && m->lap >= 0 && m->lap < 64) x->data[m->cell].waited |= 1ull << m->lap;
+            if (m->cell < 0 || m->kind == MOVE_WAIT) continue;
+            x->last_remote[t * u->ctas + u->cells.v[m->cell].cta] = p;
+            for (int q = 0; q < th->of; q++) x->data[m->cell].filled_by |= 1u << (th->first + q);
         }
     }
     for (int j = 0; j < nt; j++) {
@@ -365,14 +377,24 @@ static int exits(const explorer *x, const uint16_t *s) {
     return 0;
 }
 
-/* A full barrier whose last phase nobody waits for. */
-static int lost(const explorer *x, uint16_t *s) {
-    const weiri_plan *p = x->u->p;
+/* Notes how far each full barrier is when all but those who fill it have ended, and when all have. */
+static void note_ends(const explorer *x, uint16_t *s, bool all) {
+    const weiri_unrolled *u = x->u;
+    for (int i = 0; i < u->cells.n; i++) {
+        struct data *d = &x->data[i];
+        int phase = cell(x, s, i)[0];
+        bool ended = d->is && (d->least < 0 || phase < d->least);
+        for (int t = 0; t < u->threads.n && ended; t++) ended = d->filled_by >> t & 1 || s[t] == u->threads.v[t].moves.n;
+        if (ended) d->least = phase;
+        if (all) d->end = phase;
+    }
+}
+
+/* Data that became complete last, that nobody waits for, and of which nobody need know. */
+static int lost(const explorer *x) {
     for (int i = 0; i < x->u->cells.n; i++) {
-        int laps = cell(x, s, i)[0], bar = x->u->cells.v[i].bar;
-        bool data = false;
-        for (int q = 0; q < p->pipes.n; q++) data = data || (p->pipes.v[q].full == bar && p->pipes.v[q].region >= 0);
-        if (data && laps > 0 && laps <= 64 && !(x->waited[i] >> (laps - 1) & 1)) return WEIRX_LOST;
+        const struct data *d = &x->data[i];
+        if (d->is && d->end > 0 && d->end <= 64 && d->least < d->end && !(d->waited >> (d->end - 1) & 1)) return WEIRX_LOST;
     }
     return 0;
 }
@@ -423,7 +445,10 @@ static void expand(explorer *x, size_t i, int depth) {
         if (m->kind == MOVE_GRID_LAUNCH && !waited) kinds |= WEIRX_PDL;
         if (x->ndirty) kinds |= proxies(x, s, m);
     }
-    if (nleft < u->threads.n) kinds |= exits(x, s);
+    if (nleft < u->threads.n) {
+        kinds |= exits(x, s);
+        note_ends(x, s, nleft == 0);
+    }
     if (kinds) fault(x, kinds, depth, i, INT32_MIN);
     for (int t = 0; t < u->threads.n; t++) {
         s = at(x, x->now, i);
@@ -451,11 +476,10 @@ static void expand(explorer *x, size_t i, int depth) {
     s = at(x, x->now, i);
     if (!nleft) {
         x->r.complete++;
-        kinds = lost(x, s);
-    } else {
-        kinds = stuck(x, s);
-        x->r.deadlocks += kinds != 0;
+        return;
     }
+    kinds = stuck(x, s);
+    x->r.deadlocks += kinds != 0;
     if (kinds) fault(x, kinds, depth, i, INT32_MIN);
 }
 
@@ -488,8 +512,9 @@ weirx_result weirx_actions(const weiri_unrolled *u, uint64_t limit, int path_to)
         x.base_now = x.base_next;
         x.base_next = x.nlink;
     }
+    x.r.faults |= lost(&x);
     for (int t = 0; t < u->threads.n; t++) free(x.open[t]);
     free(x.open), free(x.clash), free(x.dirty), free(x.init_thread), free(x.init_move), free(x.last_remote), free(x.exit_open);
-    free(x.waited), free(x.table), free(x.now), free(x.next), free(x.link);
+    free(x.data), free(x.table), free(x.now), free(x.next), free(x.link);
     return x.r;
 }

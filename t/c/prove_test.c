@@ -299,6 +299,14 @@ static void bad(weiri_plan *p, const char *rules, const char *name) {
     forget(&r);
 }
 
+/* The fault that is shown first. */
+static void first_is(weiri_plan *p, const char *rule, const char *name) {
+    proved r;
+    prove(&r, p);
+    ok(r.proof.verdict == WEIR_UNSAFE && r.f.list.n && !strcmp(r.f.list.v[0].rule + 6, rule), "%s: %s", name, r.proof.text);
+    forget(&r);
+}
+
 enum { LOAD = 0, MMA = 1, PRO = -1, EPI = -2 };
 #define WITH(make, change, rules, name) do { weiri_plan *p = plan_of(make); change; bad(p, rules, name); } while (0)
 #define HARMLESS(make, change, name) do { weiri_plan *p = plan_of(make); change; safe(p, name); } while (0)
@@ -638,6 +646,29 @@ static void others(void) {
         work(l, "launch_griddep", NULL, 0);
         weir_task_end(k);
         says(way == 1 ? "PDL" : "SAFE", NULL, way == 1 ? "launch with no wait before it" : "launch behind a wait");
+    }
+}
+
+/* Threads go on their own between the points where they meet: one may arrive while another has not yet waited. */
+static void missed_phases(void) {
+    for (int stages = 1; stages <= 2; stages++)
+        for (int way = 0; way < 4; way++) {
+            start();
+            weir_value n = dim("N", 0);
+            weir_res *s = ring("s", stages);
+            task("one", 0), loop(cst(0), n), weir_do(k, s, WEIR_ACQUIRE, -1), weir_do(k, s, WEIR_COMMIT, -1), end(), weir_task_end(k);
+            task("two", 1), loop(cst(0), n), weir_do(k, s, WEIR_WAIT, -1), weir_do(k, s, WEIR_RELEASE, -1), end(), weir_task_end(k);
+            weiri_plan *p = plan_of(k);
+            if (way == 1) blank(find(p, 1, ACT_WARP_SYNC, NULL, 0));
+            if (way == 2) blank(find(p, 0, ACT_WARP_SYNC, NULL, 0));
+            if (way == 3) blank(find(p, 0, ACT_WAIT, NULL, 0));
+            if (!way) safe(p, "moves without work");
+            else if (way == 3) first_is(p, "PARITY", "an arrival that ends its phase alone is in none but the next: no acquire leaves the waiter behind");
+            else bad(p, "PARITY", way == 1 ? "a lane releases before its warp has waited" : "a lane commits before its warp has acquired");
+        }
+    for (int lag = 0; lag < 2; lag++) {
+        shape s = { .stages = 2, .cluster = 1, .lag = lag };
+        WITH(gemm(s, 0), blank(find(p, MMA, ACT_MMA, NULL, 0)), "PARITY COUNT DEADLOCK", "no mma stands between the warpgroup's wait and one thread's release");
     }
 }
 
@@ -1103,6 +1134,7 @@ int main(int argc, char **argv) {
     guards();
     tiles();
     others();
+    missed_phases();
     random_plans(300);
     weir_close(ctx);
     return done();

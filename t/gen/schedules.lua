@@ -1,0 +1,378 @@
+-- Random small schedules: right ones, and right ones with a mistake or two, built through the Lua API.
+--
+--   local schedules = require "gen.schedules"
+--   local s = schedules.random(seed)               -- a description
+--   local k = schedules.kernel(weir, s)            -- its kernel; raises where the API refuses it
+--   print(schedules.text(s))                       -- one line, for reports
+--   for _, sizes in ipairs(schedules.sizes(s)) do  -- sizes small enough to explore
+--
+-- A description is { pipes, tasks, tiles, mistakes }. All tasks walk the same list of segments (loops and single steps); each keeps
+-- the moves on its own pipelines, in an order of its own. That is right by counts, if not free of deadlock; a mistake changes one
+-- task's copy.
+local schedules = {}
+
+-- ---- random numbers: the same everywhere -----------------------------------------------------------------------------------------
+
+local function dice(seed)
+  local x = (seed * 0x9e3779b97f4a7c15) ~ 0x2545f4914f6cdd1d
+  local function pick(n)
+    x = x ~ (x << 13); x = x ~ (x >> 7); x = x ~ (x << 17)
+    return (x >> 11) % n + 1
+  end
+  for _ = 1, 4 do pick(2) end
+  return pick, function(percent) return pick(100) <= percent end
+end
+
+-- ---- pipelines -------------------------------------------------------------------------------------------------------------------
+
+-- kind: "bar" (no bytes), "threads" (bodies fill and use), "tx" (a body brings bytes), "tma" (a load), "mma" (a load that wgmma reads)
+local function make_pipe(pick, i, ntasks, kind)
+  local p = { name = "p" .. i, kind = kind, stages = pick(3) }
+  p.producer = pick(ntasks)
+  p.consumer = (p.producer + pick(ntasks - 1) - 1) % ntasks + 1
+  return p
+end
+
+local function produce(p)
+  local out = { { op = "acquire", pipe = p } }
+  if p.kind ~= "bar" then out[2] = { op = "fill", pipe = p } end
+  out[#out + 1] = { op = "commit", pipe = p }
+  return out
+end
+
+local function consume(p)
+  local out = { { op = "wait", pipe = p } }
+  if p.kind ~= "bar" then out[2] = { op = "use", pipe = p } end
+  if p.kind == "mma" then out[#out + 1] = { op = "drain", pipe = p, n = p.lag or 0 } end
+  out[#out + 1] = { op = "release", pipe = p, n = p.lag }
+  return out
+end
+
+local function append(list, more) for _, x in ipairs(more) do list[#list + 1] = x end return list end
+
+-- One round of a group, as task `t` sees it; nil: it has no part.
+local function group_round(g, t)
+  local out, a, b = {}, g.members[1], g.members[2]
+  if g.mode == "fork" then
+    if a.producer == t then
+      out = { { op = "acquire", pipe = a }, { op = "acquire", pipe = b }, { op = "fill", pipe = a }, { op = "commit", group = g } }
+    end
+    for _, p in ipairs(g.members) do if p.consumer == t then append(out, consume(p)) end end
+  else
+    for _, p in ipairs(g.members) do if p.producer == t then append(out, produce(p)) end end
+    if a.consumer == t then
+      if g.mode == "merge" then append(out, { { op = "wait", pipe = a }, { op = "wait", pipe = b } })
+      else out[#out + 1] = { op = "wait", group = g } end
+      for _, p in ipairs(g.members) do if p.kind ~= "bar" then out[#out + 1] = { op = "use", pipe = p } end end
+      for _, p in ipairs(g.members) do if p.kind == "mma" then out[#out + 1] = { op = "drain", pipe = p, n = 0 } end end
+      out[#out + 1] = { op = "release", group = g }
+    end
+  end
+  return out
+end
+
+-- ---- schedules -------------------------------------------------------------------------------------------------------------------
+
+local bounds = { "N", "N", "N", "N", "M", "N + 1", "2", "3", "ceil(N, 2)" }
+
+local function shuffle(pick, list)
+  for i = #list, 2, -1 do
+    local j = pick(i)
+    list[i], list[j] = list[j], list[i]
+  end
+  return list
+end
+
+-- The body of a segment for one task: a block of moves for each of its pipelines and groups, in some order.
+local function body_of(pick, s, units, t, shuffled)
+  local blocks = {}
+  for _, u in ipairs(units) do
+    local block
+    if u.members then block = group_round(u, t)
+    elseif u.producer == t then block = produce(u)
+    elseif u.consumer == t then block = consume(u) end
+    if block and #block > 0 then blocks[#blocks + 1] = block end
+  end
+  if shuffled then shuffle(pick, blocks) end
+  local out = {}
+  for _, b in ipairs(blocks) do append(out, b) end
+  return out
+end
+
+local function copy(x)
+  if type(x) ~= "table" or x.kind or x.members then return x end -- pipelines and groups stay
+  local out = {}
+  for k, v in pairs(x) do out[k] = copy(v) end
+  return out
+end
+
+-- Every list of moves in a task, with the segment around it.
+local function lists_of(task)
+  local out = {}
+  for _, seg in ipairs(task.segments) do if #seg.body > 0 then out[#out + 1] = seg end end
+  return out
+end
+
+local mistakes = {}
+
+function mistakes.drop(pick, seg) return "drop " .. table.remove(seg.body, pick(#seg.body)).op end
+function mistakes.twice(pick, seg)
+  local i = pick(#seg.body)
+  table.insert(seg.body, i, copy(seg.body[i]))
+  return "twice " .. seg.body[i].op
+end
+function mistakes.swap(pick, seg)
+  if #seg.body < 2 then return nil end
+  local i = pick(#seg.body - 1)
+  seg.body[i], seg.body[i + 1] = seg.body[i + 1], seg.body[i]
+  return ("swap %s and %s"):format(seg.body[i + 1].op, seg.body[i].op)
+end
+function mistakes.bound(pick, seg)
+  if not seg.bound then return nil end
+  local other = ({ seg.bound .. " + 1", seg.bound .. " - 1", seg.bound == "N" and "M" or "N" })[pick(3)]
+  local was = seg.bound
+  seg.bound = other
+  return ("bound %s for %s"):format(other, was)
+end
+function mistakes.guard(pick, seg)
+  if not seg.bound or seg.guard then return nil end
+  seg.guard = ({ "first", "last", "every 2", "every 2 1", "N > 1" })[pick(5)]
+  return "guard " .. seg.guard
+end
+function mistakes.lag(pick, seg)
+  local i = pick(#seg.body)
+  local x = seg.body[i]
+  if x.op ~= "release" and x.op ~= "drain" then return nil end
+  x.n = (x.n or 0) + 1
+  return "lag of " .. x.op
+end
+function mistakes.early(pick, seg) -- a move to the front or the end
+  local x = table.remove(seg.body, pick(#seg.body))
+  table.insert(seg.body, pick(2) == 1 and 1 or #seg.body + 1, x)
+  return "moved " .. x.op
+end
+function mistakes.extra(pick, seg, task)
+  table.insert(task.segments, pick(#task.segments + 1), { body = copy(seg.body) })
+  return "an extra round"
+end
+local mistake_names = { "drop", "drop", "twice", "swap", "swap", "bound", "guard", "lag", "early", "extra" }
+
+--- o.mistakes: how many, nil: none to two by chance
+function schedules.random(seed, o)
+  o = o or {}
+  local pick, chance = dice(seed)
+  local s = { seed = seed, pipes = {}, groups = {}, tasks = {}, mistakes = {} }
+  local ntasks = 1 + pick(10) // 4                           -- 1 to 3
+  if ntasks < 2 then ntasks = 2 end
+  if chance(12) then ntasks = 4 end
+  local npipes = ntasks > 2 and 1 + pick(3) or pick(3)
+  if npipes > 4 then npipes = 4 end
+  local kinds = { "bar", "bar", "bar", "threads", "threads", "tx", "tma", "mma" }
+  for i = 1, npipes do s.pipes[i] = make_pipe(pick, i, ntasks, kinds[pick(#kinds)]) end
+
+  -- at most two pipelines join a group; what that asks of them
+  if npipes > 1 and chance(30) then
+    local a, b = s.pipes[1], s.pipes[2]
+    local g = { name = "g", mode = ({ "merge", "fork", "fused_merge" })[pick(3)], members = { a, b } }
+    b.kind, b.stages = a.kind, a.stages
+    if g.mode == "fork" then
+      if a.kind ~= "mma" then a.kind, b.kind = "tma", "tma" end
+      b.producer, b.storage = a.producer, a
+      if b.consumer == b.producer then b.consumer = a.consumer end
+    else
+      b.consumer = a.consumer
+      if b.producer == b.consumer then b.producer = a.producer end
+    end
+    a.group, b.group = g, g
+    s.groups[1] = g
+  end
+  for _, p in ipairs(s.pipes) do
+    if not p.group and p.stages > 1 and chance(20) then p.lag = 1 end
+  end
+
+  local units = {}
+  if s.groups[1] then units[1] = s.groups[1] end
+  for _, p in ipairs(s.pipes) do if not p.group then units[#units + 1] = p end end
+
+  -- segments: which units take part, how often
+  local nseg, segments = chance(75) and 1 or 2, {}
+  for i = 1, nseg do
+    local seg = { units = {} }
+    for _, u in ipairs(units) do if nseg == 1 or i == 1 or chance(70) then seg.units[#seg.units + 1] = u end end
+    if nseg == 1 or chance(70) then seg.bound = bounds[pick(#bounds)] end
+    if seg.bound and chance(15) then seg.guard = ({ "first", "last", "every 2", "every 2 1", "N > 1" })[pick(5)] end
+    segments[i] = seg
+  end
+  s.tiles = chance(20)
+  local shuffled = chance(50)
+  for t = 1, ntasks do
+    local task = { name = "t" .. t, segments = {}, warps = 1 }
+    local lagged = {}
+    for i, seg in ipairs(segments) do
+      task.segments[i] = { bound = seg.bound, guard = seg.guard, body = body_of(pick, s, seg.units, t, shuffled) }
+      for _, u in ipairs(seg.units) do if u.consumer == t and u.lag and not lagged[u] then lagged[u] = true; lagged[#lagged + 1] = u end end
+    end
+    for _, p in ipairs(lagged) do -- give the last ones back
+      local tail = {}
+      if p.kind == "mma" then tail[1] = { op = "drain", pipe = p, n = 0 } end
+      tail[#tail + 1] = { op = "release", pipe = p, n = 0 }
+      task.segments[#task.segments + 1] = { body = tail }
+    end
+    for _, p in ipairs(s.pipes) do
+      if p.kind == "mma" and p.consumer == t then task.warps = 4 end
+    end
+    -- a task with nothing to do is none
+    if #lists_of(task) > 0 then s.tasks[#s.tasks + 1] = task end
+  end
+  if #s.tasks > 0 then
+    if s.tasks[1].warps == 1 and chance(8) then s.tasks[1].warps = 2 end
+    local n = o.mistakes or (chance(45) and 0 or pick(2))
+    for _ = 1, n do
+      for _ = 1, 8 do
+        local task = s.tasks[pick(#s.tasks)]
+        local lists = lists_of(task)
+        local seg = #lists > 0 and lists[pick(#lists)]
+        local what = seg and mistakes[mistake_names[pick(#mistake_names)]](pick, seg, task)
+        if what then
+          s.mistakes[#s.mistakes + 1] = task.name .. ": " .. what
+          break
+        end
+      end
+    end
+  end
+  return s
+end
+
+local function op_text(x)
+  return (x.group and x.group.name or x.pipe.name) .. "." .. x.op .. (x.n and "(" .. x.n .. ")" or "")
+end
+
+function schedules.text(s)
+  local out = { ("seed %d:"):format(s.seed) }
+  for _, p in ipairs(s.pipes) do out[#out + 1] = ("%s:%s/%d"):format(p.name, p.kind, p.stages) end
+  for _, g in ipairs(s.groups) do out[#out + 1] = ("g=%s"):format(g.mode) end
+  if s.tiles then out[#out + 1] = "tiles" end
+  for _, t in ipairs(s.tasks) do
+    out[#out + 1] = ("| %s(%d)"):format(t.name, t.warps)
+    for _, seg in ipairs(t.segments) do
+      local ops = {}
+      for i, x in ipairs(seg.body) do ops[i] = op_text(x) end
+      out[#out + 1] = ("%s%s{ %s }"):format(seg.bound and "for " .. seg.bound or "", seg.guard and " if " .. seg.guard or "", table.concat(ops, " "))
+    end
+  end
+  if #s.mistakes > 0 then out[#out + 1] = "[" .. table.concat(s.mistakes, "; ") .. "]" end
+  return table.concat(out, " ")
+end
+
+-- ---- kernels ---------------------------------------------------------------------------------------------------------------------
+
+function schedules.kernel(weir, s)
+  local P = weir.pipeline
+  local k = weir.kernel { name = "random", arch = "sm_90a" }
+  local N, M, T = k:dim "N", k:dim "M", k:dim "T"
+  local of, row = {}, k:dim "R"
+  for _, p in ipairs(s.pipes) do
+    if p.kind == "bar" then
+      of[p] = k:barrier { name = p.name, pipeline = P.async_async { stages = p.stages } }
+    elseif p.kind == "threads" or p.kind == "tx" then
+      local bytes = p.kind == "tx" and 64 or nil
+      of[p] = k:resource { name = p.name, space = "smem", dtype = "u8", tile = { 64 },
+        pipeline = P[bytes and "tma_async" or "async_async"] { stages = p.stages },
+        work = { fill = weir.producer_work { code = ";", tx_bytes = bytes }, use = weir.consumer_work { code = ";" } } }
+    else
+      local shape = { name = p.name, dtype = "bf16", tile = { 64, 16 }, swizzle = 32, pipeline = P.tma_async { stages = p.stages } }
+      if p.storage then shape = { name = p.name, storage = of[p.storage], pipeline = shape.pipeline } end
+      of[p] = k:smem_tile(shape)
+    end
+  end
+  local sources, outputs, accs = {}, {}, {}
+  for _, p in ipairs(s.pipes) do
+    if p.kind == "tma" or p.kind == "mma" then
+      sources[p] = k:gmem_tile { name = "x_" .. p.name, tensor = k:tensor { name = "X" .. p.name, dtype = "bf16", shape = { row, 64 } }, tile = { 64, 16 } }
+    end
+    if p.kind == "tma" then
+      outputs[p] = k:gmem_tile { name = "y_" .. p.name, tensor = k:tensor { name = "Y" .. p.name, dtype = "bf16", shape = { row, 64 }, out = true }, tile = { 64, 16 } }
+    elseif p.kind == "mma" then
+      accs[p] = k:wgmma_tile { name = "a_" .. p.name, tile = { 64, 64 } }
+    end
+  end
+  local groups = {}
+  for _, g in ipairs(s.groups) do
+    groups[g] = k:group { name = g.name, mode = g.mode, members = { of[g.members[1]], of[g.members[2]] } }
+    for _, p in ipairs(g.members) do of[p] = groups[g]:member(p.name) end
+  end
+  local wq = s.tiles and k:work_queue { name = "wq", axes = { "i" }, extent = { T } }
+
+  local function value(text)
+    local base, sign, c = text:match "^(.-) ([+-]) (%d+)$"
+    if base then return sign == "+" and value(base) + tonumber(c) or value(base) - tonumber(c) end
+    if text == "N" then return N elseif text == "M" then return M end
+    local of_ceil = text:match "^ceil%(N, (%d+)%)$"
+    if of_ceil then return weir.ceil_div(N, tonumber(of_ceil)) end
+    return tonumber(text)
+  end
+  local function perform(x)
+    local h = x.group and groups[x.group] or of[x.pipe]
+    if x.op == "fill" then
+      if sources[x.pipe] then h:tma_load(sources[x.pipe]:at(0, 0)) else h:fill() end
+    elseif x.op == "use" then
+      if outputs[x.pipe] then outputs[x.pipe]:store(h:read(), outputs[x.pipe]:at(0, 0))
+      elseif accs[x.pipe] then accs[x.pipe]:mma(h:read(), h:read())
+      else h:use() end
+    elseif x.op == "drain" then accs[x.pipe]:drain(x.n)
+    elseif x.op == "release" and x.n then h:release(x.n)
+    else h[x.op](h) end
+  end
+  local function guarded(i, guard)
+    if guard == "first" then return i:first_iter() elseif guard == "last" then return i:last_iter() end
+    local period, start = guard:match "^every (%d+) ?(%d*)$"
+    if period then return i:every(tonumber(period), tonumber(start) or 0) end
+    return weir.when_true(weir.gt(N, 1))
+  end
+  local function run(task)
+    for _, p in ipairs(s.pipes) do
+      if accs[p] and p.consumer == task.index then accs[p]:zero() end
+    end
+    for _, seg in ipairs(task.segments) do
+      local function body() for _, x in ipairs(seg.body) do perform(x) end end
+      if #seg.body == 0 then goto continue end
+      if not seg.bound then body()
+      else
+        for i in weir.domain_loop(0, value(seg.bound)) do
+          if seg.guard then for _ in guarded(i, seg.guard) do body() end else body() end
+        end
+      end
+      ::continue::
+    end
+    for _, p in ipairs(s.pipes) do
+      if accs[p] and p.consumer == task.index and not p.lag then accs[p]:drain(0) end
+    end
+  end
+  local warp, order = 0, {}
+  for i, t in ipairs(s.tasks) do t.index = tonumber(t.name:match "%d+"); order[i] = t end
+  table.sort(order, function(a, b) return a.warps > b.warps or (a.warps == b.warps and a.index < b.index) end)
+  local first = {}
+  for _, t in ipairs(order) do first[t], warp = warp, warp + t.warps end
+  for _, t in ipairs(s.tasks) do
+    k:task { name = t.name, warps = { first[t], t.warps }, schedule = function()
+      if wq then for _ in weir.work_tile_loop(wq) do run(t); wq:next() end else run(t) end
+    end }
+  end
+  return k
+end
+
+--- Sizes worth a look: small lengths, with tiles up to two.
+function schedules.sizes(s)
+  local text, out = schedules.text(s), {}
+  local two = text:find "for M" ~= nil or text:find "%[.*M"
+  for n = 0, 3 do
+    for m = two and 0 or 1, two and 2 or 1 do
+      for t = s.tiles and 0 or 1, s.tiles and 2 or 1 do
+        if n + m + t <= 5 then out[#out + 1] = { N = n, M = m, T = t, R = 64, tiles = t } end
+      end
+    end
+  end
+  return out
+end
+
+return schedules

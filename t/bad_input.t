@@ -122,7 +122,7 @@ mistakes("columns no multiple of the MMA's 8", { "over = D, tile = { 128, 128 }"
 mistakes("more columns than an MMA has", { "over = D, tile = { 128, 128 }", "over = D, tile = { 128, 512 }", "tensor = B, tile = { 128, 64 }", "tensor = B, tile = { 512, 64 }",
   "tensor = D, tile = { 128, 128 }", "tensor = D, tile = { 128, 512 }", 'name = "b", dtype = "bf16", tile = { 128, 64 }', 'name = "b", dtype = "bf16", tile = { 512, 64 }',
   'name = "acc", tile = { 128, 128 }', 'name = "acc", tile = { 128, 512 }', "stages = 4", "stages = 1", "stages = 4", "stages = 1" },
-  { "has 512 columns in each warpgroup of task 'mma'", 'split = "n"' }, 'name = "acc"')
+  { "has 512 columns in each warpgroup of task 'mma'", 'hint: take fewer columns' }, 'name = "acc"')
 mistakes("K no multiple of the MMA's 16", { "tensor = A, tile = { 128, 64 }", "tensor = A, tile = { 128, 24 }", "tensor = B, tile = { 128, 64 }", "tensor = B, tile = { 128, 24 }",
   "tile = { 128, 64 }, swizzle = 128", "tile = { 128, 24 }, swizzle = 0", "tile = { 128, 64 }, swizzle = 128", "tile = { 128, 24 }, swizzle = 0" },
   { "acc:mma: K is 24, an instruction of bf16 takes 16", "expected a multiple of 16, got 24" }, "acc:mma(")

@@ -1,5 +1,5 @@
-/* The credits of a schedule: every wait meets its commit, every acquire its release, and nothing is left over. The proof finds the
- * same and more; here the counts are named, at the author's lines. */
+/* The credits of a schedule: every wait meets its commit, every acquire its release, and nothing is left over. The proof finds
+ * the same and more; here the counts are named, at the author's lines. */
 #include <string.h>
 
 #include "walk.h"
@@ -72,10 +72,12 @@ static void blocked(const weiri_walk *s, bool sure, weiri_findings *out) {
     if (!sure && w.task >= 0 && weiri_walk_ended(&s->task[w.task])) return; /* how often each side runs, the launch knows */
     const weiri_step *x = &s->task[t].steps.v[s->task[t].at];
     const weiri_op *op = x->op;
-    const char *what = weiri_use_names[weiri_use_of(op)], *lacks = weiri_use_names[w.counterpart], *name = spelled(out->a, op, w.res);
+    const char *what = weiri_use_names[weiri_use_of(op)], *lacks = weiri_use_names[w.counterpart],
+               *name = spelled(out->a, op, w.res);
     const char *others = "";
     for (int i = 0; i < k->tasks.n; i++)
-        if (i != t && !weiri_walk_ended(&s->task[i])) others = weiri_arena_fmt(out->a, "%s%s'%s'", others, *others ? ", " : "", k->tasks.v[i]->name);
+        if (i != t && !weiri_walk_ended(&s->task[i]))
+            others = weiri_arena_fmt(out->a, "%s%s'%s'", others, *others ? ", " : "", k->tasks.v[i]->name);
     const char *then = *others ? weiri_arena_fmt(out->a, "; %s is blocked, too", others) : "";
     weir_finding *f;
     if (w.task < 0) {
@@ -85,18 +87,19 @@ static void blocked(const weiri_walk *s, bool sure, weiri_findings *out) {
     } else if (weiri_walk_ended(&s->task[w.task])) {
         const weiri_line *l = weiri_walk_line(s, w.task, w.res, w.counterpart);
         f = weiri_find(out, "V-SIM-01", first(&op->at), "task '%s' is blocked at %s %d of '%s': task '%s' ends after %s%s",
-                       k->tasks.v[t]->name, what, x->index + 1, name, k->tasks.v[w.task]->name,
-                       plural(out->a, l->done, lacks), then);
+                       k->tasks.v[t]->name, what, x->index + 1, name, k->tasks.v[w.task]->name, plural(out->a, l->done, lacks),
+                       then);
         f->expected = weiri_arena_fmt(out->a, "%s", plural(out->a, w.index + 1, lacks));
         f->got = weiri_arena_fmt(out->a, "%d", l->done);
         second_place(f, op_of(s, w.task, w.res, w.counterpart), weiri_arena_fmt(out->a, "the last %s", lacks));
         f->hint = "let the two sides run equally often";
     } else {
         const weiri_op *other = s->task[w.task].steps.v[s->task[w.task].at].op;
-        f = weiri_find(out, "V-SIM-01", first(&op->at),
-                       "task '%s' is blocked at %s %d of '%s', which needs %s %d by task '%s', and that is blocked at %s of '%s'",
-                       k->tasks.v[t]->name, what, x->index + 1, name, lacks, w.index + 1, k->tasks.v[w.task]->name,
-                       weiri_use_names[weiri_use_of(other)], spelled(out->a, other, other->res));
+        f = weiri_find(
+            out, "V-SIM-01", first(&op->at),
+            "task '%s' is blocked at %s %d of '%s', which needs %s %d by task '%s', and that is blocked at %s of '%s'",
+            k->tasks.v[t]->name, what, x->index + 1, name, lacks, w.index + 1, k->tasks.v[w.task]->name,
+            weiri_use_names[weiri_use_of(other)], spelled(out->a, other, other->res));
         second_place(f, other, "the other is blocked here");
         f->hint = "the tasks wait for each other: let one of them start, or give the pipeline more stages";
     }
@@ -113,10 +116,10 @@ static void left_over(const weiri_walk *s, const weir_res *r, weiri_findings *ou
     const char *rule = commits ? "V-SIM-02" : x.empty > 0 ? "V-SIM-03" : "V-SIM-04";
     const char *done = commits ? "not consumed" : x.empty > 0 ? "without release" : "without acquire";
     int n = commits ? x.full : x.empty > 0 ? x.empty : -x.empty;
-    weir_finding *f = weiri_find(out, rule, op ? first(&op->at) : first(&r->pipe.at), "%s of '%s' %s %s: %s, %s",
-                                 plural(out->a, n, weiri_use_names[many]), op ? spelled(out->a, op, r) : r->name, n == 1 ? "is" : "are",
-                                 done, plural(out->a, x.made[many], weiri_use_names[many]),
-                                 plural(out->a, x.made[few], weiri_use_names[few]));
+    weir_finding *f =
+        weiri_find(out, rule, op ? first(&op->at) : first(&r->pipe.at), "%s of '%s' %s %s: %s, %s",
+                   plural(out->a, n, weiri_use_names[many]), op ? spelled(out->a, op, r) : r->name, n == 1 ? "is" : "are", done,
+                   plural(out->a, x.made[many], weiri_use_names[many]), plural(out->a, x.made[few], weiri_use_names[few]));
     f->objects[0] = r->name;
     f->expected = weiri_arena_fmt(out->a, "%s", plural(out->a, x.made[many], weiri_use_names[few]));
     f->got = weiri_arena_fmt(out->a, "%d", x.made[few]);

@@ -118,8 +118,8 @@ static weir_res **take_list(weir_kernel *k, const char *task, const char *side, 
 static void take_warps(weir_kernel *k, weiri_task *t, int first, int count) {
     int64_t end = (int64_t)first + count;
     if (first < 0 || count < 1) {
-        weiri_kernel_fault(k, &k->here, "V-WG-01", "warps = { first, count }, count at least 1", "task '%s': warps = { %d, %d }",
-                           t->name, first, count);
+        weiri_kernel_fault(k, &k->here, "V-WG-01", "warps = { first, count }, count at least 1",
+                           "task '%s': warps = { %d, %d }", t->name, first, count);
         first = 0, count = 1, t->warps_refused = true;
     } else if (end > 32) {
         weiri_kernel_fault(k, &k->here, "X-WARP-02", "use fewer warps", "task '%s': warps %d to %lld, a CTA has warps 0 to 31",
@@ -270,7 +270,8 @@ weir_value weir_loop_begin(weir_kernel *k, weir_value start, weir_value stop, we
     uint32_t by = step.id ? bound(k, step, "step", 1) : weir_int(k, 1).id;
     int64_t c;
     if (weiri_value_const(k, by, &c) && c == 0) {
-        weiri_kernel_fault(k, &k->here, "C-DOM-02", "1, or another step that leads from start to stop", "domain_loop: step is 0");
+        weiri_kernel_fault(k, &k->here, "C-DOM-02", "1, or another step that leads from start to stop",
+                           "domain_loop: step is 0");
         by = weir_int(k, 1).id;
     }
     if (unroll < 0) weiri_kernel_fault(k, &k->here, "M-OPTION", "at least 1", "domain_loop: unroll is %d", unroll);
@@ -568,7 +569,8 @@ void weir_do(weir_kernel *k, weir_res *r, weir_move move, int n) {
     if (!weiri_piped(res) && !plain_queue) {
         bool can = weiri_in_smem(res) || res->kind == WEIR_RES_TMEM || res->kind == WEIR_RES_CUSTOM;
         if (res->refused_in != k->task->index + 1)
-            weiri_kernel_fault(k, &k->here, "C-MOVE-01", can ? "give it a pipeline, or leave its moves out" : "leave its moves out",
+            weiri_kernel_fault(k, &k->here, "C-MOVE-01",
+                               can ? "give it a pipeline, or leave its moves out" : "leave its moves out",
                                "%s: %s has no pipeline", name, weiri_label(k, res));
         res->refused_in = k->task->index + 1;
         return;
@@ -653,7 +655,8 @@ static bool is_stage(const weir_res *r, const char *name, weir_side side, bool a
     for (int i = 0; i < r->nwork; i++)
         if (strcmp(r->work[i].name, name) == 0) return r->work[i].side == side && r->work[i].aux == aux;
     const method *m = find_method(r, name);
-    weiri_stage s = side == WEIR_SIDE_CONSUMER ? (aux ? STAGE_CONS_AUX : STAGE_CONS_WORK) : (aux ? STAGE_PROD_AUX : STAGE_PROD_WORK);
+    weiri_stage s =
+        side == WEIR_SIDE_CONSUMER ? (aux ? STAGE_CONS_AUX : STAGE_CONS_WORK) : (aux ? STAGE_PROD_AUX : STAGE_PROD_WORK);
     return m && m->stage == s;
 }
 
@@ -691,15 +694,15 @@ const char *weir_res_no_method(weir_kernel *k, const weir_res *r, const char *na
         bool queue = r->kind == WEIR_RES_QUEUE;
         const char *those = queue ? all : method_names(k, r, false, unnamed[i].side, unnamed[i].aux);
         if (!*those) break;
-        *text = weiri_arena_fmt(&k->a, "%s: work is called by its name; %s are: %s", label, queue ? "the steps" : "those of this stage",
-                                those);
+        *text = weiri_arena_fmt(&k->a, "%s: work is called by its name; %s are: %s", label,
+                                queue ? "the steps" : "those of this stage", those);
         return queue ? "C-NAME-05" : "V-LBL-03";
     }
     for (int i = 0; i < r->nwork; i++)
         for (int j = 0; j < r->work[i].nreturns; j++)
             if (strcmp(r->work[i].returns[j].name, name) == 0) {
-                *text = weiri_arena_fmt(&k->a, "%s: '%s' is what %s returns, no method: keep the call's result in a local", label,
-                                        name, r->work[i].name);
+                *text = weiri_arena_fmt(&k->a, "%s: '%s' is what %s returns, no method: keep the call's result in a local",
+                                        label, name, r->work[i].name);
                 return "C-NAME-04";
             }
     *text = *all ? weiri_arena_fmt(&k->a, "%s has no method '%s'; it has: %s", label, name, all)

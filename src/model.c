@@ -168,7 +168,8 @@ weir_kernel *weir_kernel_new(weir_ctx *ctx, const weir_kernel_desc *d) {
         return NULL;
     }
     if (d->ctas_per_sm < 0 || d->ctas_per_sm > 32) {
-        weiri_fail(ctx, WEIR_E_ARGUMENT, "kernel '%s': ctas_per_sm is %d; 1 to 32 CTAs can share an SM", d->name, d->ctas_per_sm);
+        weiri_fail(ctx, WEIR_E_ARGUMENT, "kernel '%s': ctas_per_sm is %d; 1 to 32 CTAs can share an SM", d->name,
+                   d->ctas_per_sm);
         return NULL;
     }
     weir_kernel *k = weiri_alloc(ctx, sizeof *k);
@@ -418,8 +419,8 @@ static void take_pipe(weir_kernel *k, weir_res *r, const weir_pipe_desc *d) {
         bool told = false;
         for (int j = 0; j < i; j++) told |= d->interleave[j] == q;
         if (q > 1 && r->pipe.given.stages % q != 0 && !told) {
-            weiri_kernel_fault(k, &k->here, "P-ILV-01", "a stride divides the stages", "%s: %d stages are not divisible by interleave %d",
-                               weiri_label(k, r), r->pipe.given.stages, q);
+            weiri_kernel_fault(k, &k->here, "P-ILV-01", "a stride divides the stages",
+                               "%s: %d stages are not divisible by interleave %d", weiri_label(k, r), r->pipe.given.stages, q);
             about(k, r->name);
         }
     }
@@ -438,8 +439,8 @@ weir_res *weir_gmem_tile(weir_kernel *k, const weir_gmem_tile_desc *d) {
     }
     r->dtype = d->tensor->dtype;
     if (r->rank != d->tensor->rank) {
-        weiri_kernel_fault(k, &k->here, "M-RANK", "a size for each axis", "%s: the tile has %d %s, tensor '%s' has %d", weiri_label(k, r),
-                           r->rank, r->rank == 1 ? "axis" : "axes", d->tensor->name, d->tensor->rank);
+        weiri_kernel_fault(k, &k->here, "M-RANK", "a size for each axis", "%s: the tile has %d %s, tensor '%s' has %d",
+                           weiri_label(k, r), r->rank, r->rank == 1 ? "axis" : "axes", d->tensor->name, d->tensor->rank);
         weiri_also_at(k, &d->tensor->at, "declared here");
         for (; r->rank < d->tensor->rank; r->rank++) r->tile[r->rank] = 1;
         r->rank = d->tensor->rank;

@@ -76,7 +76,8 @@ static void take_objects(weir_report *r, weir_finding *x) {
         while (is_word(*end)) end++;
         bool name = end > at && (quoted ? *end == '\'' : end[0] == ':' && is_word(end[1]));
         bool told = false;
-        for (int i = 0; i < n && name; i++) told |= strncmp(x->objects[i], at, (size_t)(end - at)) == 0 && !x->objects[i][end - at];
+        for (int i = 0; i < n && name; i++)
+            told |= strncmp(x->objects[i], at, (size_t)(end - at)) == 0 && !x->objects[i][end - at];
         if (name && !told) x->objects[n++] = weiri_arena_fmt(&r->a, "%.*s", (int)(end - at), at);
         if (quoted && name) s = end;
     }
@@ -124,6 +125,7 @@ static bool same(const weir_finding *x, const weir_finding *y) {
 }
 
 /* Rules whose failure brings others about, by the starts of their ids. `one`: only those about the same object. */
+/* clang-format off */
 static const struct { const char *cause, *follower; bool one; } chains[] = {
     { "V-SIM-", "PROVE-", false },      /* wrong credits: the proof finds the same, with the counterexample */
     { "PROVE-DEADLOCK", "PROVE-LOST", false }, { "PROVE-COUNT", "PROVE-LOST", false },
@@ -149,6 +151,7 @@ static const struct { const char *cause, *follower; bool one; } chains[] = {
     { "X-", "PLAN-UNSUPPORTED", true }, { "X-V2-", "PLAN-UNSUPPORTED", false },
     { "T-SKIP-01", "V-ROLE-", true },   { "T-SKIP-01", "V-WQ-01", true },
 };
+/* clang-format on */
 
 static bool starts(const char *s, const char *with) { return strncmp(s, with, strlen(with)) == 0; }
 
@@ -164,7 +167,8 @@ static bool follows(const weir_finding *x, const weir_finding *cause) {
     if (cause->severity != WEIR_ERROR) return false;
     if (x->line && starts(x->rule, "PLAN-") && !starts(cause->rule, "PLAN-") && by_place(x, cause) == 0) return true;
     for (size_t i = 0; i < sizeof chains / sizeof *chains; i++)
-        if (starts(x->rule, chains[i].follower) && starts(cause->rule, chains[i].cause) && strcmp(x->rule, cause->rule) != 0 && (!chains[i].one || share_object(x, cause)))
+        if (starts(x->rule, chains[i].follower) && starts(cause->rule, chains[i].cause) && strcmp(x->rule, cause->rule) != 0 &&
+            (!chains[i].one || share_object(x, cause)))
             return true;
     return false;
 }

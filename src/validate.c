@@ -266,7 +266,8 @@ static void check_registers(checker *c) {
         const weiri_task *seen = NULL;
         for (int i = 0; i < k->tasks.n; i++) {
             const weiri_task *t = k->tasks.v[i];
-            if (!t->registers || t->warps_refused || t->first_warp >= 4 * g + 4 || t->first_warp + t->num_warps <= 4 * g) continue;
+            if (!t->registers || t->warps_refused || t->first_warp >= 4 * g + 4 || t->first_warp + t->num_warps <= 4 * g)
+                continue;
             if (seen && seen->registers != t->registers) {
                 weir_finding *f =
                     weiri_find(c->out, "V-WG-02", first(&t->at),
@@ -321,7 +322,8 @@ static void check_roles(checker *c, const weiri_task *t, const uses *us) {
                            : dst && consumes(u->stage)  ? "V-ROLE-02"
                                                         : NULL;
         bool told = false;
-        for (int j = 0; j < i && rule; j++) told |= us->v[j].res == u->res && !us->v[j].group_op && consumes(us->v[j].stage) == consumes(u->stage);
+        for (int j = 0; j < i && rule; j++)
+            told |= us->v[j].res == u->res && !us->v[j].group_op && consumes(us->v[j].stage) == consumes(u->stage);
         if (!rule || told) continue;
         const char *in = src ? "only in src" : dst ? "only in dst" : "in neither src nor dst";
         weir_finding *f = u->operand ? weiri_find(c->out, rule, AT_OP(u->op), "task '%s': '%s' is %s and is read here by %s",
@@ -618,10 +620,11 @@ static void check_tail(checker *c, const weiri_task *t, const uses *us, const we
         any = u;
         if (!is_aux(u->stage) && (u->sec == SEC_HEAD || u->sec == SEC_LOOP)) {
             if (!misplaced) {
-                weir_finding *f = weiri_find(
-                    c->out, u->sec == SEC_HEAD ? "V-WQ-02" : "V-WQ-03", AT_OP(u->op), "task '%s': %s of queue '%s' %s", t->name,
-                    written(u), q->name,
-                    u->sec == SEC_HEAD ? "before the domain loop" : in_loop(u->node) ? "inside a domain loop" : "between domain loops");
+                weir_finding *f = weiri_find(c->out, u->sec == SEC_HEAD ? "V-WQ-02" : "V-WQ-03", AT_OP(u->op),
+                                             "task '%s': %s of queue '%s' %s", t->name, written(u), q->name,
+                                             u->sec == SEC_HEAD ? "before the domain loop"
+                                             : in_loop(u->node) ? "inside a domain loop"
+                                                                : "between domain loops");
                 f->hint = "take the next tile at the end of the work-tile loop: wq:next()";
             }
             misplaced = true;
@@ -845,9 +848,10 @@ static void check_pipes(checker *c) {
         if (!l.v && !l.m && !l.n && !l.k) continue;
         l = (weir_cluster){ l.v ? l.v : 1, l.m ? l.m : 1, l.n ? l.n : 1, l.k ? l.k : 1 };
         if (l.v == w.v && l.m == w.m && l.n == w.n && l.k == w.k) continue;
-        weir_finding *f = weiri_find(c->out, "V-CTA-01", first(&r->pipe.at),
-                                     "pipeline '%s' has cta_layout { %d, %d, %d, %d }, the kernel's cluster is { %d, %d, %d, %d }",
-                                     r->name, l.v, l.m, l.n, l.k, w.v, w.m, w.n, w.k);
+        weir_finding *f =
+            weiri_find(c->out, "V-CTA-01", first(&r->pipe.at),
+                       "pipeline '%s' has cta_layout { %d, %d, %d, %d }, the kernel's cluster is { %d, %d, %d, %d }", r->name,
+                       l.v, l.m, l.n, l.k, w.v, w.m, w.n, w.k);
         f->objects[0] = r->name;
         f->hint = "leave it out: it is the kernel's cluster";
     }
@@ -866,14 +870,17 @@ static int role_of(weiri_stage s) {
     }
 }
 
-static int stride_of(const weir_res *r, int role) { return r->pipe.given.interleave[role] > 1 ? r->pipe.given.interleave[role] : 1; }
+static int stride_of(const weir_res *r, int role) {
+    return r->pipe.given.interleave[role] > 1 ? r->pipe.given.interleave[role] : 1;
+}
 
 /* Dealt by the loop: a constant start, a step equal to the stride, in a task of another number of warps. The loop, or NULL. */
 static const weiri_node *lane_loop(const checker *c, const weiri_task *t, int stride) {
     int64_t start, step;
     if (stride < 2 || t->num_warps == stride) return NULL;
     for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n));)
-        if (n->kind == NODE_LOOP && weiri_value_const(c->k, n->start, &start) && weiri_value_const(c->k, n->step, &step) && step == stride)
+        if (n->kind == NODE_LOOP && weiri_value_const(c->k, n->start, &start) && weiri_value_const(c->k, n->step, &step) &&
+            step == stride)
             return n;
     return NULL;
 }
@@ -904,13 +911,13 @@ static void lanes_of_task(checker *c, const weiri_task *t, const uses *us, const
             const use *u = role == side ? opens : closes;
             int k = stride_of(r, role);
             if (!u || k == 1 || t->num_warps == k || lane_loop(c, t, k)) continue;
-            weir_finding *f = weiri_find(c->out, "V-ILV-06", AT_OP(u->op),
-                                         "task '%s': %s of '%s' is interleaved by %d, the task has %d warp%s and %s", t->name,
-                                         role_names[role], spelled(c, r), k, t->num_warps, t->num_warps == 1 ? "" : "s",
-                                         loops_text(c, t));
+            weir_finding *f = weiri_find(
+                c->out, "V-ILV-06", AT_OP(u->op), "task '%s': %s of '%s' is interleaved by %d, the task has %d warp%s and %s",
+                t->name, role_names[role], spelled(c, r), k, t->num_warps, t->num_warps == 1 ? "" : "s", loops_text(c, t));
             f->objects[0] = r->name;
             second_place(f, &r->pipe.at, "the pipeline");
-            f->hint = weiri_arena_fmt(c->out->a, "%d warps, or a task per lane whose loop starts at the lane and steps by %d", k, k);
+            f->hint =
+                weiri_arena_fmt(c->out->a, "%d warps, or a task per lane whose loop starts at the lane and steps by %d", k, k);
             return;
         }
         if (open == close) continue;
@@ -919,8 +926,8 @@ static void lanes_of_task(checker *c, const weiri_task *t, const uses *us, const
         weir_finding *f = NULL;
         if (opens && closes) {
             f = weiri_find(c->out, side ? "V-ILV-09" : "V-ILV-08", AT_OP(u->op),
-                           "task '%s' has both %s and %s of '%s', which are interleaved differently (%s)", t->name, role_names[side],
-                           role_names[side + 1], spelled(c, r), strides);
+                           "task '%s' has both %s and %s of '%s', which are interleaved differently (%s)", t->name,
+                           role_names[side], role_names[side + 1], spelled(c, r), strides);
             f->hint = "one stride for both, or a task for each";
         } else if (u && lane_loop(c, t, opens ? open : close)) {
             f = weiri_find(c->out, "V-ILV-07", AT_OP(u->op),
@@ -948,10 +955,10 @@ static void lanes_mixed(checker *c, const weir_res *r, int role) {
             else other = u, other_task = c->k->tasks.v[i];
         }
     if (k == 1 || !lane || !other) return;
-    weir_finding *f = weiri_find(c->out, "V-CNT-05", AT_OP(other->op),
-                                 "%s of '%s' is interleaved by %d: task '%s' is one lane by its loop, task '%s' has %d warps and %s",
-                                 move_text(s), r->name, k, lane_task->name, other_task->name, other_task->num_warps,
-                                 loops_text(c, other_task));
+    weir_finding *f = weiri_find(
+        c->out, "V-CNT-05", AT_OP(other->op),
+        "%s of '%s' is interleaved by %d: task '%s' is one lane by its loop, task '%s' has %d warps and %s", move_text(s),
+        r->name, k, lane_task->name, other_task->name, other_task->num_warps, loops_text(c, other_task));
     f->objects[0] = r->name;
     second_place(f, &lane->op->at, "the other task");
     f->hint = "deal the stages one way: by loops or by warps";
@@ -985,8 +992,8 @@ static void check_tmem(checker *c) {
     }
     if (need <= have || !most) return;
     weir_finding *f = weiri_find(c->out, "V-TMEM-01", first(&most->at),
-                                 "the tmem_tiles take %d columns of tensor memory, an SM has %d ('%s' takes %d x %d)", need, have,
-                                 most->name, most->pipe.given.stages, most->tile[1]);
+                                 "the tmem_tiles take %d columns of tensor memory, an SM has %d ('%s' takes %d x %d)", need,
+                                 have, most->name, most->pipe.given.stages, most->tile[1]);
     f->objects[0] = most->name;
     f->expected = weiri_arena_fmt(c->out->a, "at most %d columns", have);
     f->got = weiri_arena_fmt(c->out->a, "%d", need);
@@ -1002,12 +1009,13 @@ static void check_self_edges(checker *c) {
         if (r->kind == WEIR_RES_QUEUE || !in_list(e->up, e->nup, r)) continue;
         weir_pipe_type t = r->pipe.given.type;
         const weir_place *at = first(&e->at);
-        const char *hint = "a resource that depends on itself goes to and fro between two tasks; leave the edge out if it does not";
+        const char *hint =
+            "a resource that depends on itself goes to and fro between two tasks; leave the edge out if it does not";
         if (!weiri_piped(r))
             weiri_find(c->out, "V-PP-01", at, "depends: '%s' depends on itself and has no pipeline", r->name)->hint = hint;
         if (t == WEIR_TMA_UMMA || t == WEIR_ASYNC_UMMA || t == WEIR_UMMA_UMMA)
-            weiri_find(c->out, "V-PP-02", at, "depends: '%s' depends on itself and is consumed by the tensor core", r->name)->hint =
-                "an mma takes what is filled and hands nothing back: leave the edge out";
+            weiri_find(c->out, "V-PP-02", at, "depends: '%s' depends on itself and is consumed by the tensor core", r->name)
+                ->hint = "an mma takes what is filled and hands nothing back: leave the edge out";
         if (!anyone(c, r, in_dst))
             weiri_find(c->out, "V-PP-03", at, "depends: '%s' depends on itself and no task produces it", r->name)->hint = hint;
         if (!anyone(c, r, in_src))
@@ -1038,9 +1046,12 @@ static void pdl_order(checker *c, const weiri_task *t, const uses *us, const wei
     if (!work) return;
     for (int i = 0; i < us->n; i++)
         if (us->v[i].res == wait && us->v[i].op->atom == ATOM_GRID_WAIT && comes_first(&us->v[i], work)) return;
-    const char *how = !waited ? "and never waits" : waited->order > work->order ? "before it waits" : "and does not always wait";
-    weir_finding *f = weiri_find(c->out, waited ? "V-PDL-02" : "V-PDL-01", AT_OP(work->op),
-                                 "task '%s' touches '%s' %s on '%s' for the previous kernel", t->name, r->name, how, wait->name);
+    const char *how = !waited                       ? "and never waits"
+                      : waited->order > work->order ? "before it waits"
+                                                    : "and does not always wait";
+    weir_finding *f =
+        weiri_find(c->out, waited ? "V-PDL-02" : "V-PDL-01", AT_OP(work->op),
+                   "task '%s' touches '%s' %s on '%s' for the previous kernel", t->name, r->name, how, wait->name);
     if (waited) second_place(f, &waited->op->at, "the wait");
     f->objects[0] = r->name, f->objects[1] = wait->name;
     f->hint = weiri_arena_fmt(c->out->a, "write %s:wait_griddep() first%s", wait->name,
@@ -1062,7 +1073,8 @@ static void check_head_and_loop(checker *c, const weiri_task *t, const uses *us)
         if (u->stage != STAGE_PROD_WORK || u->sec != SEC_LOOP || is_register_tile(u->res) || u->res->kind == WEIR_RES_QUEUE)
             continue;
         for (int j = 0; j < i; j++)
-            if (us->v[j].res == u->res && us->v[j].stage == STAGE_PROD_WORK && us->v[j].sec == SEC_HEAD && us->v[j].op->atom != ATOM_ZERO) {
+            if (us->v[j].res == u->res && us->v[j].stage == STAGE_PROD_WORK && us->v[j].sec == SEC_HEAD &&
+                us->v[j].op->atom != ATOM_ZERO) {
                 weir_finding *f =
                     weiri_find(c->out, "V-HLO-01", AT_OP(u->op), "task '%s' writes '%s' before the loop and inside it", t->name,
                                spelled(c, u->res));
@@ -1244,14 +1256,13 @@ static void mma_fits(checker *c, const weiri_op *op) {
     }
     bool eight = weir_dtype_size(ta) == 1 && weir_dtype_size(tb) == 1; /* e4m3 and e5m2 may meet */
     if (!is_operand_dtype(ta) || !is_operand_dtype(tb) || (ta != tb && !eight)) {
-        weir_finding *f = at_op(c, op, "V-MMA-02", "%s:mma: a is %s, b is %s", acc->name, weir_dtype_name(ta),
-                                weir_dtype_name(tb));
+        weir_finding *f =
+            at_op(c, op, "V-MMA-02", "%s:mma: a is %s, b is %s", acc->name, weir_dtype_name(ta), weir_dtype_name(tb));
         f->hint = "both bf16, f16 or tf32, or each e4m3 or e5m2";
         return;
     }
     if (a->kind == WEIR_VALUE_TILE && weir_dtype_size(ta) != 2)
-        at_op(c, op, "V-MMA-02", "%s:mma: a is a register value of %s, 16 bits are possible", acc->name,
-              weir_dtype_name(ta))
+        at_op(c, op, "V-MMA-02", "%s:mma: a is a register value of %s, 16 bits are possible", acc->name, weir_dtype_name(ta))
             ->hint = "cast it to bf16 or f16";
     int step = 32 / weir_dtype_size(ta);
     if (ea.shape[1] % step != 0) {
@@ -1309,16 +1320,17 @@ static void route(checker *c, const weiri_task *t, const weiri_op *by, const wei
     const char *value = weiri_arena_fmt(c->out->a, "%s:%s", by->res->name, by->work->name);
     weir_finding *f = NULL;
     if (!in_src(t, by->res)) {
-        f = weiri_find(c->out, "V-VAL-02", AT_OP(by), "task '%s': what %s returns is used, and '%s' is not in its src", t->name, value,
-                       by->res->name);
+        f = weiri_find(c->out, "V-VAL-02", AT_OP(by), "task '%s': what %s returns is used, and '%s' is not in its src", t->name,
+                       value, by->res->name);
         f->objects[0] = by->res->name;
         f->hint = weiri_arena_fmt(c->out->a, "add '%s' to src", by->res->name);
         second_place(f, &to->at, "used here");
     }
     bool produces = !consumes(to->stage);
     if (produces ? in_dst(t, to->res) : in_src(t, to->res)) return;
-    f = weiri_find(c->out, produces ? "V-VAL-03" : "V-VAL-04", AT_OP(to), "task '%s': what %s returns goes to %s:%s, and '%s' is not in its %s",
-                   t->name, value, to->res->name, to->atom == ATOM_CUSTOM ? to->work->name : weiri_atom_name(to->atom), to->res->name,
+    f = weiri_find(c->out, produces ? "V-VAL-03" : "V-VAL-04", AT_OP(to),
+                   "task '%s': what %s returns goes to %s:%s, and '%s' is not in its %s", t->name, value, to->res->name,
+                   to->atom == ATOM_CUSTOM ? to->work->name : weiri_atom_name(to->atom), to->res->name,
                    produces ? "dst" : "src");
     f->objects[0] = to->res->name;
     f->hint = weiri_arena_fmt(c->out->a, "add '%s' to %s", to->res->name, produces ? "dst" : "src");

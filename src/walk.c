@@ -37,7 +37,9 @@ weiri_line *weiri_walk_line(const weiri_walk *s, int task, const weir_res *r, we
     return &s->lines[((size_t)task * (size_t)s->k->res.n + (size_t)r->index) * USES + (size_t)u];
 }
 
-static int *count_of(const weiri_walk *s, const weir_res *r, weiri_use u) { return &s->count[(size_t)r->index * USES + (size_t)u]; }
+static int *count_of(const weiri_walk *s, const weir_res *r, weiri_use u) {
+    return &s->count[(size_t)r->index * USES + (size_t)u];
+}
 
 const weiri_node *weiri_loop_around(const weiri_node *n) {
     for (n = n->parent; n; n = n->parent)
@@ -141,7 +143,8 @@ static const weiri_node *tiles_of(const weiri_task *t) {
 
 static bool does(const weiri_task *t, const weir_res *r, bool producer) {
     for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n));)
-        if (n->kind == NODE_OP && n->op->res == r && weiri_use_of(n->op) != USE_NONE && (weiri_use_of(n->op) <= USE_COMMIT) == producer)
+        if (n->kind == NODE_OP && n->op->res == r && weiri_use_of(n->op) != USE_NONE &&
+            (weiri_use_of(n->op) <= USE_COMMIT) == producer)
             return true;
     return false;
 }
@@ -188,7 +191,7 @@ static void flatten_op(weiri_walk *s, const weiri_node *n) {
         if (!s->silent) add_step(s, op, 0);
         return;
     }
-    weir_res *one = op->res, *const *list;
+    weir_res *one = op->res, *const * list;
     int nlist = members_of(op->res, &list, &one), stride, lane;
     bool dealt = side_is_dealt(s, op->res, u <= USE_COMMIT), strided = loop_lane(s, n, list[0], u, &stride, &lane);
     if (s->silent && !dealt) return;
@@ -268,7 +271,7 @@ static bool has_passed(const weiri_line *l, int index) { return l->done > 0 && l
 bool weiri_walk_enabled(const weiri_walk *s, const weiri_step *x, weiri_lack *why) {
     weiri_use u = weiri_use_of(x->op), counterpart = u == USE_WAIT ? USE_COMMIT : USE_RELEASE;
     if (u != USE_WAIT && u != USE_ACQUIRE) return true;
-    weir_res *one = x->op->res, *const *list;
+    weir_res *one = x->op->res, *const * list;
     int n = members_of(x->op->res, &list, &one);
     for (int i = 0; i < n; i++) {
         int index = u == USE_WAIT ? x->index : x->index - stages_of(list[i]);
@@ -293,7 +296,7 @@ void weiri_walk_execute(weiri_walk *s, int task) {
     const weiri_step *x = &s->task[task].steps.v[s->task[task].at++];
     weiri_use u = weiri_use_of(x->op);
     if (u == USE_NONE) return;
-    weir_res *one = x->op->res, *const *list;
+    weir_res *one = x->op->res, *const * list;
     int n = members_of(x->op->res, &list, &one);
     for (int i = 0; i < n; i++) weiri_walk_line(s, task, list[i], u)->done++;
 }
@@ -337,7 +340,7 @@ void weiri_walk_init(weiri_walk *s, const weir_kernel *k) {
     choose_lengths(s);
     for (int i = 0; i < k->tasks.n; i++) {
         s->ti = i;
-        s->count = WEIRI_NEW_N(&s->a, int, (size_t)k->res.n * USES + 1);
+        s->count = WEIRI_NEW_N(&s->a, int, (size_t)k->res.n *USES + 1);
         flatten(s, k->tasks.v[i]->root->first);
     }
 }

@@ -1,5 +1,5 @@
-/* One work tile of every task as a straight line of ops, walked in rows: each row gives every task the chance of one op, and an op
- * that waits for a barrier runs only when the counterpart has. The schedule table prints it; balance.c judges how it ends. */
+/* One work tile of every task as a straight line of ops, walked in rows: each row gives every task the chance of one op, and an
+ * op that waits for a barrier runs only when the counterpart has. The schedule table prints it; balance.c judges its end. */
 #ifndef WEIRI_WALK_H
 #define WEIRI_WALK_H
 
@@ -65,8 +65,8 @@ weiri_line *weiri_walk_line(const weiri_walk *s, int task, const weir_res *r, we
 int weiri_walk_trips(const weiri_walk *s, const weiri_node *loop);
 const weiri_node *weiri_loop_around(const weiri_node *n);
 
-/* Phases of r that all arrivals of a move completed: made[USES]. What is left of them at the end, positive: commits not waited for;
- * acquires not released, negative: releases without acquire. */
+/* Phases of r that all arrivals of a move completed: made[USES]. What is left of them at the end: full, commits not waited for;
+ * empty, acquires not released, negative: releases without acquire. */
 typedef struct weiri_rest { int made[USES], full, empty; } weiri_rest;
 weiri_rest weiri_walk_rest(const weiri_walk *s, const weir_res *r);
 

@@ -599,7 +599,8 @@ static int k_depends(lua_State *L) {
     int n = (int)lua_rawlen(L, 2), up;
     for (int i = 1; i <= n; i++) {
         if (lua_rawgeti(L, 2, i) != LUA_TTABLE)
-            return weirl_raise(L, "k:depends: entry %d is a pair { resource, { resources } }, got %s", i, weirl_typename(L, -1));
+            return weirl_raise(L, "k:depends: entry %d is a pair { resource, { resources } }, got %s", i,
+                               weirl_typename(L, -1));
         depends_entry(L, kb);
     }
     if (n > 0) return 0;
@@ -663,7 +664,8 @@ int weirl_task(lua_State *L) {
     if (weirl_get(&d, "src") != LUA_TNIL) desc.src = res_list(L, -1, "k:task: src", &desc.nsrc);
     if (weirl_get(&d, "dst") != LUA_TNIL) desc.dst = res_list(L, -1, "k:task: dst", &desc.ndst);
     if (weirl_get(&d, "schedule") != LUA_TFUNCTION)
-        return weirl_raise(L, "k:task '%s': needs schedule = a function, got %s [T-SCHED-01]", desc.name, weirl_typename(L, -1));
+        return weirl_raise(L, "k:task '%s': needs schedule = a function, got %s [T-SCHED-01]", desc.name,
+                           weirl_typename(L, -1));
     lua_newtable(L);
     lua_setiuservalue(L, 1, 3);
     weirl_at(L, kb);
@@ -731,8 +733,8 @@ static int k_explain(lua_State *L) {
 }
 
 int weirl_explain(lua_State *L) {
-    static const char *const names[] = { "pipeline",  "arch",  "cluster",   "producer_warps", "consumer_warps",
-                                         "multicast", "bytes", "mma_reads", NULL };
+    static const char *const names[] = { "pipeline", "arch",      "cluster", "producer_warps", "consumer_warps", "multicast",
+                                         "bytes",    "mma_reads", NULL };
     static const char *const multicasts[] = { "none", "m", "n", "mn", NULL }; /* ORDER weir_multicast */
     const weirl_ctx *u = lua_touserdata(L, lua_upvalueindex(1));
     weirl_desc d = weirl_desc_open(L, 1, "weir.explain", names);
@@ -742,7 +744,9 @@ int weirl_explain(lua_State *L) {
                                .multicast = weirl_choice(&d, "multicast", multicasts, 0),
                                .bytes = weirl_int64(&d, "bytes", 0),
                                .mma_reads = weirl_bool(&d, "mma_reads", false) };
-    if (!desc.pipeline.type) return weirl_raise(L, "weir.explain: pipeline is missing: weir.explain { pipeline = weir.pipeline.tma_async { stages = 4 } }");
+    if (!desc.pipeline.type)
+        return weirl_raise(
+            L, "weir.explain: pipeline is missing: weir.explain { pipeline = weir.pipeline.tma_async { stages = 4 } }");
     desc.arch = arch_field(&d);
     desc.cluster = cluster_field(&d, "weir.explain: cluster");
     size_t n = weir_explain_pipeline(u->c, &desc, NULL, 0) + 1;

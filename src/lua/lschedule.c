@@ -70,7 +70,8 @@ static int domain_loop(lua_State *L) {
         if (unroll < 0) return weirl_raise(L, "weir.domain_loop: unroll = %d, at least 1 [T-UNROLL-01]", unroll);
     }
     if (n < 1 || n > 3)
-        return weirl_raise(L, "weir.domain_loop takes a stop, a start and stop, or a start, stop and step; got %d bounds [C-DOM-01]", n);
+        return weirl_raise(
+            L, "weir.domain_loop takes a stop, a start and stop, or a start, stop and step; got %d bounds [C-DOM-01]", n);
     weirl_kernel *kb = in_schedule(L, "weir.domain_loop");
     int kidx = lua_gettop(L);
     weirl_at(L, kb);
@@ -91,7 +92,9 @@ static int domain_loop(lua_State *L) {
 
 static weirl_value *index_self(lua_State *L, const char *name) {
     weirl_value *v = luaL_testudata(L, 1, WEIRL_VALUE);
-    if (!v) weirl_raise(L, "%s: called on %s; write i:%s(...) with the index of a loop [C-NEST-07]", name, weirl_typename(L, 1), name);
+    if (!v)
+        weirl_raise(L, "%s: called on %s; write i:%s(...) with the index of a loop [C-NEST-07]", name, weirl_typename(L, 1),
+                    name);
     weirl_live(L, v->kb);
     return v;
 }
@@ -106,7 +109,8 @@ int weirl_guard(lua_State *L) {
         g.period = weirl_tointx(L, 2, "i:every: period");
         g.start = n > 2 && !lua_isnil(L, 3) ? weirl_tointx(L, 3, "i:every: start") : 0;
         if (g.period < 1 || g.start < 0)
-            return weirl_raise(L, "i:every(%d, %d): a period of 1 or more and a start of 0 or more [C-GUARD-01]", g.period, g.start);
+            return weirl_raise(L, "i:every(%d, %d): a period of 1 or more and a start of 0 or more [C-GUARD-01]", g.period,
+                               g.start);
     } else if (n > 1) {
         return weirl_raise(L, "%s takes no argument", names[kind]);
     }
@@ -120,7 +124,8 @@ static int when(lua_State *L, weir_guard_kind kind, const char *name) {
     weir_guard_desc g = { .kind = kind };
     lua_settop(L, 2);
     if (lua_tocfunction(L, 1) == block_next)
-        return weirl_raise(L, "%s: first_iter, last_iter and every open a block by themselves: for _ in i:first_iter() do [C-GUARD-02]", name);
+        return weirl_raise(
+            L, "%s: first_iter, last_iter and every open a block by themselves: for _ in i:first_iter() do [C-GUARD-02]", name);
     weirl_nothing(L, 1, lua_pushfstring(L, "%s: the condition", name), "C-GUARD-03");
     lua_settop(L, 2);
     if (lua_type(L, 1) == LUA_TNIL || lua_type(L, 1) == LUA_TSTRING || lua_type(L, 1) == LUA_TTABLE)
@@ -160,7 +165,8 @@ static int work_tile_loop(lua_State *L) {
                                lanes);
         int t = weirl_get(&d, "skip");
         if (t != LUA_TNIL && t != LUA_TFUNCTION)
-            return weirl_raise(L, "weir.work_tile_loop: skip is a function of the tile, got %s [C-SKIP-01]", weirl_typename(L, -1));
+            return weirl_raise(L, "weir.work_tile_loop: skip is a function of the tile, got %s [C-SKIP-01]",
+                               weirl_typename(L, -1));
         skips = t == LUA_TFUNCTION;
     } else {
         lua_pushnil(L);

@@ -67,9 +67,10 @@ weir_value weirl_tovalue(lua_State *L, int idx, weirl_kernel *kb, const char *wh
         if (r && r->kb->k) {
             const char *name = weir_res_name(r->r);
             if (r->kind == WEIR_RES_GMEM)
-                weirl_raise(L, "%s: gmem_tile '%s' is a resource: write %s:at(...) for one of its tiles [VAL-ARG]", what, name, name);
-            weirl_raise(L, "%s: %s '%s' is a resource: write %s:read() for its value [VAL-ARG]", what, weirl_kind_name(r->kind), name,
-                        name);
+                weirl_raise(L, "%s: gmem_tile '%s' is a resource: write %s:at(...) for one of its tiles [VAL-ARG]", what, name,
+                            name);
+            weirl_raise(L, "%s: %s '%s' is a resource: write %s:read() for its value [VAL-ARG]", what, weirl_kind_name(r->kind),
+                        name, name);
         }
         break;
     }

@@ -1,6 +1,6 @@
-/* weir_plan: the plan of a built program, for tests in Lua. Reads and changes any field of its tables, proves and emits it as it
- * stands, and runs any text in place of the emitted one. It holds a whole weir of its own: require it before "weir", and both
- * speak of the same objects.
+/* weir_plan: the plan of a built program, for tests in Lua. Reads and changes any field of its tables, proves and emits it as
+ * it stands, and runs any text in place of the emitted one. It holds a whole weir of its own: require it before "weir", and
+ * both speak of the same objects.
  *
  * Tables are counted as in C: action from 1, all others from 0. */
 #include <string.h>
@@ -16,63 +16,107 @@
 /* ---- fields by name ------------------------------------------------------------------------------------------------------ */
 
 typedef enum type { INT, INT64, UINT32, BOOL, TEXT } type;
-typedef struct field { const char *name; size_t at; type type; } field;
+typedef struct field {
+    const char *name;
+    size_t at;
+    type type;
+} field;
 
-#define F(T, f, t) { #f, offsetof(T, f), t }
-#define END { NULL, 0, INT }
+#define F(T, f, t) \
+    { #f, offsetof(T, f), t }
+#define END \
+    { NULL, 0, INT }
 
 static const field action_fields[] = {
-    F(weiri_action, id, INT), F(weiri_action, kind, INT), F(weiri_action, who, INT), F(weiri_action, bar, INT), F(weiri_action, cur, INT),
-    F(weiri_action, stage, INT), F(weiri_action, back, INT), F(weiri_action, arrivals, INT), F(weiri_action, bytes, INT64),
-    F(weiri_action, targets, INT), F(weiri_action, cross, INT), F(weiri_action, n, INT), F(weiri_action, read, BOOL),
-    F(weiri_action, named, INT), F(weiri_action, threads, INT), F(weiri_action, copy, INT), F(weiri_action, pipe, INT),
-    F(weiri_action, reg, INT), F(weiri_action, fresh, INT), F(weiri_action, neff, INT), F(weiri_action, twl, BOOL),
-    F(weiri_action, cta0, BOOL), F(weiri_action, note, TEXT), END,
+    F(weiri_action, id, INT),      F(weiri_action, kind, INT),    F(weiri_action, who, INT),     F(weiri_action, bar, INT),
+    F(weiri_action, cur, INT),     F(weiri_action, stage, INT),   F(weiri_action, back, INT),    F(weiri_action, arrivals, INT),
+    F(weiri_action, bytes, INT64), F(weiri_action, targets, INT), F(weiri_action, cross, INT),   F(weiri_action, n, INT),
+    F(weiri_action, read, BOOL),   F(weiri_action, named, INT),   F(weiri_action, threads, INT), F(weiri_action, copy, INT),
+    F(weiri_action, pipe, INT),    F(weiri_action, reg, INT),     F(weiri_action, fresh, INT),   F(weiri_action, neff, INT),
+    F(weiri_action, twl, BOOL),    F(weiri_action, cta0, BOOL),   F(weiri_action, note, TEXT),   END,
 };
 static const field smem_fields[] = {
-    F(weiri_region, name, TEXT), F(weiri_region, offset, INT64), F(weiri_region, size, INT64), F(weiri_region, align, INT64),
-    F(weiri_region, stages, INT), F(weiri_region, stage_bytes, INT64), F(weiri_region, swizzle, INT), F(weiri_region, phase, INT),
+    F(weiri_region, name, TEXT),   F(weiri_region, offset, INT64),
+    F(weiri_region, size, INT64),  F(weiri_region, align, INT64),
+    F(weiri_region, stages, INT),  F(weiri_region, stage_bytes, INT64),
+    F(weiri_region, swizzle, INT), F(weiri_region, phase, INT),
     F(weiri_region, same_as, INT), END,
 };
 static const field bar_fields[] = {
-    F(weiri_bar, name, TEXT), F(weiri_bar, first, INT), F(weiri_bar, stages, INT), F(weiri_bar, offset, INT64), F(weiri_bar, count, INT),
-    F(weiri_bar, tx, INT64), F(weiri_bar, sum, TEXT), F(weiri_bar, full, BOOL), F(weiri_bar, remote, BOOL), END,
+    F(weiri_bar, name, TEXT),   F(weiri_bar, first, INT),
+    F(weiri_bar, stages, INT),  F(weiri_bar, offset, INT64),
+    F(weiri_bar, count, INT),   F(weiri_bar, tx, INT64),
+    F(weiri_bar, sum, TEXT),    F(weiri_bar, full, BOOL),
+    F(weiri_bar, remote, BOOL), END,
 };
 static const field pipe_fields[] = {
-    F(weiri_ppipe, stages, INT), F(weiri_ppipe, full, INT), F(weiri_ppipe, empty, INT), F(weiri_ppipe, region, INT), F(weiri_ppipe, tx, INT64),
-    F(weiri_ppipe, serve, INT), F(weiri_ppipe, cross, BOOL), END,
+    F(weiri_ppipe, stages, INT), F(weiri_ppipe, full, INT),  F(weiri_ppipe, empty, INT),  F(weiri_ppipe, region, INT),
+    F(weiri_ppipe, tx, INT64),   F(weiri_ppipe, serve, INT), F(weiri_ppipe, cross, BOOL), END,
 };
 static const field cursor_fields[] = {
-    F(weiri_cursor, name, TEXT), F(weiri_cursor, task, INT), F(weiri_cursor, pipe, INT), F(weiri_cursor, producer, BOOL), F(weiri_cursor, stages, INT),
-    F(weiri_cursor, held_min, INT), F(weiri_cursor, held_max, INT), F(weiri_cursor, needs_held, BOOL), F(weiri_cursor, split_close, BOOL), END,
+    F(weiri_cursor, name, TEXT),        F(weiri_cursor, task, INT),
+    F(weiri_cursor, pipe, INT),         F(weiri_cursor, producer, BOOL),
+    F(weiri_cursor, stages, INT),       F(weiri_cursor, held_min, INT),
+    F(weiri_cursor, held_max, INT),     F(weiri_cursor, needs_held, BOOL),
+    F(weiri_cursor, split_close, BOOL), END,
 };
 static const field tmap_fields[] = {
-    F(weiri_tmap_use, name, TEXT), F(weiri_tmap_use, tensor, INT), F(weiri_tmap_use, rank, INT), F(weiri_tmap_use, swizzle, INT),
-    F(weiri_tmap_use, l2_promotion, INT), F(weiri_tmap_use, store, BOOL), { "box0", offsetof(weiri_tmap_use, box), UINT32 },
-    { "box1", offsetof(weiri_tmap_use, box) + sizeof(uint32_t), UINT32 }, END,
+    F(weiri_tmap_use, name, TEXT),
+    F(weiri_tmap_use, tensor, INT),
+    F(weiri_tmap_use, rank, INT),
+    F(weiri_tmap_use, swizzle, INT),
+    F(weiri_tmap_use, l2_promotion, INT),
+    F(weiri_tmap_use, store, BOOL),
+    { "box0", offsetof(weiri_tmap_use, box), UINT32 },
+    { "box1", offsetof(weiri_tmap_use, box) + sizeof(uint32_t), UINT32 },
+    END,
 };
 static const field copy_fields[] = {
-    F(weiri_copy, tmap, INT), F(weiri_copy, nbox, INT), F(weiri_copy, slice_axis, INT), F(weiri_copy, slice_elems, INT), F(weiri_copy, slice_bytes, INT64),
-    F(weiri_copy, wg_axis, INT), F(weiri_copy, wg_elems, INT), F(weiri_copy, wg_bytes, INT64), F(weiri_copy, bytes, INT64), END,
+    F(weiri_copy, tmap, INT),          F(weiri_copy, nbox, INT),
+    F(weiri_copy, slice_axis, INT),    F(weiri_copy, slice_elems, INT),
+    F(weiri_copy, slice_bytes, INT64), F(weiri_copy, wg_axis, INT),
+    F(weiri_copy, wg_elems, INT),      F(weiri_copy, wg_bytes, INT64),
+    F(weiri_copy, bytes, INT64),       END,
 };
 static const field reg_fields[] = {
-    F(weiri_preg, task, INT), F(weiri_preg, rows, INT), F(weiri_preg, cols, INT), F(weiri_preg, frags, INT), F(weiri_preg, per_thread, INT), END,
+    F(weiri_preg, task, INT),  F(weiri_preg, rows, INT),       F(weiri_preg, cols, INT),
+    F(weiri_preg, frags, INT), F(weiri_preg, per_thread, INT), END,
 };
 static const field named_fields[] = { F(weiri_named, id, INT), F(weiri_named, threads, INT), F(weiri_named, owner, TEXT), END };
 static const field param_fields[] = {
-    F(weiri_kparam, name, TEXT), F(weiri_kparam, type, TEXT), F(weiri_kparam, kind, INT), F(weiri_kparam, index, INT), F(weiri_kparam, axis, INT),
-    F(weiri_kparam, size, INT), END,
+    F(weiri_kparam, name, TEXT),
+    F(weiri_kparam, type, TEXT),
+    F(weiri_kparam, kind, INT),
+    F(weiri_kparam, index, INT),
+    F(weiri_kparam, axis, INT),
+    F(weiri_kparam, size, INT),
+    END,
 };
 static const field task_fields[] = {
-    F(weiri_ptask, solo, BOOL), F(weiri_ptask, wg_actor, BOOL), F(weiri_ptask, actors, INT), F(weiri_ptask, warpgroups, INT), F(weiri_ptask, registers, INT),
-    F(weiri_ptask, named_task, INT), F(weiri_ptask, named_wg, INT), END,
+    F(weiri_ptask, solo, BOOL),     F(weiri_ptask, wg_actor, BOOL),
+    F(weiri_ptask, actors, INT),    F(weiri_ptask, warpgroups, INT),
+    F(weiri_ptask, registers, INT), F(weiri_ptask, named_task, INT),
+    F(weiri_ptask, named_wg, INT),  END,
 };
 static const field plan_fields[] = {
-    F(weiri_plan, ok, BOOL), F(weiri_plan, ntasks, INT), F(weiri_plan, nactions, INT), F(weiri_plan, nbarriers, INT), F(weiri_plan, barrier_offset, INT64),
-    F(weiri_plan, smem_data, INT64), F(weiri_plan, smem_barrier, INT64), F(weiri_plan, smem_total, INT64), F(weiri_plan, smem_capacity, INT64),
-    F(weiri_plan, threads, INT), F(weiri_plan, warps, INT), F(weiri_plan, entry_registers, INT), F(weiri_plan, cluster, INT),
-    F(weiri_plan, persistent, BOOL), { "reg_split0", offsetof(weiri_plan, reg_split), INT },
-    { "reg_split1", offsetof(weiri_plan, reg_split) + sizeof(int), INT }, { "reg_split2", offsetof(weiri_plan, reg_split) + 2 * sizeof(int), INT }, END,
+    F(weiri_plan, ok, BOOL),
+    F(weiri_plan, ntasks, INT),
+    F(weiri_plan, nactions, INT),
+    F(weiri_plan, nbarriers, INT),
+    F(weiri_plan, barrier_offset, INT64),
+    F(weiri_plan, smem_data, INT64),
+    F(weiri_plan, smem_barrier, INT64),
+    F(weiri_plan, smem_total, INT64),
+    F(weiri_plan, smem_capacity, INT64),
+    F(weiri_plan, threads, INT),
+    F(weiri_plan, warps, INT),
+    F(weiri_plan, entry_registers, INT),
+    F(weiri_plan, cluster, INT),
+    F(weiri_plan, persistent, BOOL),
+    { "reg_split0", offsetof(weiri_plan, reg_split), INT },
+    { "reg_split1", offsetof(weiri_plan, reg_split) + sizeof(int), INT },
+    { "reg_split2", offsetof(weiri_plan, reg_split) + 2 * sizeof(int), INT },
+    END,
 };
 
 static weir_program *program(lua_State *L) {
@@ -87,7 +131,11 @@ static int64_t to_count(lua_Integer n) { return n < 0 ? 0 : n; }
 static char *row(lua_State *L, weiri_plan *p, const char *table, int64_t i, const field **fields, int64_t *count) {
     *count = 0;
 #define TABLE(text, list, f, size) \
-    if (!strcmp(table, text)) { *fields = f; *count = (size); return i >= 0 && i < *count ? (char *)&(list)[i] : NULL; }
+    if (!strcmp(table, text)) { \
+        *fields = f; \
+        *count = (size); \
+        return i >= 0 && i < *count ? (char *)&(list)[i] : NULL; \
+    }
     TABLE("smem", p->smem.v, smem_fields, p->smem.n)
     TABLE("bars", p->bars.v, bar_fields, p->bars.n)
     TABLE("pipes", p->pipes.v, pipe_fields, p->pipes.n)
@@ -146,8 +194,15 @@ static int fields(lua_State *L) {
 static int get(lua_State *L) {
     const field *f;
     const char *at = cell(L, &f);
-    union { int i; int64_t l; uint32_t u; bool b; const char *s; } x;
-    static const size_t sizes[] = { sizeof(int), sizeof(int64_t), sizeof(uint32_t), sizeof(bool), sizeof(char *) }; /* ORDER type */
+    union {
+        int i;
+        int64_t l;
+        uint32_t u;
+        bool b;
+        const char *s;
+    } x;
+    static const size_t sizes[] = { sizeof(int), sizeof(int64_t), sizeof(uint32_t), sizeof(bool),
+                                    sizeof(char *) }; /* ORDER type */
     memcpy(&x, at, sizes[f->type]);
     if (!strcmp(f->name, "kind") && !strcmp(lua_tostring(L, 2), "action")) {
         lua_pushstring(L, weiri_act_name((weiri_act)x.i));
@@ -179,10 +234,22 @@ static int set(lua_State *L) {
         return 0;
     }
     switch (f->type) {
-    case INT: i = (int)luaL_checkinteger(L, 5); memcpy(at, &i, sizeof i); break;
-    case INT64: l = luaL_checkinteger(L, 5); memcpy(at, &l, sizeof l); break;
-    case UINT32: u = (uint32_t)luaL_checkinteger(L, 5); memcpy(at, &u, sizeof u); break;
-    case BOOL: b = lua_toboolean(L, 5); memcpy(at, &b, sizeof b); break;
+    case INT:
+        i = (int)luaL_checkinteger(L, 5);
+        memcpy(at, &i, sizeof i);
+        break;
+    case INT64:
+        l = luaL_checkinteger(L, 5);
+        memcpy(at, &l, sizeof l);
+        break;
+    case UINT32:
+        u = (uint32_t)luaL_checkinteger(L, 5);
+        memcpy(at, &u, sizeof u);
+        break;
+    case BOOL:
+        b = lua_toboolean(L, 5);
+        memcpy(at, &b, sizeof b);
+        break;
     case TEXT: return luaL_error(L, "'%s' is a text", f->name);
     }
     return 0;
@@ -225,7 +292,9 @@ static int box(lua_State *L) {
 /* ---- trees --------------------------------------------------------------------------------------------------------------- */
 
 static void push_tree(lua_State *L, const weiri_pnode *n) {
-    static const char *const kinds[] = { "action", "loop", "guard", "tiles", "skippable", "held", "stages" }; /* ORDER weiri_pnode_kind */
+    static const char *const kinds[] = {
+        "action", "loop", "guard", "tiles", "skippable", "held", "stages"
+    }; /* ORDER weiri_pnode_kind */
     luaL_checkstack(L, 4, "deep tree");
     lua_newtable(L);
     for (int i = 1; n; n = n->next, i++) {
@@ -300,7 +369,8 @@ static int swap(lua_State *L) {
 
 /* prove(program) -> verdict, { { rule, message, line, hint } ... }, text */
 static int prove(lua_State *L) {
-    static const char *const verdicts[] = { "NOT_PROVED", "SAFE", "SAFE_BOUNDED", "UNSAFE", "INCOMPLETE" }; /* ORDER weir_verdict */
+    static const char *const verdicts[] = { "NOT_PROVED", "SAFE", "SAFE_BOUNDED", "UNSAFE",
+                                            "INCOMPLETE" }; /* ORDER weir_verdict */
     weir_program *p = program(L);
     weiri_arena a;
     weiri_arena_init(&a, p->ctx);
@@ -399,8 +469,9 @@ WEIR_API int luaopen_weir_plan(lua_State *L);
 
 int luaopen_weir_plan(lua_State *L) {
     static const luaL_Reg functions[] = {
-        { "count", count }, { "fields", fields }, { "get", get },   { "set", set },     { "line", line }, { "box", box },           { "tree", tree },
-        { "drop", drop },   { "swap", swap },     { "prove", prove }, { "emit", emit }, { "run_text", run_text }, { "traced", traced }, { "open", open_ctx }, { NULL, NULL },
+        { "count", count }, { "fields", fields },     { "get", get },       { "set", set },       { "line", line },
+        { "box", box },     { "tree", tree },         { "drop", drop },     { "swap", swap },     { "prove", prove },
+        { "emit", emit },   { "run_text", run_text }, { "traced", traced }, { "open", open_ctx }, { NULL, NULL },
     };
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     if (lua_getfield(L, -1, "weir.core") != LUA_TNIL) return luaL_error(L, "require 'weir_plan' before 'weir'");

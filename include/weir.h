@@ -432,6 +432,8 @@ typedef enum weir_print { WEIR_PRINT_ALL = 0, WEIR_PRINT_SCHEDULE, WEIR_PRINT_RE
 WEIR_API const char *weir_kernel_print(weir_kernel *k, weir_print what);
 typedef struct weir_layout_row { const char *name; int64_t offset, size, align, stage_bytes; int stages; int phase; } weir_layout_row;
 WEIR_API int weir_smem_layout(weir_kernel *k, weir_layout_row *rows, int max, int64_t *total);
+/* Tensor memory (sm_100a): offset, size and stage_bytes count columns. total: laid out; allocated: a power of two, 0 none. */
+WEIR_API int weir_tmem_layout(weir_kernel *k, weir_layout_row *rows, int max, int64_t *total, int64_t *allocated);
 typedef struct weir_barrier_row { const char *name; int first, stages; int64_t offset; int arrivals; int64_t tx_bytes; } weir_barrier_row;
 WEIR_API int weir_barrier_layout(weir_kernel *k, weir_barrier_row *rows, int max);
 /* Who arrives on the mbarriers of a pipelined resource or a group, how often, with how many bytes, and the sum the counts come from.

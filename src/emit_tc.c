@@ -7,12 +7,13 @@
 
 #include "plan_tc.h"
 
-/* ---- the kernel's frame ---------------------------------------------------------------------------------------------------- */
+/* ---- the kernel's frame ------------------------------------------------------------------------------------------------- */
 
 void em_tc_frame(emitter *e, const weiri_action *a) {
     const weiri_plan *p = e->p;
     if (a->kind == ACT_TMEM_ALLOC)
-        em_line(e, "W_AT(%d); if (warp == %d) w_tmem_alloc(smem_base + %" PRId64 ", %d);", a->id, p->tmem_warp, p->tmem_slot, p->tmem_alloc);
+        em_line(e, "W_AT(%d); if (warp == %d) w_tmem_alloc(smem_base + %" PRId64 ", %d);", a->id, p->tmem_warp, p->tmem_slot,
+                p->tmem_alloc);
     else em_line(e, "W_AT(%d); if (warp == %d) w_tmem_free(tmem, %d);", a->id, p->tmem_warp, p->tmem_alloc);
 }
 
@@ -23,8 +24,8 @@ void em_tc_addresses(emitter *e) {
     for (int i = 0; i < p->smem.n; i++) {
         const weiri_region *g = &p->smem.v[i];
         if (g->tmem)
-            em_line(e, "const u32 %s = tmem + %" PRId64 ";  // %d x %" PRId64 " columns", em_ident(e, g->name, "_tmem"), g->offset, g->stages,
-                    g->stage_bytes);
+            em_line(e, "const u32 %s = tmem + %" PRId64 ";  // %d x %" PRId64 " columns", em_ident(e, g->name, "_tmem"),
+                    g->offset, g->stages, g->stage_bytes);
     }
 }
 
@@ -40,7 +41,7 @@ void em_tc_flags(emitter *e) {
     }
 }
 
-/* ---- mma ------------------------------------------------------------------------------------------------------------------- */
+/* ---- mma ---------------------------------------------------------------------------------------------------------------- */
 
 void em_tc_commit(emitter *e, const weiri_action *a) {
     const char *guard = em_guard_of(e, a->who), *bar = em_bar_addr(e, a);
@@ -52,7 +53,8 @@ void em_tc_commit(emitter *e, const weiri_action *a) {
 
 static const char *k_step(emitter *e, const weiri_operand *o, int steps) {
     if (o->k_per_panel >= steps) return em_fmt(e, "kk * %d", o->k_step_bytes / 16);
-    return em_fmt(e, "kk / %d * %" PRId64 " + kk %% %d * %d", o->k_per_panel, o->k_panel_bytes / 16, o->k_per_panel, o->k_step_bytes / 16);
+    return em_fmt(e, "kk / %d * %" PRId64 " + kk %% %d * %d", o->k_per_panel, o->k_panel_bytes / 16, o->k_per_panel,
+                  o->k_step_bytes / 16);
 }
 
 /* One batch: r += a * transpose(b) over the whole K of the operands. Effects: the sums, a, b. */
@@ -75,21 +77,21 @@ void em_tc_mma(emitter *e, const weiri_action *a) {
         weiri_layout_operand(&g[i], weiri_stage_dtype(e->p, v.res), v.t, i ? s.n : s.m, &o[i], why, sizeof why);
         if (!i) steps = (v.t ? g[i].rows : g[i].cols) * g[i].elem / TC_K_BYTES;
         const weiri_effect *x = &a->eff[1 + i];
-        em_line(e, "const u64 %s = w_umma_desc(%s, %d, %d, %d);", i ? "b" : "a", em_region_addr(e, x->region, x->cur, x->stage, x->back),
-                o[i].lbo, o[i].sbo, weiri_tc_layout(g[i].swizzle));
+        em_line(e, "const u64 %s = w_umma_desc(%s, %d, %d, %d);", i ? "b" : "a",
+                em_region_addr(e, x->region, x->cur, x->stage, x->back), o[i].lbo, o[i].sbo, weiri_tc_layout(g[i].swizzle));
     }
     const char *on = a->fresh == 1 ? "kk != 0" : a->fresh == 2 ? "1" : em_fmt(e, "%s_live | kk", acc);
     em_line(e, "#pragma unroll");
     em_line(e, "for (int kk = 0; kk < %d; kk++)", steps);
     em_line(e, "  w_umma_%s(%s, a + %s, b + %s, 0x%08x, %s);  // %d x %d", weiri_tc_kind_name(s.kind),
-            em_region_addr(e, a->eff[0].region, a->eff[0].cur, a->eff[0].stage, a->eff[0].back), k_step(e, &o[0], steps), k_step(e, &o[1], steps),
-            weiri_tc_idesc(&s), on, s.m, s.n);
+            em_region_addr(e, a->eff[0].region, a->eff[0].cur, a->eff[0].stage, a->eff[0].back), k_step(e, &o[0], steps),
+            k_step(e, &o[1], steps), weiri_tc_idesc(&s), on, s.m, s.n);
     e->depth--;
     em_line(e, "}");
     if (em_has_live_flag(e, r)) em_line(e, "%s_live = 1;", acc);
 }
 
-/* ---- values of tensor memory ------------------------------------------------------------------------------------------------- */
+/* ---- values of tensor memory -------------------------------------------------------------------------------------------- */
 
 static void note_leaf(void *ud, uint32_t view) {
     emitter *e = ud;
@@ -112,7 +114,8 @@ static const char *rounded(emitter *e, weir_dtype t, const char *x) {
 /* y[0 .. n - 1] as the 16 bytes they become. */
 static const char *packed(emitter *e, weir_dtype t) {
     const char *pack = t == WEIR_BF16 ? "w_pack_bf16" : "w_pack_f16";
-    if (t == WEIR_F32) return "make_uint4(__float_as_uint(y[0]), __float_as_uint(y[1]), __float_as_uint(y[2]), __float_as_uint(y[3]))";
+    if (t == WEIR_F32)
+        return "make_uint4(__float_as_uint(y[0]), __float_as_uint(y[1]), __float_as_uint(y[2]), __float_as_uint(y[3]))";
     return em_fmt(e, "make_uint4(%s(y[0], y[1]), %s(y[2], y[3]), %s(y[4], y[5]), %s(y[6], y[7]))", pack, pack, pack, pack);
 }
 
@@ -129,7 +132,8 @@ static void to_gmem(emitter *e, uint32_t place, const weir_res *dst, int elems) 
     weiri_view v;
     weiri_view_of(e->k, place, &v);
     v.res = dst;
-    const char *row = v.row0 ? em_fmt(e, "(row + %d)", v.row0) : "row", *from = v.col0 ? em_fmt(e, "(col + %d)", v.col0) : "col";
+    const char *row = v.row0 ? em_fmt(e, "(row + %d)", v.row0) : "row",
+               *from = v.col0 ? em_fmt(e, "(col + %d)", v.col0) : "col";
     if (elems > 1) {
         em_gmem_index(e, &v, row, from, elems, &index, &exists);
         em_line(e, "%s *out = %s + %s;", weiri_ctype(t->dtype), name, index);
@@ -140,8 +144,8 @@ static void to_gmem(emitter *e, uint32_t place, const weir_res *dst, int elems) 
     }
     em_gmem_index(e, &v, row, elems > 1 ? em_fmt(e, "(%s + i)", from) : from, 1, &index, &exists);
     const char *y = elems > 1 ? "y[i]" : "y[0]";
-    em_line(e, "%sif (%s) %s[%s] = %s;", elems > 1 ? em_fmt(e, "for (int i = 0; i < %d; i++) ", elems) : "", exists, name, index,
-            rounded(e, t->dtype, y));
+    em_line(e, "%sif (%s) %s[%s] = %s;", elems > 1 ? em_fmt(e, "for (int i = 0; i < %d; i++) ", elems) : "", exists, name,
+            index, rounded(e, t->dtype, y));
     if (elems > 1) {
         e->depth--;
         em_line(e, "}");
@@ -153,8 +157,11 @@ static void to_smem(emitter *e, const weiri_action *a, const weir_res *dst, int 
     weiri_geom(e->p, dst, &g);
     const weiri_effect *x = &a->eff[a->neff - 1];
     const char *base = em_region_addr(e, x->region, x->cur, x->stage, x->back);
-    if (elems > 1) em_line(e, "*(uint4 *)w_ptr(%s + %s) = %s;", base, em_element_offset(e, &g, "row", "col"), packed(e, dst->dtype));
-    else em_line(e, "*(%s *)w_ptr(%s + %s) = %s;", weiri_ctype(dst->dtype), base, em_element_offset(e, &g, "row", "col"), rounded(e, dst->dtype, "y[0]"));
+    if (elems > 1)
+        em_line(e, "*(uint4 *)w_ptr(%s + %s) = %s;", base, em_element_offset(e, &g, "row", "col"), packed(e, dst->dtype));
+    else
+        em_line(e, "*(%s *)w_ptr(%s + %s) = %s;", weiri_ctype(dst->dtype), base, em_element_offset(e, &g, "row", "col"),
+                rounded(e, dst->dtype, "y[0]"));
 }
 
 /* Rows of tensor memory, a few columns at a time, through registers to where they go; 16 bytes at once where the row allows. */
@@ -184,7 +191,8 @@ void em_tc_store(emitter *e, const weiri_action *a) {
         for (int j = 0; j < a->neff; j++)
             if (a->eff[j].region == region && !a->eff[j].write && a->eff[j].back == v.back)
                 at = em_region_addr(e, region, a->eff[j].cur, a->eff[j].stage, v.back);
-        em_line(e, "const u32 t%d = %s%s + (quarter * %d << %d);", i, at, v.col0 ? em_fmt(e, " + %d", v.col0) : "", TC_WARP_LANES, TC_LANE_SHIFT);
+        em_line(e, "const u32 t%d = %s%s + (quarter * %d << %d);", i, at, v.col0 ? em_fmt(e, " + %d", v.col0) : "",
+                TC_WARP_LANES, TC_LANE_SHIFT);
     }
     if (val->cols > chunk) em_line(e, "#pragma unroll 1");
     em_line(e, "for (i32 first = 0; first < %d; first += %d) {", val->cols, chunk);

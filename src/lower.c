@@ -907,6 +907,10 @@ static void lower_umma(lowering *l, weiri_pnode *at, const weiri_op *op) {
     weiri_view v;
     char why[256];
     if (r->kind != WEIR_RES_TMEM) return; /* weiri_check_targets says so */
+    if (!l->pt->solo && l->pt->task->num_warps == 1) act(p, at, ACT_WARP_SYNC, WHO_THREADS, op, "every thread has waited");
+    else if (!l->pt->solo && l->pt->wg_actor) join_warpgroup(l, at, op, "every thread has waited");
+    weiri_action *a = act(p, at, ACT_MMA, WHO_ONE, op, NULL); /* stands for the op also where it is refused below */
+    a->reg = r->index;
     if (weiri_pipe_of(p, r) < 0 && !weiri_piped(r)) {
         complain(l, "PLAN-UNSUPPORTED", op, "give it a umma_async pipeline", "adds to a tmem_tile without a pipeline, whose end nobody could wait for");
         return;
@@ -931,10 +935,6 @@ static void lower_umma(lowering *l, weiri_pnode *at, const weiri_op *op) {
         f->hint = "a tmem_tile has 64 or 128 rows and up to 256 columns; operands are swizzled";
         return;
     }
-    if (!l->pt->solo && l->pt->task->num_warps == 1) act(p, at, ACT_WARP_SYNC, WHO_THREADS, op, "every thread has waited");
-    else if (!l->pt->solo) join_warpgroup(l, at, op, "every thread has waited");
-    weiri_action *a = act(p, at, ACT_MMA, WHO_ONE, op, NULL);
-    a->reg = r->index;
     stage_access(l, a, r, true, true, true);
     for (int i = 0; i < op->nargs; i++) {
         weiri_view_of(l->k, op->arg[i], &v);

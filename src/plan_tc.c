@@ -8,7 +8,7 @@
 
 static const weir_place *place_of(const weiri_chain *c) { return c->n > 0 ? c->at : NULL; }
 
-/* ---- tasks --------------------------------------------------------------------------------------------------------------- */
+/* ---- tasks -------------------------------------------------------------------------------------------------------------- */
 
 static bool mma_side(weir_pipe_type t, bool producer) {
     if (producer) return t == WEIR_UMMA_ASYNC || t == WEIR_UMMA_UMMA;
@@ -45,20 +45,22 @@ void weiri_tc_check_warps(weiri_plan *p, int task) {
     }
     weir_finding *f = NULL;
     if (reads && (t->first_warp % 4 || t->num_warps != 4)) {
-        f = weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at), "task '%s' reads '%s' in tensor memory and has warps %d to %d", t->name,
-                       reads->name, t->first_warp, t->first_warp + t->num_warps - 1);
-        f->hint = "a warp reaches 32 of the 128 lanes, by its place in the warpgroup: start at a multiple of 4 and take 4 warps";
+        f = weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at),
+                       "task '%s' reads '%s' in tensor memory and has warps %d to %d", t->name, reads->name, t->first_warp,
+                       t->first_warp + t->num_warps - 1);
+        f->hint =
+            "a warp reaches 32 of the 128 lanes, by its place in the warpgroup: start at a multiple of 4 and take 4 warps";
         f->objects[0] = reads->name;
     } else if (sums && !pt->solo && t->num_warps != 1 && (t->first_warp % 4 || t->num_warps != 4)) {
         f = weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at),
-                       "task '%s' issues the mma into '%s' beside work of its threads and has warps %d to %d", t->name, sums->name,
-                       t->first_warp, t->first_warp + t->num_warps - 1);
+                       "task '%s' issues the mma into '%s' beside work of its threads and has warps %d to %d", t->name,
+                       sums->name, t->first_warp, t->first_warp + t->num_warps - 1);
         f->hint = "one thread issues an mma: give it a task of its own with one warp";
         f->objects[0] = sums->name;
     }
 }
 
-/* ---- placement ----------------------------------------------------------------------------------------------------------- */
+/* ---- placement ---------------------------------------------------------------------------------------------------------- */
 
 static int alias_phase(const weir_kernel *k, const weir_res *r, int *group) {
     for (int g = 0; g < k->aliases.n; g++)
@@ -80,8 +82,14 @@ void weiri_tc_place(weiri_plan *p) {
     for (int i = 0; i < k->res.n; i++) {
         const weir_res *r = k->res.v[i];
         if (r->kind != WEIR_RES_TMEM || !weiri_tc(k)) continue;
-        weiri_region g = { .res = r, .name = r->name, .align = TC_COLUMN_ALIGN, .stages = r->pipe.given.stages > 0 ? r->pipe.given.stages : 1,
-                           .stage_bytes = r->tile[1], .dtype = r->dtype, .same_as = -1, .tmem = true };
+        weiri_region g = { .res = r,
+                           .name = r->name,
+                           .align = TC_COLUMN_ALIGN,
+                           .stages = r->pipe.given.stages > 0 ? r->pipe.given.stages : 1,
+                           .stage_bytes = r->tile[1],
+                           .dtype = r->dtype,
+                           .same_as = -1,
+                           .tmem = true };
         int group;
         g.size = g.stage_bytes * g.stages;
         g.phase = alias_phase(k, r, &group);
@@ -108,7 +116,7 @@ void weiri_tc_place(weiri_plan *p) {
     for (int i = 0; i < p->pipes.n; i++) p->pipes.v[i].region = weiri_region_of(p, p->pipes.v[i].res);
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------------- */
 
 static void leaves(const weir_kernel *k, uint32_t id, void (*fn)(void *ud, uint32_t view), void *ud, int depth) {
     weiri_view v;
@@ -122,7 +130,9 @@ static void leaves(const weir_kernel *k, uint32_t id, void (*fn)(void *ud, uint3
     for (int i = 0; i < x->nargs; i++) leaves(k, x->arg[i], fn, ud, depth + 1);
 }
 
-void weiri_tc_leaves(const weir_kernel *k, uint32_t value, void (*fn)(void *ud, uint32_t view), void *ud) { leaves(k, value, fn, ud, 0); }
+void weiri_tc_leaves(const weir_kernel *k, uint32_t value, void (*fn)(void *ud, uint32_t view), void *ud) {
+    leaves(k, value, fn, ud, 0);
+}
 
 /* A lower bound of a value of dims and plain numbers; false: none is known. */
 static bool at_least(const weir_kernel *k, uint32_t id, int64_t *out) {
@@ -155,10 +165,11 @@ static bool at_least(const weir_kernel *k, uint32_t id, int64_t *out) {
 
 bool weiri_tc_loop_runs(const weir_kernel *k, const weiri_node *n) {
     int64_t a, b, s;
-    return weiri_value_const(k, n->start, &a) && weiri_value_const(k, n->step, &s) && s > 0 && at_least(k, n->stop, &b) && a < b;
+    return weiri_value_const(k, n->start, &a) && weiri_value_const(k, n->step, &s) && s > 0 && at_least(k, n->stop, &b) &&
+           a < b;
 }
 
-/* ---- the mma ------------------------------------------------------------------------------------------------------------- */
+/* ---- the mma ------------------------------------------------------------------------------------------------------------ */
 
 bool weiri_tc_shape_of(const weiri_plan *p, const weiri_op *op, weiri_tc_shape *s, char *why, size_t size) {
     const weir_kernel *k = p->k;
@@ -168,7 +179,8 @@ bool weiri_tc_shape_of(const weiri_plan *p, const weiri_op *op, weiri_tc_shape *
     *s = (weiri_tc_shape){ .m = op->res->tile[0], .n = op->res->tile[1] };
     why[0] = 0;
     for (int i = 0; i < 2; i++) {
-        if (op->nargs < 2 || !weiri_view_of(k, op->arg[i], &v[i]) || !v[i].res || !weiri_geom(p, v[i].res, &g)) return false; /* said elsewhere */
+        if (op->nargs < 2 || !weiri_view_of(k, op->arg[i], &v[i]) || !v[i].res || !weiri_geom(p, v[i].res, &g))
+            return false; /* said elsewhere */
         weir_dtype t = weiri_stage_dtype(p, v[i].res);
         if (!weiri_layout_operand(&g, t, v[i].t, i ? s->n : s->m, &o, why, size)) return false;
         *(i ? &s->b : &s->a) = t;
@@ -180,7 +192,7 @@ bool weiri_tc_shape_of(const weiri_plan *p, const weiri_op *op, weiri_tc_shape *
     return weiri_tc_valid(s, why, size);
 }
 
-/* ---- ops that a target lacks ---------------------------------------------------------------------------------------------- */
+/* ---- ops that a target lacks -------------------------------------------------------------------------------------------- */
 
 enum { SM80 = 1, SM90 = 2, SM100 = 4 };
 
@@ -191,7 +203,8 @@ static const struct {
     int has;
     const char *what, *hint;
 } targets[] = {
-    { ATOM_MMA, WEIR_RES_WGMMA, SM90, "wgmma", "on sm_100a the sums lie in tensor memory: k:tmem_tile with a umma_async pipeline" },
+    { ATOM_MMA, WEIR_RES_WGMMA, SM90, "wgmma",
+      "on sm_100a the sums lie in tensor memory: k:tmem_tile with a umma_async pipeline" },
     { ATOM_MMA, WEIR_RES_TMEM, SM90 | SM100, "an asynchronous mma", NULL },
     { ATOM_TMA_LOAD, WEIR_RES_NONE, SM90 | SM100, "a TMA load", "s:cp_async(view) with an async_async pipeline does without" },
     { ATOM_TMA_STORE, WEIR_RES_NONE, SM90 | SM100, "a TMA store", "g:store(value, place) does without" },
@@ -222,9 +235,10 @@ void weiri_check_targets(weiri_plan *p) {
                 if (targets[i].atom != op->atom || (targets[i].kind && targets[i].kind != op->res->kind)) continue;
                 if (!(targets[i].has & own)) {
                     const char *have = names_of(&p->a, targets[i].has);
-                    weir_finding *f = weiri_find(&p->findings, "PLAN-ARCH", place_of(&op->at), "%s:%s is %s, which %s lacks; %s %s it", op->res->name,
-                                                 weiri_atom_name(op->atom), targets[i].what, names_of(&p->a, own), have,
-                                                 strstr(have, " and ") ? "have" : "has");
+                    weir_finding *f =
+                        weiri_find(&p->findings, "PLAN-ARCH", place_of(&op->at), "%s:%s is %s, which %s lacks; %s %s it",
+                                   op->res->name, weiri_atom_name(op->atom), targets[i].what, names_of(&p->a, own), have,
+                                   strstr(have, " and ") ? "have" : "has");
                     f->objects[0] = op->res->name;
                     f->hint = targets[i].hint ? targets[i].hint : weiri_arena_fmt(&p->a, "build it for %s", have);
                 }

@@ -1,6 +1,7 @@
 /* The plan as text and as rows: registers, shared memory, mbarriers, launch. The schedule table and the graph have files of
  * their own. */
 #include "print.h"
+#include "tcgen05.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -135,7 +136,7 @@ static void savings(const weiri_plan *p, weiri_arena *a, int64_t *alias, int64_t
     for (int i = 0; i < p->smem.n; i++) {
         const weiri_region *g = &p->smem.v[i];
         if (g->same_as >= 0) *storage += g->size;
-        if (g->same_as >= 0 || !g->res) continue;
+        if (g->same_as >= 0 || !g->res || g->tmem) continue;
         item[n] = (weiri_item){ .name = g->name, .size = g->size, .align = g->align };
         item[n].group = alias_group(k, g->res, &item[n].phase);
         n++;
@@ -157,6 +158,22 @@ static void put_alias_groups(const weiri_plan *p, weiri_buf *b) {
             weiri_put(b, "\n");
         }
     }
+}
+
+static void put_tmem(const weiri_plan *p, const int *order, weiri_buf *b) {
+    int most = weiri_layout_capacity(p->k->arch).tmem_columns;
+    weiri_put(b, "\n[tmem-layout] TMEM Usage Report; sm_100a: " WEIRI_UNCHECKED "\n");
+    weiri_put(b, "%-28s %8s %8s %8s  %s\n", "name", "columns", "offset", "end", "stages x columns");
+    put_line(b, 78);
+    for (int i = 0; i < p->smem.n; i++) {
+        const weiri_region *g = &p->smem.v[order[i]];
+        if (g->tmem)
+            weiri_put(b, "%-28s %8" PRId64 " %8" PRId64 " %8" PRId64 "  %d x %" PRId64 "\n", g->name, g->size, g->offset, g->offset + g->size,
+                      g->stages, g->stage_bytes);
+    }
+    put_line(b, 78);
+    weiri_put(b, "laid out %d, allocated %d of %d by warp %d, address left at byte %" PRId64 " of shared memory\n", p->tmem_columns, p->tmem_alloc,
+              most, p->tmem_warp, p->tmem_slot);
 }
 
 static void print_smem(const weiri_plan *p, weiri_buf *b) {
@@ -193,23 +210,38 @@ static void print_smem(const weiri_plan *p, weiri_buf *b) {
               p->smem_total > p->smem_capacity ? "too many" : "free");
     if (alias > 0) weiri_put(b, "saved %" PRId64 " B by phases that share bytes in time\n", alias);
     if (storage > 0) weiri_put(b, "saved %" PRId64 " B by tiles in another's storage\n", storage);
+    if (p->tmem_columns) put_tmem(p, order, b);
     weiri_arena_free(&a);
+}
+
+/* Rows of one memory in order of offset; returns how many there are. */
+static int layout_rows(const weiri_plan *p, weir_ctx *ctx, bool tmem, weir_layout_row *rows, int max) {
+    weiri_arena a;
+    weiri_arena_init(&a, ctx);
+    int *order = by_offset(p, &a), n = 0;
+    for (int i = 0; i < p->smem.n; i++) {
+        const weiri_region *g = &p->smem.v[order[i]];
+        if (g->tmem != tmem) continue;
+        if (n < max)
+            rows[n] = (weir_layout_row){ .name = g->name, .offset = g->offset, .size = g->size, .align = g->align,
+                                         .stage_bytes = g->stage_bytes, .stages = g->stages, .phase = g->phase };
+        n++;
+    }
+    weiri_arena_free(&a);
+    return n;
 }
 
 int weir_smem_layout(weir_kernel *k, weir_layout_row *rows, int max, int64_t *total) {
     const weiri_plan *p = weiri_print_plan(k);
     if (total) *total = p ? p->smem_total : 0;
-    if (!p) return 0;
-    weiri_arena a;
-    weiri_arena_init(&a, k->ctx);
-    int *order = by_offset(p, &a);
-    for (int i = 0; i < p->smem.n && i < max; i++) {
-        const weiri_region *g = &p->smem.v[order[i]];
-        rows[i] = (weir_layout_row){ .name = g->name, .offset = g->offset, .size = g->size, .align = g->align,
-                                     .stage_bytes = g->stage_bytes, .stages = g->stages, .phase = g->phase };
-    }
-    weiri_arena_free(&a);
-    return p->smem.n;
+    return p ? layout_rows(p, k->ctx, false, rows, max) : 0;
+}
+
+int weir_tmem_layout(weir_kernel *k, weir_layout_row *rows, int max, int64_t *total, int64_t *allocated) {
+    const weiri_plan *p = weiri_print_plan(k);
+    if (total) *total = p ? p->tmem_columns : 0;
+    if (allocated) *allocated = p ? p->tmem_alloc : 0;
+    return p ? layout_rows(p, k->ctx, true, rows, max) : 0;
 }
 
 /* ---- mbarriers ----------------------------------------------------------------------------------------------------------- */

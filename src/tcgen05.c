@@ -14,7 +14,9 @@ bool weiri_tc_kind_of(weir_dtype t, weiri_tc_kind *kind) {
     }
 }
 
-const char *weiri_tc_kind_name(weiri_tc_kind kind) { return kind == TC_KIND_F16 ? "f16" : kind == TC_KIND_TF32 ? "tf32" : "f8"; }
+const char *weiri_tc_kind_name(weiri_tc_kind kind) {
+    return kind == TC_KIND_F16 ? "f16" : kind == TC_KIND_TF32 ? "tf32" : "f8";
+}
 
 static uint32_t type_code(weir_dtype t) {
     return t == WEIR_BF16 ? TC_BF16 : t == WEIR_F16 ? TC_F16 : t == WEIR_TF32 ? TC_TF32 : t == WEIR_E4M3 ? TC_E4M3 : TC_E5M2;
@@ -29,12 +31,12 @@ static bool type_of(weiri_tc_kind kind, uint32_t code, weir_dtype *t) {
 
 bool weiri_tc_valid(const weiri_tc_shape *s, char *why, size_t size) {
     int step = s->m == 64 ? TC_N_STEP_M64 : TC_N_STEP_M128;
-    if (s->m != 64 && s->m != 128)
-        snprintf(why, size, "%d rows; an mma of one CTA has 64 or 128", s->m);
+    if (s->m != 64 && s->m != 128) snprintf(why, size, "%d rows; an mma of one CTA has 64 or 128", s->m);
     else if (s->n < step || s->n > TC_MAX_N || s->n % step)
         snprintf(why, size, "%d columns; with %d rows an mma has a multiple of %d, up to %d", s->n, s->m, step, TC_MAX_N);
     else if ((s->a_mn || s->b_mn) && s->kind != TC_KIND_F16)
-        snprintf(why, size, "a transposed operand of %s; only 16-bit operands may be transposed", weir_dtype_name(s->a_mn ? s->a : s->b));
+        snprintf(why, size, "a transposed operand of %s; only 16-bit operands may be transposed",
+                 weir_dtype_name(s->a_mn ? s->a : s->b));
     else return true;
     return false;
 }
@@ -60,7 +62,11 @@ int weiri_tc_layout(int swizzle) {
 }
 
 int weiri_tc_swizzle(int layout) {
-    return layout == TC_LAYOUT_NONE ? 0 : layout == TC_LAYOUT_128B ? 128 : layout == TC_LAYOUT_64B ? 64 : layout == TC_LAYOUT_32B ? 32 : -1;
+    return layout == TC_LAYOUT_NONE   ? 0
+           : layout == TC_LAYOUT_128B ? 128
+           : layout == TC_LAYOUT_64B  ? 64
+           : layout == TC_LAYOUT_32B  ? 32
+                                      : -1;
 }
 
 int weiri_tc_lane(int rows, int m) { return rows == 64 ? TC_WARP_LANES * (m / TC_M64_LANES) + m % TC_M64_LANES : m; }

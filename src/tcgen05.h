@@ -1,5 +1,5 @@
-/* The fifth-generation tensor core (sm_100a) in numbers: tensor memory, descriptors, shapes. plan, emit and sim read them here and
- * nowhere else. Nothing of this has met the hardware: each constant is listed in docs/blackwell.md, with where it comes from. */
+/* The fifth-generation tensor core (sm_100a) in numbers: tensor memory, descriptors, shapes. plan, emit and sim read them here
+ * and nowhere else. Nothing of this has met the hardware: docs/blackwell.md lists each constant, with where it comes from. */
 #ifndef WEIRI_TCGEN05_H
 #define WEIRI_TCGEN05_H
 

@@ -398,6 +398,10 @@ function kernel:explain(resource) end
 ---@return { name: string, offset: integer, size: integer, align: integer, stage_bytes: integer, stages: integer, phase: integer }[]
 function kernel:smem_layout() end
 
+---Tensor memory, of sm_100a: offset, size and stage_bytes count columns; `total` are laid out, `allocated` asked for.
+---@return { name: string, offset: integer, size: integer, align: integer, stage_bytes: integer, stages: integer, phase: integer }[]
+function kernel:tmem_layout() end
+
 ---@return { name: string, first: integer, stages: integer, offset: integer, arrivals: integer, tx_bytes: integer }[]
 function kernel:barrier_layout() end
 

@@ -760,13 +760,8 @@ static void set_int(lua_State *L, const char *key, int64_t x) {
     lua_setfield(L, -2, key);
 }
 
-static int k_smem_layout(lua_State *L) {
-    weirl_kernel *kb = weirl_checkkernel(L, 1);
-    int64_t total = 0;
-    int n = weir_smem_layout(kb->k, NULL, 0, &total);
-    weir_layout_row *row = scratch(L, n, sizeof *row);
-    n = weir_smem_layout(kb->k, row, n, &total);
-    lua_createtable(L, n, 1);
+static void push_layout(lua_State *L, const weir_layout_row *row, int n) {
+    lua_createtable(L, n, 2);
     for (int i = 0; i < n; i++) {
         lua_createtable(L, 0, 7);
         lua_pushstring(L, row[i].name);
@@ -779,7 +774,26 @@ static int k_smem_layout(lua_State *L) {
         set_int(L, "phase", row[i].phase);
         lua_rawseti(L, -2, i + 1);
     }
+}
+
+static int k_smem_layout(lua_State *L) {
+    weirl_kernel *kb = weirl_checkkernel(L, 1);
+    int64_t total = 0;
+    int n = weir_smem_layout(kb->k, NULL, 0, &total);
+    weir_layout_row *row = scratch(L, n, sizeof *row);
+    push_layout(L, row, weir_smem_layout(kb->k, row, n, &total));
     set_int(L, "total", total);
+    return 1;
+}
+
+static int k_tmem_layout(lua_State *L) {
+    weirl_kernel *kb = weirl_checkkernel(L, 1);
+    int64_t total = 0, allocated = 0;
+    int n = weir_tmem_layout(kb->k, NULL, 0, &total, &allocated);
+    weir_layout_row *row = scratch(L, n, sizeof *row);
+    push_layout(L, row, weir_tmem_layout(kb->k, row, n, &total, &allocated));
+    set_int(L, "total", total);
+    set_int(L, "allocated", allocated);
     return 1;
 }
 
@@ -830,6 +844,7 @@ void weirl_open_kernel(lua_State *L) {
                                      { "dot", k_dot },
                                      { "explain", k_explain },
                                      { "smem_layout", k_smem_layout },
+                                     { "tmem_layout", k_tmem_layout },
                                      { "barrier_layout", k_barrier_layout },
                                      { "close", kernel_close },
                                      { NULL, NULL } };

@@ -1,9 +1,9 @@
 /* Tensor memory and the tensor core of sm_100a, as docs/blackwell.md understands them: not checked on hardware.
  *
  * One thread issues an mma; its operands count as being read and its columns as being written from then until a commit of that
- * thread arrives at its mbarrier. The product is computed at some time in between, chosen by the seed. A load brings poison until
- * tcgen05.wait::ld. Every hand-over of columns between threads needs the two fences: `before` by who had them, `after` by who
- * takes them over; a commit counts as the first. */
+ * thread arrives at its mbarrier. The product is computed at some time in between, chosen by the seed. A load brings poison
+ * until tcgen05.wait::ld. Every hand-over of columns between threads needs the two fences: `before` by who had them, `after`
+ * by who takes them over; a commit counts as the first. */
 #include <string.h>
 
 #include "../tcgen05.h"
@@ -12,33 +12,43 @@
 enum { QUARTERS = 4, MAX_ALLOCS = 16, MAX_PIECES = 512 };
 enum { OP_ALLOC = TC_WARP_OP | 1, OP_FREE = TC_WARP_OP | 2, OP_WAIT_LD = TC_WARP_OP | 3, OP_LD = TC_WARP_OP | 0x40 };
 
-typedef struct alloc { u32 column, columns, warp; } alloc;
+typedef struct alloc {
+    u32 column, columns, warp;
+} alloc;
 
-typedef struct entry {           /* of the tensor core's queue */
-    thread *by; u32 at;
+typedef struct entry { /* of the tensor core's queue */
+    thread *by;
+    u32 at;
     bool commit;
-    u32 bar, mask; u64 due;      /* COMMIT */
-    weiri_tc_shape s;            /* MMA */
-    u32 tmem; u64 a, b;          /* descriptors, in the form of wgmma.c */
+    u32 bar, mask;
+    u64 due;          /* COMMIT */
+    weiri_tc_shape s; /* MMA */
+    u32 tmem;
+    u64 a, b; /* descriptors, in the form of wgmma.c */
     bool accumulate, executed;
 } entry;
 
 struct tensor {
     cta *c;
-    u32 *cell;                   /* [column * TC_LANES + lane] */
-    u64 *written;                /* per column: bit per lane, two words */
-    alloc alloc[MAX_ALLOCS]; int nallocs;
+    u32 *cell;    /* [column * TC_LANES + lane] */
+    u64 *written; /* per column: bit per lane, two words */
+    alloc alloc[MAX_ALLOCS];
+    int nallocs;
     bool relinquished;
-    u16 writing[TC_COLUMNS];     /* mmas in flight */
-    u16 loading[TC_COLUMNS];     /* warps whose loads have not been waited for */
-    const thread *writer[TC_COLUMNS];        /* of the newest mma */
-    u32 done[TC_COLUMNS];        /* clock of its arrival; 0: none */
-    struct { u32 read, fenced; const thread *by; } seen[QUARTERS][TC_COLUMNS];   /* newest load, clocks */
-    entry *q; int nq, cap;
-    float *d;                    /* scratch: TC_LANES x TC_MAX_N */
+    u16 writing[TC_COLUMNS];          /* mmas in flight */
+    u16 loading[TC_COLUMNS];          /* warps whose loads have not been waited for */
+    const thread *writer[TC_COLUMNS]; /* of the newest mma */
+    u32 done[TC_COLUMNS];             /* clock of its arrival; 0: none */
+    struct {
+        u32 read, fenced;
+        const thread *by;
+    } seen[QUARTERS][TC_COLUMNS]; /* newest load, clocks */
+    entry *q;
+    int nq, cap;
+    float *d; /* scratch: TC_LANES x TC_MAX_N */
 };
 
-/* ---- columns ------------------------------------------------------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------------------------------------------------------ */
 
 static u32 column_of(u32 tmem) { return tmem & ((1u << TC_LANE_SHIFT) - 1); }
 static u32 lane_of(u32 tmem) { return tmem >> TC_LANE_SHIFT; }
@@ -48,7 +58,8 @@ static bool own_columns(tensor *x, const thread *t, u32 tmem, u32 n, const char 
     u32 c = column_of(tmem);
     for (int i = 0; i < x->nallocs; i++)
         if (x->alloc[i].column <= c && c + n <= x->alloc[i].column + x->alloc[i].columns) return true;
-    weiri_sim_fault(t->m, t, t->at, "sim-tmem", "%s columns %u to %u of tensor memory, which are not allocated", what, c, c + n - 1);
+    weiri_sim_fault(t->m, t, t->at, "sim-tmem", "%s columns %u to %u of tensor memory, which are not allocated", what, c,
+                    c + n - 1);
     return false;
 }
 
@@ -77,9 +88,12 @@ static void run_alloc(warp *w, u32 members) {
     u32 slot = t->arg[0], n = t->arg[1], free_at[TC_COLUMNS / TC_MIN_COLUMNS], nfree = 0;
     if (!same_in_lanes(w, 2, "tcgen05.alloc")) return;
     if (n < TC_MIN_COLUMNS || n > TC_COLUMNS || (n & (n - 1)))
-        weiri_sim_fault(m, t, t->at, "sim-tmem", "tcgen05.alloc of %u columns; a power of two from %d to %d", n, TC_MIN_COLUMNS, TC_COLUMNS);
+        weiri_sim_fault(m, t, t->at, "sim-tmem", "tcgen05.alloc of %u columns; a power of two from %d to %d", n, TC_MIN_COLUMNS,
+                        TC_COLUMNS);
     if (x->relinquished) weiri_sim_fault(m, t, t->at, "sim-tmem", "tcgen05.alloc after the permit was given up");
-    if (slot % 4) weiri_sim_fault(m, t, t->at, "sim-align", "the address of tensor memory goes to shared address %u, which is no multiple of 4", slot);
+    if (slot % 4)
+        weiri_sim_fault(m, t, t->at, "sim-align",
+                        "the address of tensor memory goes to shared address %u, which is no multiple of 4", slot);
     if (!weiri_smem_inside(t->c, slot, 4, t, "the address of tensor memory at")) return;
     for (u32 c = 0; c + n <= TC_COLUMNS; c += TC_MIN_COLUMNS) { /* anywhere: nobody may count on column 0 */
         bool taken = false;
@@ -88,12 +102,13 @@ static void run_alloc(warp *w, u32 members) {
         if (!taken) free_at[nfree++] = c;
     }
     if (!nfree || x->nallocs == MAX_ALLOCS) {
-        weiri_sim_fault(m, t, t->at, "sim-tmem", "tcgen05.alloc of %u columns would wait for ever: this CTA has the others of %d", n, TC_COLUMNS);
+        weiri_sim_fault(m, t, t->at, "sim-tmem",
+                        "tcgen05.alloc of %u columns would wait for ever: this CTA has the others of %d", n, TC_COLUMNS);
         return;
     }
     u32 at = free_at[weiri_sim_rand(m) % nfree];
     x->alloc[x->nallocs++] = (alloc){ at, n, t->tid / 32 };
-    x->relinquished = true;      /* w_tmem_alloc gives up the permit */
+    x->relinquished = true; /* w_tmem_alloc gives up the permit */
     weiri_smem_write(t, slot, 4, "the address of tensor memory to");
     memcpy(weiri_smem_at(t->c, slot), &at, sizeof at);
     for (u32 i = at; i < at + n; i++) {
@@ -116,7 +131,8 @@ static void run_free(warp *w, u32 members) {
         return;
     }
     if (x->alloc[i].warp != t->tid / 32)
-        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.dealloc by warp %u of what warp %u allocated", t->tid / 32, x->alloc[i].warp);
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.dealloc by warp %u of what warp %u allocated", t->tid / 32,
+                        x->alloc[i].warp);
     for (u32 c = at; c < at + n; c++)
         if (x->writing[c] || x->loading[c]) {
             weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.dealloc while %s column %u: its wait is missing",
@@ -142,7 +158,7 @@ static void tmem_free(w_sim_api *api, u32 tmem, u32 columns) {
     weiri_sync_warp(t, OP_FREE, 0xffffffffu, run_free);
 }
 
-/* ---- fences -------------------------------------------------------------------------------------------------------------- */
+/* ---- fences ------------------------------------------------------------------------------------------------------------- */
 
 static void before(w_sim_api *api) {
     thread *t = weiri_sim_self(api);
@@ -163,26 +179,34 @@ static void after(w_sim_api *api) {
 static bool taken_over(const tensor *x, const thread *t, u32 c, const char *what) {
     if (!x->done[c] || x->writer[c] == t || t->tc_after > x->done[c]) return true;
     weiri_sim_fault(t->m, t, t->at, "sim-tcgen05-fence",
-                    "%s column %u of tensor memory, which an mma of another thread wrote: tcgen05.fence::after_thread_sync is missing behind the wait",
+                    "%s column %u of tensor memory, which an mma of another thread wrote: tcgen05.fence::after_thread_sync is "
+                    "missing behind the wait",
                     what, c);
     return false;
 }
 
-/* ---- mma ----------------------------------------------------------------------------------------------------------------- */
+/* ---- mma ---------------------------------------------------------------------------------------------------------------- */
 
-static u32 wgmma_type(weir_dtype t) { return t == WEIR_BF16 ? 0 : t == WEIR_F16 ? 1 : t == WEIR_TF32 ? 2 : t == WEIR_E4M3 ? 3 : 4; }
-static u32 k_of(const entry *e) { return e->s.kind == TC_KIND_F16 ? TC_K_BYTES / 2 : e->s.kind == TC_KIND_TF32 ? TC_K_BYTES / 4 : TC_K_BYTES; }
+static u32 wgmma_type(weir_dtype t) {
+    return t == WEIR_BF16 ? 0 : t == WEIR_F16 ? 1 : t == WEIR_TF32 ? 2 : t == WEIR_E4M3 ? 3 : 4;
+}
+static u32 k_of(const entry *e) {
+    return e->s.kind == TC_KIND_F16 ? TC_K_BYTES / 2 : e->s.kind == TC_KIND_TF32 ? TC_K_BYTES / 4 : TC_K_BYTES;
+}
 
 /* Checks a descriptor and brings it to the form that wgmma.c reads: the same fields, another layout code. */
 static u64 descriptor(const thread *t, u64 desc, const char *name) {
-    const u64 fields = 0x3fffull | 0x3fffull << 16 | 0x3fffull << 32 | 1ull << TC_DESC_CONSTANT_BIT | 7ull << 49 | 7ull << TC_DESC_LAYOUT_SHIFT;
+    const u64 fields = 0x3fffull | 0x3fffull << 16 | 0x3fffull << 32 | 1ull << TC_DESC_CONSTANT_BIT | 7ull << 49 |
+                       7ull << TC_DESC_LAYOUT_SHIFT;
     int swizzle = weiri_tc_swizzle((int)(desc >> TC_DESC_LAYOUT_SHIFT));
     u64 code = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
     if (!(desc >> TC_DESC_CONSTANT_BIT & 1))
-        weiri_sim_fault(t->m, t, t->at, "sim-descriptor", "operand %s: descriptor %#llx lacks bit %d, which every one of sm_100a has", name, desc,
+        weiri_sim_fault(t->m, t, t->at, "sim-descriptor",
+                        "operand %s: descriptor %#llx lacks bit %d, which every one of sm_100a has", name, desc,
                         TC_DESC_CONSTANT_BIT);
     if (desc >> 49 & 7)
-        weiri_sim_fault(t->m, t, t->at, "sim-descriptor", "operand %s: base offset %u in the descriptor; the simulator has 0 only", name, (u32)(desc >> 49 & 7));
+        weiri_sim_fault(t->m, t, t->at, "sim-descriptor",
+                        "operand %s: base offset %u in the descriptor; the simulator has 0 only", name, (u32)(desc >> 49 & 7));
     if (swizzle < 0 || (desc & ~fields))
         weiri_sim_fault(t->m, t, t->at, "sim-descriptor", "operand %s: descriptor %#llx has %s", name, desc,
                         swizzle < 0 ? "a layout code that the simulator does not know" : "bits outside its fields");
@@ -199,7 +223,8 @@ static void mark(tensor *x, const entry *e, bool begin) {
                 weiri_smem_aread_end(x->c, addr[i], GRANULE);
                 continue;
             }
-            if (!weiri_smem_inside(x->c, addr[i], GRANULE, e->by, side ? "operand B of an mma at" : "operand A of an mma at")) return;
+            if (!weiri_smem_inside(x->c, addr[i], GRANULE, e->by, side ? "operand B of an mma at" : "operand A of an mma at"))
+                return;
             weiri_smem_aread_begin(x->c, addr[i], GRANULE, e->by, e->at, side ? "an mma reads B from" : "an mma reads A from");
         }
     }
@@ -265,13 +290,16 @@ static void check_columns(tensor *x, const thread *t, const entry *e) {
         u32 oc = column_of(o->tmem);
         if (o->commit || oc >= c0 + n || c0 >= oc + (u32)o->s.n) continue;
         if (o->by != t)
-            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma writes column %u while an mma of warp %u on it is in flight", c0, o->by->tid / 32);
+            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma writes column %u while an mma of warp %u on it is in flight",
+                            c0, o->by->tid / 32);
         if (o->tmem != e->tmem || o->s.m != e->s.m || o->s.n != e->s.n || o->s.kind != e->s.kind)
-            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "two mmas in flight write overlapping columns without being of one place and shape");
+            weiri_sim_fault(t->m, t, t->at, "sim-tmem",
+                            "two mmas in flight write overlapping columns without being of one place and shape");
     }
     for (u32 c = c0; c < c0 + n; c++) {
         if (x->loading[c]) {
-            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma writes column %u while a load of it is in flight: tcgen05.wait::ld is missing", c);
+            weiri_sim_fault(t->m, t, t->at, "sim-tmem",
+                            "an mma writes column %u while a load of it is in flight: tcgen05.wait::ld is missing", c);
             return;
         }
         if (!taken_over(x, t, c, "an mma writes")) return;
@@ -279,8 +307,10 @@ static void check_columns(tensor *x, const thread *t, const entry *e) {
             if (!x->seen[q][c].read || x->seen[q][c].by->tid / 32 == t->tid / 32) continue;
             bool left = x->seen[q][c].fenced != 0;
             if (left && t->tc_after > x->seen[q][c].fenced) continue;
-            weiri_sim_fault(t->m, t, t->at, "sim-tcgen05-fence", "an mma writes column %u, which warp %u has read: tcgen05.fence::%s is missing", c,
-                            x->seen[q][c].by->tid / 32, left ? "after_thread_sync behind the wait" : "before_thread_sync before the hand-over");
+            weiri_sim_fault(t->m, t, t->at, "sim-tcgen05-fence",
+                            "an mma writes column %u, which warp %u has read: tcgen05.fence::%s is missing", c,
+                            x->seen[q][c].by->tid / 32,
+                            left ? "after_thread_sync behind the wait" : "before_thread_sync before the hand-over");
             return;
         }
     }
@@ -294,7 +324,8 @@ static void umma(w_sim_api *api, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u3
     entry e = { .by = t, .at = t->at, .tmem = tmem, .accumulate = accumulate != 0 };
     if (!x) return;
     if (!weiri_tc_decode((weiri_tc_kind)kind, idesc, &e.s)) {
-        weiri_sim_fault(m, t, t->at, "sim-descriptor", "instruction descriptor %#x of kind %s: a field has a value that the simulator does not know", idesc,
+        weiri_sim_fault(m, t, t->at, "sim-descriptor",
+                        "instruction descriptor %#x of kind %s: a field has a value that the simulator does not know", idesc,
                         weiri_tc_kind_name((weiri_tc_kind)kind));
         return;
     }
@@ -303,8 +334,8 @@ static void umma(w_sim_api *api, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u3
     e.b = descriptor(t, b, "B");
     u32 lane = lane_of(tmem);
     if (lane && (e.s.m != 64 || lane != TC_M64_LANES))
-        weiri_sim_fault(m, t, t->at, "sim-tmem", "an mma of %d rows into lane %u of tensor memory; it begins at lane 0%s", e.s.m, lane,
-                        e.s.m == 64 ? " or 16" : "");
+        weiri_sim_fault(m, t, t->at, "sim-tmem", "an mma of %d rows into lane %u of tensor memory; it begins at lane 0%s",
+                        e.s.m, lane, e.s.m == 64 ? " or 16" : "");
     if (!own_columns(x, t, tmem, (u32)e.s.n, "an mma writes")) return;
     check_columns(x, t, &e);
     mark(x, &e, true);
@@ -329,7 +360,12 @@ static void commit(w_sim_api *api, u32 bar, u32 mask) {
     if (mask & ~all)
         weiri_sim_fault(t->m, t, t->at, "sim-cluster", "a commit to the CTAs 0x%x of a cluster of %d", mask, t->c->cl->n);
     u64 late = weiri_sim_rand(t->m);
-    push(x, &(entry){ .by = t, .at = t->at, .commit = true, .bar = bar, .mask = mask, .due = t->m->tick + (late & 1 ? late >> 8 & 255 : late >> 8 & 15) });
+    push(x, &(entry){ .by = t,
+                      .at = t->at,
+                      .commit = true,
+                      .bar = bar,
+                      .mask = mask,
+                      .due = t->m->tick + (late & 1 ? late >> 8 & 255 : late >> 8 & 15) });
     t->m->ncommits++;
 }
 
@@ -354,7 +390,8 @@ static void arrive(tensor *x, int i) {
     x->nq = kept;
     m->ncommits--;
     for (int r = 0; r < x->c->cl->n; r++)
-        if (now.mask ? now.mask >> r & 1 : &x->c->cl->ctas[r] == x->c) weiri_sync_arrive(&x->c->cl->ctas[r], now.bar, 1, 0, now.by, now.at);
+        if (now.mask ? now.mask >> r & 1 : &x->c->cl->ctas[r] == x->c)
+            weiri_sync_arrive(&x->c->cl->ctas[r], now.bar, 1, 0, now.by, now.at);
 }
 
 bool weiri_tc_step(machine *m, bool any) {
@@ -363,7 +400,7 @@ bool weiri_tc_step(machine *m, bool any) {
         tensor *x = m->ctas[(start + n) % m->nctas].tc;
         for (int i = 0; x && i < x->nq; i++) {
             if (!x->q[i].commit || (!any && x->q[i].due > m->tick)) continue;
-            bool first = true;   /* a thread's commits arrive in order */
+            bool first = true; /* a thread's commits arrive in order */
             for (int j = 0; j < i; j++) first &= !x->q[j].commit || x->q[j].by != x->q[i].by;
             if (!first) continue;
             arrive(x, i);
@@ -373,7 +410,7 @@ bool weiri_tc_step(machine *m, bool any) {
     return false;
 }
 
-/* ---- loads --------------------------------------------------------------------------------------------------------------- */
+/* ---- loads -------------------------------------------------------------------------------------------------------------- */
 
 static void run_ld(warp *w, u32 members) {
     (void)members;
@@ -382,13 +419,14 @@ static void run_ld(warp *w, u32 members) {
     u32 n = t->kind & 0x3f, tmem = t->arg[0], c0 = column_of(tmem), quarter = t->tid / 32 % QUARTERS;
     if (!same_in_lanes(w, 1, "tcgen05.ld") || !own_columns(x, t, tmem, n, "tcgen05.ld reads")) return;
     if (lane_of(tmem) != quarter * TC_WARP_LANES) {
-        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.ld of lane %u by warp %u, which reaches lanes %u to %u", lane_of(tmem), t->tid / 32,
-                        quarter * TC_WARP_LANES, quarter * TC_WARP_LANES + TC_WARP_LANES - 1);
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.ld of lane %u by warp %u, which reaches lanes %u to %u",
+                        lane_of(tmem), t->tid / 32, quarter * TC_WARP_LANES, quarter * TC_WARP_LANES + TC_WARP_LANES - 1);
         return;
     }
     for (u32 c = c0; c < c0 + n; c++) {
         if (x->writing[c]) {
-            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.ld of column %u while an mma in flight writes it: the wait for its commit is missing", c);
+            weiri_sim_fault(t->m, t, t->at, "sim-tmem",
+                            "tcgen05.ld of column %u while an mma in flight writes it: the wait for its commit is missing", c);
             return;
         }
         for (int i = 0; i < 32; i++)
@@ -447,7 +485,7 @@ static void tmem_wait_ld(w_sim_api *api) {
     if (tensor_of(t, "tcgen05.wait::ld")) weiri_sync_warp(t, OP_WAIT_LD, 0xffffffffu, run_wait_ld);
 }
 
-/* ---- begin and end ------------------------------------------------------------------------------------------------------- */
+/* ---- begin and end ------------------------------------------------------------------------------------------------------ */
 
 void weiri_tc_make(cta *c) {
     machine *m = c->m;
@@ -478,7 +516,10 @@ void weiri_tc_cta_exit(cta *c) {
                         e->commit ? "an arrival of the tensor core" : "an mma");
         return;
     }
-    if (x->nallocs) weiri_sim_fault(c->m, NULL, 0, "sim-tmem", "CTA %u exits with %u columns of tensor memory allocated: tcgen05.dealloc is missing", c->block, x->alloc[0].columns);
+    if (x->nallocs)
+        weiri_sim_fault(c->m, NULL, 0, "sim-tmem",
+                        "CTA %u exits with %u columns of tensor memory allocated: tcgen05.dealloc is missing", c->block,
+                        x->alloc[0].columns);
 }
 
 void weiri_tc_calls(w_sim_api *api) {

@@ -163,6 +163,16 @@ static const char everything[] =
     "t[i] = v;\n"
     "b[i + 1] = b[i]; bf16 q(v); b[i + 2] = q; b[i + 3] = bf16(1.5f);";
 
+/* What only sm_100a has. */
+static const char tensor_memory[] =
+    "u32 base = w_smem_base(), bar = base + 65536, r[32]; u64 x = w_umma_desc(base, 16, 1024, 2);\n"
+    "if (w_warp() == 0) w_tmem_alloc(bar + 16, 512); w_tcgen05_before(); w_sync_cta(); w_tcgen05_after();\n"
+    "u32 t = *(u32 *)w_ptr(bar + 16); if (w_tid() == 0) { w_umma_f16(t, x, x, 0x08400490, 0); w_umma_tf32(t, x, x, 0x08400910, n);\n"
+    "w_umma_f8(t, x, x, 0x08400010, 1); w_umma_commit(bar); w_umma_commit_multicast(bar, 3); } w_mbar_wait(bar, 0); w_sync_warp();\n"
+    "w_tmem_ld_x8(r, t); w_tmem_wait_ld<8>(r); f[0] = r[n % 8 == 3 ? 3 : 4]; w_tmem_ld_x16(r, t); w_tmem_wait_ld<16>(r); f[1] = r[15];\n"
+    "w_tmem_ld_x32(r, t); w_tmem_wait_ld<32>(r); f[2] = r[31]; w_tcgen05_before(); w_sync_cta(); w_tcgen05_after();\n"
+    "if (w_warp() == 0) w_tmem_free(t, 512);";
+
 static void test_ptxas(weir_ctx *ctx) {
     weiri_binary b;
     weiri_log_facts facts;
@@ -176,6 +186,11 @@ static void test_ptxas(weir_ctx *ctx) {
     is_int(WEIR_OK, compile(ctx, plain, WEIR_ARCH_SM_80, &b), "sm_80");
     weiri_binary_free(ctx, &b);
     is_int(WEIR_OK, compile(ctx, plain, WEIR_ARCH_SM_100A, &b), "sm_100a");
+    weiri_binary_free(ctx, &b);
+    is_int(WEIR_OK, compile(ctx, tensor_memory, WEIR_ARCH_SM_100A, &b), "tensor memory on sm_100a");
+    weiri_compile_log_check(b.log.s, &facts);
+    weiri_compile_log_complaint(&facts, complaint, sizeof complaint);
+    is_str("", complaint, "without warning or spill");
     weiri_binary_free(ctx, &b);
 
     is_int(WEIR_OK,

@@ -1,0 +1,254 @@
+-- Kernels for sm_100a, as tests need them. Required by t/sm100a.t.
+local weir = require "weir"
+local P, cd = weir.pipeline, weir.ceil_div
+
+local M = {}
+
+--- D = act(A * transpose(B)), the shape of spec K02: loads, one thread that issues the mma, four warps that store.
+--- | m, n, k = 128, 64, 64: the tile; stages = 3, sums = 2; dtype, out = "bf16"; group = "fused_merge" | "merge" | "none"
+--- | a, b = "tma" | "threads" | "cp_async": who fills the operand; ta, tb: stored transposed
+--- | zero_k: K may be 0. store = "plain" | "staged"; cluster = { m, n }, multicast loads; issue = 1: warps of the task with the mma; relu; swizzle = 128
+function M.gemm(o)
+  o = o or {}
+  local BM, BN, BK, S = o.m or 128, o.n or 64, o.k or 64, o.stages or 3
+  local dtype, out, mode = o.dtype or "bf16", o.out or "bf16", o.group or "fused_merge"
+  local cm, cn = table.unpack(o.cluster or { 1, 1 })
+  local k = weir.kernel { name = "gemm", arch = "sm_100a", cluster = { m = cm, n = cn } }
+  local Ms, Ns, K = k:dim "M", k:dim "N", k:dim("K", { min = o.zero_k and 0 or 1 })
+  local function operand(name, rows, tile, transposed)
+    local t = k:tensor { name = name:upper(), dtype = dtype == "tf32" and "f32" or dtype, shape = transposed and { K, rows } or { rows, K } }
+    return k:gmem_tile { name = "g" .. name, tensor = t, tile = transposed and { BK, tile } or { tile, BK } }
+  end
+  local ga, gb = operand("a", Ms, BM, o.ta), operand("b", Ns, BN, o.tb)
+  local D = k:tensor { name = "D", dtype = out, shape = { Ms, Ns }, out = true }
+  local wq = k:work_queue { name = "wq", kind = o.queue, over = D, tile = { BM, BN } }
+  local EN = o.store == "staged" and math.min(BN, 64) or BN
+  local gd = k:gmem_tile { name = "gd", tensor = D, tile = { BM, EN } }
+  local function ring(name, tile, transposed, by)
+    by = by or "tma"
+    local pipe = by == "tma" and P.tma_umma { stages = S } or P.async_umma { stages = S, producer_op = by == "cp_async" and "load" or nil }
+    return k:smem_tile { name = name, dtype = dtype, tile = transposed and { BK, tile } or { tile, BK }, swizzle = o.swizzle or 128, pipeline = pipe }
+  end
+  local a, b = ring("a", BM, o.ta, o.a), ring("b", BN, o.tb, o.b)
+  local ma, mb, ab = a, b, nil
+  if mode ~= "none" then
+    ab = k:group { name = "ab", mode = mode, members = { a, b } }
+    ma, mb = ab:member "a", ab:member "b"
+  end
+  local acc = k:tmem_tile { name = "acc", tile = { BM, BN }, pipeline = P.umma_async { stages = o.sums or 2 } }
+  local stage = o.store == "staged" and k:smem_tile { name = "stage", dtype = out, tile = { BM, EN }, swizzle = 128, pipeline = P.async_tma { stages = 2 } }
+  k:task { name = "store", warps = { 0, 4 }, registers = o.registers and 160 or nil, schedule = function()
+    for t in weir.work_tile_loop(wq) do
+      acc:wait()
+      for c = 0, BN // EN - 1 do
+        local v = EN == BN and acc:read() or acc:read():cols(c * EN, EN)
+        v = o.relu and weir.relu(v:load()) or v
+        if stage then
+          stage:acquire(); stage:store(v); stage:commit()
+          stage:wait(); gd:tma_store(stage:read(), gd:at(t.m, t.n * (BN // EN) + c)); stage:release()
+        else
+          gd:store(v, gd:at(t.m, t.n * (BN // EN) + c))
+        end
+      end
+      acc:release()
+      wq:next()
+    end
+  end }
+  local function fill(s, g, by, transposed, outer, kk, axis)
+    s:acquire()
+    local place = transposed and g:at(kk, outer) or g:at(outer, kk)
+    if by == "threads" then s:store(place) elseif by == "cp_async" then s:cp_async(place) else s:tma_load(place, { multicast = axis }) end
+    s:commit()
+  end
+  -- B is the same for the CTAs along m, A for those along n
+  local along_a, along_b = cn > 1 and "n" or nil, cm > 1 and "m" or nil
+  local function loads(name, warps, list)
+    k:task { name = name, warps = warps, registers = o.registers and 40 or nil, schedule = function()
+      for t in weir.work_tile_loop(wq) do
+        for kk in weir.domain_loop(0, cd(K, BK)) do
+          for _, x in ipairs(list) do
+            if x == "a" then fill(ma, ga, o.a, o.ta, t.m, kk, along_a) else fill(mb, gb, o.b, o.tb, t.n, kk, along_b) end
+          end
+        end
+        wq:next()
+      end
+    end }
+  end
+  local warp = 4
+  if (o.a or "tma") == (o.b or "tma") and not o.a then
+    loads("load", { 4, 1 }, { "a", "b" })
+    warp = 5
+  else
+    for _, x in ipairs { "a", "b" } do
+      local n = (o[x] or "tma") == "tma" and 1 or 2
+      loads("load_" .. x, { warp, n }, { x })
+      warp = warp + n
+    end
+  end
+  if (o.issue or 1) > 1 then warp = 8 end
+  k:task { name = "mma", warps = { warp, o.issue or 1 }, registers = o.registers and 40 or nil, schedule = function()
+    for _ in weir.work_tile_loop(wq) do
+      acc:acquire(); acc:zero()
+      for _ in weir.domain_loop(0, cd(K, BK)) do
+        if mode == "fused_merge" then ab:wait() else ma:wait(); mb:wait() end
+        acc:mma(o.ta and ma:read():t() or ma:read(), o.tb and mb:read():t() or mb:read())
+        if ab then ab:release() else ma:release(); mb:release() end
+      end
+      acc:commit()
+      wq:next()
+    end
+  end }
+  return k
+end
+
+--- Runs it: true, or false and what is wrong. o: as above, and grid: CTAs; m, n, k sizes.
+function M.run_gemm(program, o, dev, m, n, k)
+  local dtype = o.dtype == "tf32" and "f32" or o.dtype or "bf16"
+  local function upload(rows, cols, transposed, seed)
+    return dev:tensor { dtype = dtype, shape = transposed and { cols, rows } or { rows, cols } }:randn(seed)
+  end
+  local a, b = upload(m, k, o.ta, 3), upload(n, k, o.tb, 4)
+  local d = dev:tensor { dtype = o.out or "bf16", shape = { m, n } }:fill(0 / 0)
+  local ok, message = program:launch({ A = a, B = b, D = d }, { grid = o.grid })
+  if ok then ok, message = dev:sync() end
+  if not ok then return false, message end
+  local x, y, z = a:get(), b:get(), d:get()
+  local function low(v) -- tf32 keeps 10 bits of the fraction
+    if o.dtype ~= "tf32" or v == 0 then return v end
+    local e = 2.0 ^ (10 - math.floor(math.log(math.abs(v), 2)))
+    local t = v * e
+    return (t < 0 and math.ceil(t) or math.floor(t)) / e
+  end
+  for i, v in ipairs(x) do x[i] = low(v) end
+  for i, v in ipairs(y) do y[i] = low(v) end
+  local exact = (o.out or "bf16") == "f32"
+  for i = 0, m - 1 do
+    for j = 0, n - 1 do
+      local s, size = 0.0, 0.0
+      for q = 0, k - 1 do
+        local p = (o.ta and x[q * m + i + 1] or x[i * k + q + 1]) * (o.tb and y[q * n + j + 1] or y[j * k + q + 1])
+        s, size = s + p, size + math.abs(p)
+      end
+      if o.relu then s = math.max(s, 0) end
+      local off = math.abs(z[i * n + j + 1] - s)
+      if off ~= off or off > (exact and 0 or math.abs(s) / 200) + size * 1e-6 then
+        return false, ("wrong numbers: D[%d][%d] is %g, should be %g"):format(i, j, z[i * n + j + 1], s)
+      end
+    end
+  end
+  return true, ""
+end
+
+--- D = A * transpose(B) + R, spec K07.3: the sums and the loaded tile R are one merge, released together.
+function M.residual(by)
+  local BM, BN, BK = 128, 32, 64
+  local k = weir.kernel { name = "residual", arch = "sm_100a" }
+  local Ms, Ns, K = k:dim "M", k:dim "N", k:dim("K", { min = 1 })
+  local function tile(name, shape, t, out)
+    return k:gmem_tile { name = "g" .. name, tensor = k:tensor { name = name, dtype = "bf16", shape = shape, out = out }, tile = t }
+  end
+  local ga, gb = tile("A", { Ms, K }, { BM, BK }), tile("B", { Ns, K }, { BN, BK })
+  local gr, gd = tile("R", { Ms, Ns }, { BM, BN }), tile("D", { Ms, Ns }, { BM, BN }, true)
+  local wq = k:work_queue { name = "wq", over = gd.tensor, tile = { BM, BN } }
+  local function ring(name, t) return k:smem_tile { name = name, dtype = "bf16", tile = t, swizzle = 128, pipeline = P.tma_umma { stages = 3 } } end
+  local a, b = ring("a", { BM, BK }), ring("b", { BN, BK })
+  local ab = k:group { name = "ab", mode = "merge", members = { a, b } }
+  local acc = k:tmem_tile { name = "acc", tile = { BM, BN }, pipeline = P.umma_async { stages = 1 } }
+  local res = k:smem_tile { name = "res", dtype = "bf16", tile = { BM, BN }, pipeline = by == "threads" and P.async_async { stages = 1 } or P.tma_async { stages = 1 } }
+  local sum = k:group { name = "sum", mode = "merge", members = { acc, res } }
+  local function tiles(f) return function() for t in weir.work_tile_loop(wq) do f(t) wq:next() end end end
+  local function each_k(f) return tiles(function(t) for kk in weir.domain_loop(0, cd(K, BK)) do f(t, kk) end end) end
+  k:task { name = "store", warps = { 0, 4 }, schedule = tiles(function(t)
+    sum.acc:wait(); sum.res:wait()
+    gd:store(sum.acc:read():load() + sum.res:read():load(), t)
+    sum:release()
+  end) }
+  k:task { name = "load_a", warps = { 4, 1 }, schedule = each_k(function(t, kk) ab.a:acquire(); ab.a:tma_load(ga:at(t.m, kk)); ab.a:commit() end) }
+  k:task { name = "load_b", warps = { 5, 1 }, schedule = each_k(function(t, kk) ab.b:acquire(); ab.b:tma_load(gb:at(t.n, kk)); ab.b:commit() end) }
+  k:task { name = "mma", warps = { 6, 1 }, schedule = tiles(function()
+    sum.acc:acquire(); sum.acc:zero()
+    for _ in weir.domain_loop(0, cd(K, BK)) do
+      ab.a:wait(); ab.b:wait(); sum.acc:mma(ab.a:read(), ab.b:read()); ab:release()
+    end
+    sum.acc:commit()
+  end) }
+  k:task { name = "load_r", warps = { 7, 1 }, schedule = tiles(function(t)
+    sum.res:acquire()
+    if by == "threads" then sum.res:store(gr:at(t.m, t.n)) else sum.res:tma_load(gr:at(t.m, t.n)) end
+    sum.res:commit()
+  end) }
+  return k
+end
+
+--- D = relu(A * transpose(B)) and R = relu(A), spec K07.4: a fork gives each loaded tile of A to the tensor core and to threads.
+function M.fork(by)
+  local BM, BN, BK, S = 128, 16, 64, 4
+  local k = weir.kernel { name = "fork", arch = "sm_100a" }
+  local Ms, Ns, K = k:dim "M", k:dim "N", k:dim("K", { min = 1 })
+  local function tile(name, shape, t, out)
+    return k:gmem_tile { name = "g" .. name, tensor = k:tensor { name = name, dtype = "bf16", shape = shape, out = out }, tile = t }
+  end
+  local ga, gb = tile("A", { Ms, K }, { BM, BK }), tile("B", { Ns, K }, { BN, BK })
+  local gd, gr = tile("D", { Ms, Ns }, { BM, BN }, true), tile("R", { Ms, K }, { BM, BK }, true)
+  local wq = k:work_queue { name = "wq", kind = "grid", over = gd.tensor, tile = { BM, BN } }
+  local threads = by == "threads"
+  local a_mm = k:smem_tile { name = "a_mm", dtype = "bf16", tile = { BM, BK }, swizzle = 128,
+    pipeline = threads and P.async_umma { stages = S } or P.tma_umma { stages = S } }
+  local a_act = k:smem_tile { name = "a_act", storage = a_mm, pipeline = threads and P.async_async { stages = S } or P.tma_async { stages = S } }
+  local a = k:group { name = "a", mode = "fork", members = { a_mm, a_act } }
+  local b = k:smem_tile { name = "b", dtype = "bf16", tile = { BN, BK }, swizzle = 128, pipeline = P.tma_umma { stages = S } }
+  local acc = k:tmem_tile { name = "acc", tile = { BM, BN }, pipeline = P.umma_async { stages = 1 } }
+  local function each_k(f) return function()
+    for t in weir.work_tile_loop(wq) do for kk in weir.domain_loop(0, cd(K, BK)) do f(t, kk) end wq:next() end end end
+  k:task { name = "store", warps = { 0, 4 }, schedule = function()
+    for t in weir.work_tile_loop(wq) do acc:wait(); gd:store(weir.relu(acc:read():load()), t); acc:release(); wq:next() end
+  end }
+  k:task { name = "load_a", warps = { 4, 1 }, schedule = each_k(function(t, kk)
+    a.a_mm:acquire(); a.a_act:acquire()
+    if threads then a.a_mm:store(ga:at(t.m, kk)) else a.a_mm:tma_load(ga:at(t.m, kk)) end
+    a:commit()
+  end) }
+  k:task { name = "load_b", warps = { 5, 1 }, schedule = each_k(function(t, kk) b:acquire(); b:tma_load(gb:at(t.n, kk)); b:commit() end) }
+  k:task { name = "mma", warps = { 6, 1 }, schedule = function()
+    for _ in weir.work_tile_loop(wq) do
+      acc:acquire(); acc:zero()
+      for _ in weir.domain_loop(0, cd(K, BK)) do
+        a.a_mm:wait(); b:wait(); acc:mma(a.a_mm:read(), b:read()); a.a_mm:release(); b:release()
+      end
+      acc:commit()
+      wq:next()
+    end
+  end }
+  k:task { name = "act", warps = { 7, 1 }, schedule = each_k(function(t, kk)
+    a.a_act:wait()
+    for _ in weir.when_true(weir.eq(t.n, 0)) do gr:store(weir.relu(a.a_act:read():load()), gr:at(t.m, kk)) end
+    a.a_act:release()
+  end) }
+  return k
+end
+
+--- Runs one of the two: every element of D, and of R where it is made.
+function M.run_groups(program, what, dev, m, n, k)
+  local a, b = dev:tensor { dtype = "bf16", shape = { m, k } }:randn(3), dev:tensor { dtype = "bf16", shape = { n, k } }:randn(4)
+  local r = dev:tensor { dtype = "bf16", shape = what == "fork" and { m, k } or { m, n } }:randn(5)
+  local d = dev:tensor { dtype = "bf16", shape = { m, n } }:fill(0 / 0)
+  local ok, message = program:launch { A = a, B = b, R = r, D = d }
+  if ok then ok, message = dev:sync() end
+  if not ok then return false, message end
+  local x, y, z, w = a:get(), b:get(), d:get(), r:get()
+  for i = 0, m - 1 do
+    for j = 0, n - 1 do
+      local s = what == "fork" and 0 or w[i * n + j + 1]
+      for q = 1, k do s = s + x[i * k + q] * y[j * k + q] end
+      if what == "fork" then s = math.max(s, 0) end
+      local off = math.abs(z[i * n + j + 1] - s)
+      if off ~= off or off > math.abs(s) / 200 + 1e-4 then return false, ("wrong numbers: D[%d][%d] is %g, should be %g"):format(i, j, z[i * n + j + 1], s) end
+    end
+  end
+  for i = 1, what == "fork" and m * k or 0 do
+    if w[i] ~= math.max(x[i], 0) then return false, ("wrong numbers: R[%d] is %g, should be %g"):format(i - 1, w[i], math.max(x[i], 0)) end
+  end
+  return true, ""
+end
+
+return M

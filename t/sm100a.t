@@ -1,0 +1,319 @@
+#!/usr/bin/env lua5.4
+-- sm_100a: GEMMs on tensor memory, proved, run in the simulator, compiled by NVRTC; what happens when a fence, a wait or a commit is
+-- missing; what is refused, and by what name. No such GPU has run any of it: docs/blackwell.md.
+package.path = "t/?.lua;" .. package.path
+local tap = require "tap"
+local lab = require "lab"
+local weir, plan = lab.weir, lab.plan
+local s = require "sm100a"
+local P = weir.pipeline
+local unchecked = "model not checked on hardware"
+
+local function has_nvrtc()
+  local ok, program = pcall(function() return s.gemm():build { device = lab.device() } end)
+  local cubin, message = false, "no program"
+  if ok then cubin, message = program:cubin() end
+  return cubin and true or false, tostring(message)
+end
+local nvrtc, why_not = has_nvrtc()
+
+-- No warning, no spill, no note that something was serialised.
+local function compiles(program, name)
+  if not nvrtc then return tap.skip("NVRTC is not found: " .. why_not:match "[^\n]*") end
+  local cubin, message = program:cubin()
+  local log = cubin and program:log() or tostring(message)
+  local complaint = not cubin and log or log:match "[^\n]*warning[^\n]*" or log:match "[^\n]*C75%d%d[^\n]*" or log:match "[^\n]*[1-9]%d* bytes spill[^\n]*"
+  tap.is(nil, complaint, name .. ": NVRTC makes a cubin of it without a complaint")
+end
+
+local function check(name, k, run)
+  local report = k:verify()
+  if not tap.is("SAFE", report.proof.verdict, name .. ": proved") then tap.diag(report.text) return end
+  tap.like(unchecked, report.proof.text, name .. ": the verdict says what it rests on")
+  local p
+  for _, seed in ipairs { 1, 12, 77 } do
+    local dev = weir.device("sim", { seed = seed })
+    p = k:build { device = dev }
+    local ok, message = run(p, dev)
+    tap.is({ true, "" }, { ok, message or "" }, ("%s: right, seed %d"):format(name, seed))
+  end
+  compiles(p, name)
+end
+
+-- ---- GEMMs --------------------------------------------------------------------------------------------------------------------------
+local cases = {
+  { "K02: 128 x 256, two stages of sums", { n = 256, registers = true } },
+  { "64 rows: the lower lanes of each quarter", { m = 64, n = 24 } },
+  { "128 x 16, one stage of everything", { n = 16, stages = 1, sums = 1, group = "none" } },
+  { "merge, relu", { group = "merge", relu = true } },
+  { "staged, two chunks", { n = 128, store = "staged" } },
+  { "f32 results", { out = "f32" } },
+  { "f16", { dtype = "f16", out = "f16" } },
+  { "tf32", { dtype = "tf32", k = 32, out = "f32" } },
+  { "e4m3", { dtype = "e4m3", k = 128, out = "f32" } },
+  { "e5m2, merge", { dtype = "e5m2", k = 128, out = "bf16", group = "merge" } },
+  { "A stored transposed", { ta = true } },
+  { "B stored transposed, two panels", { tb = true, n = 128 } },
+  { "swizzle 64", { k = 32, swizzle = 64 } },
+  { "swizzle 32", { k = 16, swizzle = 32 } },
+  { "K of two panels", { k = 128, stages = 2 } },
+  { "A by threads, B by TMA: merge", { a = "threads", group = "merge" } },
+  { "A by cp.async, B by TMA: fused merge", { a = "cp_async" } },
+  { "both by threads", { a = "threads", b = "threads", group = "none" } },
+  { "a warpgroup whose first thread issues", { issue = 4 } },
+  { "one tile a CTA", { queue = "grid" } },
+  { "cluster of 2 along m: B is multicast", { cluster = { 2, 1 } } },
+  { "cluster of 2 along n: A is multicast", { cluster = { 1, 2 }, group = "none" } },
+  { "cluster of 2 x 2: row and column", { cluster = { 2, 2 } } },
+}
+for _, c in ipairs(cases) do
+  local name, o = c[1], c[2]
+  check(name, s.gemm(o), function(p, dev) return s.run_gemm(p, o, dev, 150, 72, 130) end)
+end
+for _, what in ipairs { "residual", "fork" } do
+  for _, by in ipairs { "tma", "threads" } do
+    check(("%s, %s"):format(what, by), s[what](by), function(p, dev) return s.run_groups(p, what, dev, 150, 40, 130) end)
+  end
+end
+
+do -- integers: the sums are exact, whatever the order
+  local o, dev = { out = "f32", n = 32 }, weir.device("sim", { seed = 9 })
+  local p = s.gemm(o):build { device = dev }
+  local m, n, k = 130, 40, 200
+  local x, y = {}, {}
+  for i = 1, m * k do x[i] = i * 7 % 13 - 6 end
+  for i = 1, n * k do y[i] = i * 5 % 11 - 5 end
+  local a, b = dev:tensor { dtype = "bf16", shape = { m, k } }:set(x), dev:tensor { dtype = "bf16", shape = { n, k } }:set(y)
+  local d = dev:tensor { dtype = "f32", shape = { m, n } }:fill(0 / 0)
+  tap.is(true, p:launch { A = a, B = b, D = d }, "integers: runs")
+  tap.is(true, dev:sync(), "integers: to its end")
+  local z, wrong = d:get(), 0
+  for i = 0, m - 1 do
+    for j = 0, n - 1 do
+      local sum = 0
+      for q = 1, k do sum = sum + x[i * k + q] * y[j * k + q] end
+      if z[i * n + j + 1] ~= sum then wrong = wrong + 1 end
+    end
+  end
+  tap.is(0, wrong, "integers: every bit is right")
+end
+
+-- ---- the text -----------------------------------------------------------------------------------------------------------------------
+local function role(source, task)
+  local out = {}
+  for _, row in ipairs(lab.role(source, task)) do
+    row = row:gsub("^W_AT%(%d+%);%s*", "")
+    if row ~= "" then out[#out + 1] = row end
+  end
+  return out
+end
+local function from(rows, first, last)
+  local out
+  for _, row in ipairs(rows) do
+    if not out and row:find(first, 1, true) == 1 then out = {} end
+    if out then out[#out + 1] = row end
+    if out and row:find(last, 1, true) == 1 then return out end
+  end
+  error("no " .. first)
+end
+local program = s.gemm():build { device = lab.device() }
+local source = program:source()
+tap.is({
+  "w_mbar_wait(acc_empty + acc_stage * 8, acc_phase);", "w_tcgen05_after();", "acc_at = acc_stage;",
+  "if (++acc_stage == 2) { acc_stage = 0; acc_phase ^= 1; }", "acc_live = 0;", "const i32 i0_end = w_ceil_div(K, 64);",
+  "for (i32 i0 = 0; i0 < i0_end; i0++) {",
+  "w_mbar_wait(ab_full + ab_stage * 8, ab_phase);", "w_tcgen05_after();", "ab_at = ab_stage;", "if (++ab_stage == 3) { ab_stage = 0; ab_phase ^= 1; }",
+  "{", "const u64 a = w_umma_desc(a_smem + ab_at * 16384, 16, 1024, 2);", "const u64 b = w_umma_desc(b_smem + ab_at * 8192, 16, 1024, 2);",
+  "#pragma unroll", "for (int kk = 0; kk < 4; kk++)", "w_umma_f16(acc_tmem + acc_at * 64, a + kk * 2, b + kk * 2, 0x08100490, acc_live | kk);", "}",
+  "acc_live = 1;", "w_umma_commit(ab_empty + ab_at * 8);", "}", "w_umma_commit(acc_full + acc_at * 8);",
+}, from(role(source, "mma"), "w_mbar_wait(acc_empty", "w_umma_commit(acc_full"), "the thread that issues: four mmas a step, one commit gives both operands back")
+tap.like("columns of tensor memory; sm_100a: " .. unchecked, source, "the source says what it rests on")
+tap.like("0x08400490", s.gemm { n = 256 }:build { device = lab.device() }:source(), "bf16, 128 x 256: the instruction descriptor of the ISA's fields")
+
+do
+  local k = s.gemm()
+  k:verify()
+  local layout = k:tmem_layout()
+  tap.is({ { "acc", 0, 128, 64, 2 }, 128, 128 }, { { layout[1].name, layout[1].offset, layout[1].size, layout[1].stage_bytes, layout[1].stages },
+    layout.total, layout.allocated }, "tmem_layout: columns")
+  tap.like("[tmem-layout] TMEM Usage Report; sm_100a: " .. unchecked, k:print "smem", "print: tensor memory")
+  k = s.gemm { n = 48, sums = 1, group = "none" }
+  k:verify()
+  tap.is({ 48, 64 }, { k:tmem_layout().total, k:tmem_layout().allocated }, "48 columns are laid out, 64 asked for")
+end
+
+-- ---- edited by hand: the simulator stops ----------------------------------------------------------------------------------------------
+local function found(name, edit, ...)
+  local o = { n = 64, sums = 1, grid = 2 } -- three tiles a CTA: columns are used again
+  local seen
+  for seed = 1, 8 do
+    local dev = weir.device("sim", { seed = seed })
+    local p = s.gemm(o):build { device = dev }
+    local text = edit(p:source(), p)
+    assert(text ~= p:source(), name)
+    plan.run_text(p, text)
+    local ok, message = s.run_gemm(p, o, dev, 300, 72, 330)
+    if not ok then
+      seen = message
+      local all = true
+      for _, part in ipairs { ... } do all = all and message:find(part, 1, true) end
+      if all then break end
+    end
+  end
+  if not seen then return tap.ok(false, name .. ": went through") end
+  for _, part in ipairs { ... } do tap.like(part, seen, name .. ": " .. part) end
+end
+local function gone(text, nth) return function(t) return lab.edit(t, text, "", nth) end end
+local function becomes(a, b, nth) return function(t) return lab.edit(t, a, b, nth) end end
+local function behind(mark, text) -- what stands first behind a mark goes
+  return function(t)
+    local at = assert(t:find(mark, 1, true))
+    local a, b = t:find(text, at, true)
+    return t:sub(1, a - 1) .. t:sub(b + 1)
+  end
+end
+found("no fence behind the wait for sums", behind("w_mbar_wait(acc_full", "w_tcgen05_after();"), "[sim-tcgen05-fence]", "task 'store'", "after_thread_sync", unchecked)
+found("no fence before the sums are given back", behind("w_mbar_wait(acc_full", "w_tcgen05_before();"), "[sim-tcgen05-fence]", "task 'mma'", "before_thread_sync")
+found("no fence behind the wait for free columns", function(t)
+  return behind("w_mbar_wait(ab_full", "w_tcgen05_after();")(behind("w_mbar_wait(acc_empty", "w_tcgen05_after();")(t))
+end, "[sim-tcgen05-fence]", "task 'mma'", "after_thread_sync")
+found("no wait for the sums", gone "w_mbar_wait(acc_full + 0, acc_phase);" and behind("task store", "w_mbar_wait(acc_full, acc_phase);"), "[sim-tmem]", "task 'store'")
+found("no wait for free columns", behind("task mma", "w_mbar_wait(acc_empty, acc_phase);"), "task 'mma'", "an mma writes column")
+found("no wait::ld", gone "w_tmem_wait_ld<32>(x0);", "[sim-tmem]")
+found("a release by the thread, not by the tensor core", becomes("w_umma_commit(ab_empty + ab_at * 8);", "w_mbar_arrive(ab_empty + ab_at * 8);"), "an mma", "task 'load'")
+found("sums committed by the thread", becomes("w_umma_commit(acc_full);", "w_mbar_arrive(acc_full);"), "[sim-tmem]", "its commit is missing")
+found("no commit of the sums", gone "w_umma_commit(acc_full);", "[sim-deadlock]", "mbarrier 'acc_full'", "task 'mma'")
+found("lanes of another quarter", gone " + (quarter * 32 << 16)", "[sim-tmem]", "tcgen05.ld of lane 0 by warp")
+found("too few columns allocated", becomes("w_tmem_alloc(smem_base + 73792, 64)", "w_tmem_alloc(smem_base + 73792, 32)"), "[sim-tmem]", "which are not allocated")
+found("48 columns allocated", becomes("w_tmem_alloc(smem_base + 73792, 64)", "w_tmem_alloc(smem_base + 73792, 48)"), "[sim-tmem]", "a power of two from 32 to 512")
+found("columns taken to begin at 0", becomes("const u32 tmem = *(const u32 *)w_ptr(smem_base + 73792);", "const u32 tmem = 0;"), "[sim-tmem]")
+found("tensor memory is not freed", gone "if (warp == 0) w_tmem_free(tmem, 64);", "[sim-tmem]", "tcgen05.dealloc is missing")
+found("freed by another warp", becomes("if (warp == 0) w_tmem_free", "if (warp == 1) w_tmem_free"), "[sim-tmem]", "dealloc by warp 1 of what warp 0 allocated")
+found("freed before the others are done", function(t)
+  return lab.edit(t, "w_sync_cta();", "", 2)
+end, "[sim-")
+found("a descriptor of sm_90a", becomes("w_umma_desc(a_smem", "w_desc(a_smem"), "[sim-descriptor]", "lacks bit 46")
+found("another shape in the instruction descriptor", becomes("0x08100490", "0x08080490"), "[sim-tmem]", "no mma has written")
+found("a shape that no mma has", becomes("0x08100490", "0x06100490"), "[sim-descriptor]", "96 rows")
+found("an accumulator type that the simulator does not know", becomes("0x08100490", "0x08100480"), "[sim-descriptor]")
+
+-- ---- actions taken out of the plan: the proof fails -------------------------------------------------------------------------------------
+local function unsafe(name, kind, bar, nth, rule, part)
+  local p = s.gemm { sums = 1 }:build { device = lab.device() }
+  tap.is("SAFE", (plan.prove(p)), name .. ": whole")
+  for _, n in ipairs(type(nth) == "table" and nth or { nth }) do plan.drop(p, lab.action(p, kind, bar, n)) end
+  local verdict, findings = plan.prove(p)
+  local rules = {}
+  for _, f in ipairs(findings) do rules[#rules + 1] = f.rule .. ": " .. f.message end
+  local text = table.concat(rules, "\n")
+  tap.is("UNSAFE", verdict, name .. ": without it")
+  tap.like(rule, text, name .. ": " .. rule)
+  if part then tap.like(part, text, name .. ": " .. part) end
+end
+-- in the order of the source: prologue 1; store 2; mma 3, 4; exit 5
+unsafe("fence behind the wait for sums", "tcgen05_after", nil, 2, "PROVE-PROXY", "reads tensor memory of 'acc', which the mma of 'mma' has written: no tcgen05.fence::after_thread_sync")
+unsafe("fences behind the waits for free columns and for operands", "tcgen05_after", nil, { 4, 3 }, "PROVE-PROXY", "the mma of 'mma' writes tensor memory of 'acc'")
+unsafe("fence at the end", "tcgen05_after", nil, 5, "PROVE-PROXY", "the release of tensor memory")
+unsafe("fence before the CTA's barrier", "tcgen05_before", nil, 1, "PROVE-PROXY", "before_thread_sync")
+unsafe("fence before the sums are given back", "tcgen05_before", nil, 2, "PROVE-PROXY", "before_thread_sync")
+unsafe("the wait for sums", "wait", "acc_full", 1, "PROVE-")
+unsafe("the wait for free columns", "wait", "acc_empty", 1, "PROVE-")
+unsafe("the commit of the operands", "tcgen05_commit", "ab_empty", 1, "PROVE-DEADLOCK")
+unsafe("the commit of the sums", "tcgen05_commit", "acc_full", 1, "PROVE-DEADLOCK")
+unsafe("the barrier before tensor memory is freed", "cta_sync", nil, 2, "PROVE-RACE", "the release of tensor memory")
+unsafe("the barrier behind the allocation", "cta_sync", nil, 1, "PROVE-RACE")
+do -- operands given back before the mma
+  local p = s.gemm { sums = 1 }:build { device = lab.device() }
+  plan.swap(p, lab.action(p, "mma_issue"), lab.action(p, "tcgen05_commit", "ab_empty"))
+  local verdict, findings = plan.prove(p)
+  tap.is({ "UNSAFE", "PROVE-ASYNC-READ" }, { verdict, findings[1] and findings[1].rule }, "operands given back before the mma")
+end
+
+-- ---- refusals ---------------------------------------------------------------------------------------------------------------------------
+local function refused(name, make, ...)
+  local report = make():verify()
+  tap.is(false, report.ok, name .. ": refused")
+  for _, part in ipairs { ... } do tap.like(part, report.text, name .. ": " .. part) end
+end
+refused("K may be 0", function()
+  local k = s.gemm()
+  k:close()
+  return s.gemm { zero_k = true }
+end, "[PLAN-ZERO]", "commits 'acc' where no mma may have followed zero()", 'k:dim(name, { min = 1 })')
+refused("rows of no mma", function() return s.gemm { m = 96 } end, "[PLAN-TILE]", "96 rows; an mma of one CTA has 64 or 128")
+refused("columns of no mma", function() return s.gemm { n = 24 } end, "[PLAN-TILE]", "24 columns; with 128 rows an mma has a multiple of 16, up to 256")
+refused("an operand without swizzle", function() return s.gemm { k = 16, swizzle = 0 } end, "use swizzle")
+refused("more columns than there are", function() return s.gemm { n = 256, sums = 3 } end, "[V-TMEM-01]", "the tmem_tiles take 768 columns")
+
+local function copy(arch, body)
+  local k = weir.kernel { name = "c", arch = arch }
+  local N = k:dim("N", { min = 1 })
+  local X, Y = k:tensor { name = "X", dtype = "bf16", shape = { N, 64 } }, k:tensor { name = "Y", dtype = "bf16", shape = { N, 64 }, out = true }
+  local gx, gy = k:gmem_tile { name = "gx", tensor = X, tile = { 64, 64 } }, k:gmem_tile { name = "gy", tensor = Y, tile = { 64, 64 } }
+  body(k, gx, gy)
+  return k
+end
+refused("wgmma", function()
+  return copy("sm_100a", function(k, gx, gy)
+    local a = k:smem_tile { name = "a", dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = P.tma_async { stages = 1 } }
+    local acc = k:wgmma_tile { name = "acc", tile = { 64, 64 } }
+    k:task { name = "load", warps = { 0, 1 }, schedule = function() a:acquire(); a:tma_load(gx:at(0, 0)); a:commit() end }
+    k:task { name = "mma", warps = { 4, 4 }, schedule = function()
+      acc:zero(); a:wait(); acc:mma(a:read(), a:read()); acc:drain(); a:release(); gy:store(acc:read(), gy:at(0, 0))
+    end }
+  end)
+end, "[PLAN-ARCH]", "acc:mma is wgmma, which sm_100a lacks; sm_90a has it", "k:tmem_tile")
+refused("TMA on sm_80", function()
+  return copy("sm_80", function(k, gx, gy)
+    local a = k:smem_tile { name = "a", dtype = "bf16", tile = { 64, 64 }, pipeline = P.tma_async { stages = 1 } }
+    k:task { name = "load", warps = { 0, 1 }, schedule = function() a:acquire(); a:tma_load(gx:at(0, 0)); a:commit() end }
+    k:task { name = "put", warps = { 4, 4 }, schedule = function() a:wait(); gy:store(a:read(), gy:at(0, 0)); a:release() end }
+  end)
+end, "a:tma_load is a TMA load, which sm_80 lacks; sm_90a and sm_100a have it")
+refused("operands released by threads", function()
+  return copy("sm_100a", function(k, gx, gy)
+    local a = k:smem_tile { name = "a", dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = P.tma_async { stages = 1 } }
+    local acc = k:tmem_tile { name = "acc", tile = { 64, 64 }, pipeline = P.umma_async { stages = 1 } }
+    k:task { name = "load", warps = { 0, 1 }, schedule = function() a:acquire(); a:tma_load(gx:at(0, 0)); a:commit() end }
+    k:task { name = "mma", warps = { 1, 1 }, schedule = function()
+      acc:acquire(); acc:zero(); a:wait(); acc:mma(a:read(), a:read()); a:release(); acc:commit()
+    end }
+    k:task { name = "put", warps = { 4, 4 }, schedule = function() acc:wait(); gy:store(acc:read(), gy:at(0, 0)); acc:release() end }
+  end)
+end, "[PLAN-UNSUPPORTED]", "whose release does not wait for the tensor core", "tma_umma or async_umma")
+refused("readers of another place in the warpgroup", function()
+  return copy("sm_100a", function(k, gx, gy)
+    local a = k:smem_tile { name = "a", dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = P.tma_umma { stages = 1 } }
+    local acc = k:tmem_tile { name = "acc", tile = { 64, 64 }, pipeline = P.umma_async { stages = 1 } }
+    k:task { name = "load", warps = { 0, 1 }, schedule = function() a:acquire(); a:tma_load(gx:at(0, 0)); a:commit() end }
+    k:task { name = "mma", warps = { 1, 1 }, schedule = function()
+      acc:acquire(); acc:zero(); a:wait(); acc:mma(a:read(), a:read()); a:release(); acc:commit()
+    end }
+    k:task { name = "put", warps = { 2, 4 }, schedule = function() acc:wait(); gy:store(acc:read(), gy:at(0, 0)); acc:release() end }
+  end)
+end, "[PLAN-WARPS]", "task 'put' reads 'acc' in tensor memory and has warps 2 to 5", "start at a multiple of 4 and take 4 warps")
+refused("umma_umma", function()
+  return copy("sm_100a", function(k, gx)
+    local a = k:smem_tile { name = "a", dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = P.tma_umma { stages = 1 } }
+    local x = k:tmem_tile { name = "x", tile = { 64, 64 }, pipeline = P.umma_umma { stages = 1 } }
+    k:task { name = "load", warps = { 0, 1 }, schedule = function() a:acquire(); a:tma_load(gx:at(0, 0)); a:commit() end }
+    k:task { name = "mma", warps = { 1, 1 }, schedule = function() x:acquire(); x:zero(); a:wait(); x:mma(a:read(), a:read()); a:release(); x:commit() end }
+    k:task { name = "next", warps = { 2, 1 }, schedule = function() x:wait(); x:release() end }
+  end)
+end, "[PLAN-UNSUPPORTED]", "umma_umma cannot be built for sm_100a yet")
+do
+  local k = weir.kernel { name = "pair", arch = "sm_100a", cluster = { v = 2 } }
+  k:smem_tile { name = "a", dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = P.tma_umma { stages = 1 } }
+  tap.like("v = 2 (CTAs that share one mma) cannot be built yet", k:verify().text, "v = 2 is refused by name")
+end
+
+do -- each number is listed
+  local f = assert(io.open "docs/blackwell.md")
+  local page = f:read "a"
+  f:close()
+  for row in io.lines "src/tcgen05.h" do
+    for name in row:gmatch "(TC_[%u%d_]+)%s*= ?%d" do if not name:find "KIND" then tap.like("`" .. name .. "`", page, "docs/blackwell.md lists " .. name) end end
+  end
+end
+
+tap.done()

@@ -88,8 +88,31 @@ static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri
     return false;
 }
 
+/* Does what was written to that stage still wait for its readers, as far as row `need` knows? Its phase is not over, or is not known
+ * to have been waited for by all. */
+static bool unread(const weiri_run *r, int need, const weiri_loc *l, int stage, int gen) {
+    const weiri_prog *g = r->g;
+    for (int i = 0; i < g->p->pipes.n; i++) {
+        const weiri_ppipe *p = &g->p->pipes.v[i];
+        if (p->full < 0 || p->region < 0 || weiri_prog_region(g->p, p->region) != l->region) continue;
+        int stages = g->p->bars.v[p->full].stages;
+        spot s = spot_of(r, l->cta, p->full, mod(stage, stages));
+        if (gen > 0 && s.v[B_PHASE] <= lap(gen, stages)) return true;
+        for (int a = 0; a < g->actors.n; a++) {
+            if (s.b->waiter[a] < 0) continue;
+            bit w = spot_bit(r, &s, 2 + s.b->waiter[a]);
+            if (!has(r, 0, w) || !has(r, need, w)) return true;
+        }
+        if (!s.b->waiters) return true;
+    }
+    return false;
+}
+
+typedef enum clash { CLASH_ORDER, CLASH_PROXY, CLASH_UNREAD } clash;
+
 static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec *me, int stage, const weiri_rec *other,
-                 int ostage, bool proxy) {
+                 int ostage, clash how) {
+    bool proxy = how == CLASH_PROXY;
     const weiri_prog *g = r->g;
     const weiri_loc *l = &g->locs.v[me->loc];
     const char *rule = proxy                                           ? "PROVE-PROXY"
@@ -116,6 +139,11 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
         f->hint = left ? "run tcgen05.fence::after_thread_sync between the wait and the access"
                        : "run tcgen05.fence::before_thread_sync between the access and the arrival";
         f->other_what = writes(other->kind) ? "the write" : "the read";
+    } else if (how == CLASH_UNREAD) {
+        f->text = weiri_arena_fmt(r->a, "%s of '%s' writes %s%s which %s of '%s' has filled and not everybody has read yet",
+                                  weiri_fault_verb(act), mine, what, same, old ? weiri_fault_verb(old) : "work", his);
+        f->hint = "write once those who wait for the stage have released it, or give the two bytes of their own";
+        f->other_what = "the data";
     } else if (proxy) {
         f->text = weiri_arena_fmt(r->a,
                                   "%s of '%s' %s %s through the async proxy; threads of '%s' wrote it with no fence between "
@@ -179,9 +207,12 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
                 bool tensor = q->seen, own = q->actor == me->actor && generic(q->kind);
                 bool fenced = q->fence_bit >= 0 && (tensor ? !own : !generic(me->kind));
                 bool known = has(r, need, b);
-                if (!known) race(r, ai, act, me, stage, q, s, false);
-                else if (tensor && !own && !has(r, need, bit_of(g, q->ring, s, q->seen - 1))) race(r, ai, act, me, stage, q, s, true);
-                else if (fenced && !has(r, need, bit_of(g, q->ring, s, q->fence_bit))) race(r, ai, act, me, stage, q, s, true);
+                if (!known) race(r, ai, act, me, stage, q, s, CLASH_ORDER);
+                else if (tensor && !own && !has(r, need, bit_of(g, q->ring, s, q->seen - 1))) race(r, ai, act, me, stage, q, s, CLASH_PROXY);
+                else if (fenced && !has(r, need, bit_of(g, q->ring, s, q->fence_bit))) race(r, ai, act, me, stage, q, s, CLASH_PROXY);
+                else if (writes(me->kind) && writes(q->kind) && l->region >= 0 && m->region != l->region && !tensor &&
+                         g->actors.v[q->actor].task != self->task && unread(r, need, m, s, aux[R_GEN]))
+                    race(r, ai, act, me, stage, q, s, CLASH_UNREAD);
                 /* ordered, and covered by this write: whatever it could meet later meets this write too */
                 else if (writes(me->kind) && q != me && m->region == l->region && s == stage && l->lo <= m->lo &&
                          m->hi <= l->hi) {

@@ -426,7 +426,7 @@ static void join(joiner *j, int x, int y) {
 static int thing_cursor(const joiner *j, int actor, int cur) { return actor * j->g->p->cursors.n + cur; }
 static int thing_bar(const joiner *j, int cta, int bar) { return j->ncur + cta * j->g->nbars + bar; }
 
-static int region_root(const weiri_plan *p, int region) {
+int weiri_prog_region(const weiri_plan *p, int region) {
     for (int i = 0; i < 8 && p->smem.v[region].same_as >= 0; i++) region = p->smem.v[region].same_as;
     return region;
 }
@@ -477,7 +477,7 @@ static void join_action(joiner *j, int ai, const weiri_action *act) {
     for (int i = 0; i < act->neff; i++) {
         const weiri_effect *e = &act->eff[i];
         if (e->reg >= 0 || !weiri_prog_effect(g, me, act, e, to)) continue;
-        int region = region_root(g->p, e->region), whole = shared_out(g, e->region) ? ai : -1;
+        int region = weiri_prog_region(g->p, e->region), whole = shared_out(g, e->region) ? ai : -1;
         nto = weiri_prog_effect(g, me, act, e, to);
         for (int t = 0; t < nto; t++) {
             int r = thing_region(j, to[t], whole, region);
@@ -534,7 +534,7 @@ static int loc_for(joiner *j, int ai, int cta, const weiri_effect *e) {
         l.actor = ai;
         l.reg = e->reg;
     } else {
-        l.region = region_root(g->p, e->region);
+        l.region = weiri_prog_region(g->p, e->region);
         if (shared_out(g, e->region)) l.actor = ai;
         l.lo = e->lo;
         l.hi = e->hi > 0 ? e->hi : bytes_of_stage(g->p, e->region);
@@ -749,11 +749,11 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     /* storage whose bytes meet other storage keeps its stage numbers: which stages meet depends on them */
     for (int x = 0; x < p->smem.n; x++)
         for (int y = 0; y < p->smem.n; y++)
-            if (region_root(p, x) != region_root(p, y)
+            if (weiri_prog_region(p, x) != weiri_prog_region(p, y)
                     ? regions_meet(p, x, y)
                     : p->smem.v[x].stages > 1 && bytes_of_stage(p, x) > p->smem.v[x].stage_bytes)
                 for (int o = 0; o < g->nctas + nact; o++)
-                    j.fixed[root_of(&j, j.ncur + j.nbar + o * p->smem.n + region_root(p, x))] = true;
+                    j.fixed[root_of(&j, j.ncur + j.nbar + o * p->smem.n + weiri_prog_region(p, x))] = true;
     new_ring(g, 1); /* ring 0: bits that no stage has */
     g->bit_init = 0;
     g->bit_remote = g->nctas;

@@ -226,7 +226,7 @@ static bool shared_out(const weiri_plan *p, int region) {
 
 static int place_for(walker *w, int t, int cta, const weiri_effect *e, int use) {
     const weiri_plan *p = w->p;
-    weiri_upl l = { .cta = cta, .reg = -1, .thread = -1, .share = -1 };
+    weiri_upl l = { .cta = cta, .region = -1, .reg = -1, .thread = -1, .share = -1 };
     if (e->reg >= 0) {
         l.reg = e->reg;
         l.thread = w->first + t;
@@ -242,10 +242,11 @@ static int place_for(walker *w, int t, int cta, const weiri_effect *e, int use) 
         l.lo += e->lo;
         l.share = shared_out(p, e->region) ? w->actor : -1;
         l.name = g->name;
+        for (l.region = e->region; p->smem.v[l.region].same_as >= 0;) l.region = p->smem.v[l.region].same_as;
     }
     for (int i = 0; i < w->u->places.n; i++) {
         const weiri_upl *x = &w->u->places.v[i];
-        if (x->cta == l.cta && x->reg == l.reg && x->thread == l.thread && x->share == l.share && x->lo == l.lo && x->hi == l.hi) return i;
+        if (x->cta == l.cta && x->reg == l.reg && x->thread == l.thread && x->share == l.share && x->region == l.region && x->lo == l.lo && x->hi == l.hi) return i;
     }
     WEIRI_PUSH(&w->u->a, w->u->places, l);
     return w->u->places.n - 1;
@@ -693,7 +694,7 @@ void weiri_unrolled_free(weiri_unrolled *u) {
 
 bool weiri_places_meet(const weiri_upl *x, const weiri_upl *y) {
     if (x->reg >= 0 || y->reg >= 0) return x->reg == y->reg && x->thread == y->thread;
-    if (x->share >= 0 && y->share >= 0 && x->share != y->share && x->name == y->name) return false;
+    if (x->share >= 0 && y->share >= 0 && x->share != y->share && x->region == y->region) return false;
     return x->cta == y->cta && x->lo < y->hi && y->lo < x->hi;
 }
 

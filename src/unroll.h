@@ -46,8 +46,8 @@ typedef struct weiri_touch {
     bool joins;              /* by a body that joins its task's threads itself */
 } weiri_touch;
 
-/* Bytes [lo, hi) of a CTA's shared memory, or register tile `reg` of one thread. */
-typedef struct weiri_upl { int cta; int64_t lo, hi; int reg, thread; int share; const char *name; int stage; } weiri_upl;
+/* Bytes [lo, hi) of a CTA's shared memory, of `region` (whose bytes they are), or register tile `reg` of one thread. */
+typedef struct weiri_upl { int cta; int64_t lo, hi; int region, reg, thread; int share; const char *name; int stage; } weiri_upl;
 
 typedef struct weiri_thread {
     int task, cta, actor, first;  /* actor, and the first thread of the actor; the actor's threads follow each other */

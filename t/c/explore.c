@@ -19,6 +19,9 @@ typedef struct explorer {
     int **open;                      /* by thread, position: asynchronous touches begun before it that may be running; -1 ends */
     int *init_thread, *init_move;    /* by CTA */
     int *last_remote;                /* [thread * ctas + cta]: last move that reaches a barrier of that CTA, -1 none */
+    int *fills;                      /* by touch: full barrier's cell of the data it writes, -1 none */
+    int *fills_lap;
+    bool overlaid;                   /* some data share bytes with another region */
     bool *exit_open;                 /* by CTA: an access of its threads is never waited for */
     struct data {                    /* of a full barrier, by cell */
         bool is;
@@ -113,6 +116,24 @@ static void prepare(explorer *x) {
             x->last_remote[t * u->ctas + u->cells.v[m->cell].cta] = p;
             for (int q = 0; q < th->of; q++) x->data[m->cell].filled_by |= 1u << (th->first + q);
         }
+    }
+    x->fills = room((size_t)nt, sizeof(int));
+    x->fills_lap = room((size_t)nt, sizeof(int));
+    for (int j = 0; j < nt; j++) {
+        const weiri_touch *y = &u->touches.v[j];
+        const weiri_upl *l = &u->places.v[y->place];
+        x->fills[j] = -1;
+        if (!y->write || y->kind == TOUCH_MMA || l->region < 0) continue;
+        for (int q = 0; q < u->p->pipes.n; q++) {
+            const weiri_ppipe *pp = &u->p->pipes.v[q];
+            int region = pp->region;
+            while (region >= 0 && u->p->smem.v[region].same_as >= 0) region = u->p->smem.v[region].same_as;
+            for (int c = 0; pp->full >= 0 && region == l->region && c < u->cells.n; c++)
+                if (u->cells.v[c].bar == pp->full && u->cells.v[c].cta == l->cta && u->cells.v[c].stage == l->stage)
+                    x->fills[j] = c, x->fills_lap[j] = y->use / u->p->bars.v[pp->full].stages;
+        }
+        for (int o = 0; o < u->places.n; o++)
+            if (x->fills[j] >= 0 && u->places.v[o].region != l->region && weiri_places_meet(l, &u->places.v[o])) x->overlaid = true;
     }
     for (int j = 0; j < nt; j++) {
         const weiri_touch *y = &u->touches.v[j];
@@ -356,6 +377,31 @@ static int proxies(const explorer *x, const uint16_t *s, const weiri_move *m) {
     return 0;
 }
 
+/* Does the move overwrite data of another region and task that somebody has still to wait for? */
+static int overwrites(const explorer *x, const uint16_t *s, int t, const weiri_move *m) {
+    const weiri_unrolled *u = x->u;
+    for (int i = 0; i < m->ntouch; i++) {
+        const weiri_touch *y = &u->touches.v[m->touch + i];
+        const weiri_upl *l = &u->places.v[y->place];
+        for (int j = 0; y->write && l->region >= 0 && j < u->touches.n; j++) {
+            const weiri_touch *d = &u->touches.v[j];
+            const weiri_upl *o = &u->places.v[d->place];
+            if (x->fills[j] < 0 || o->region == l->region || s[d->thread] <= d->move || !weiri_places_meet(o, l)) continue;
+            if (u->threads.v[d->thread].task == u->threads.v[t].task) continue;
+            bool waited = false, all = true;
+            for (int v = 0; v < u->threads.n; v++)
+                for (int p = 0; p < u->threads.v[v].moves.n; p++) {
+                    const weiri_move *w = &u->threads.v[v].moves.v[p];
+                    if (w->kind != MOVE_WAIT || w->cell != x->fills[j] || w->lap != x->fills_lap[j]) continue;
+                    waited = true;
+                    all = all && s[v] > p;
+                }
+            if (!waited || !all) return WEIRX_RACE;
+        }
+    }
+    return 0;
+}
+
 /* Does anything still reach, or read in, a CTA whose threads have all ended? */
 static int exits(const explorer *x, const uint16_t *s) {
     const weiri_unrolled *u = x->u;
@@ -444,6 +490,7 @@ static void expand(explorer *x, size_t i, int depth) {
         }
         if (m->kind == MOVE_GRID_LAUNCH && !waited) kinds |= WEIRX_PDL;
         if (x->ndirty) kinds |= proxies(x, s, m);
+        if (x->overlaid) kinds |= overwrites(x, s, t, m);
     }
     if (nleft < u->threads.n) {
         kinds |= exits(x, s);
@@ -515,6 +562,6 @@ weirx_result weirx_actions(const weiri_unrolled *u, uint64_t limit, int path_to)
     x.r.faults |= lost(&x);
     for (int t = 0; t < u->threads.n; t++) free(x.open[t]);
     free(x.open), free(x.clash), free(x.dirty), free(x.init_thread), free(x.init_move), free(x.last_remote), free(x.exit_open);
-    free(x.data), free(x.table), free(x.now), free(x.next), free(x.link);
+    free(x.data), free(x.fills), free(x.fills_lap), free(x.table), free(x.now), free(x.next), free(x.link);
     return x.r;
 }

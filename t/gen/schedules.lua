@@ -84,7 +84,7 @@ local function shuffle(pick, list)
 end
 
 -- The body of a segment for one task: a block of moves for each of its pipelines and groups, in some order.
-local function body_of(pick, s, units, t, shuffled)
+local function body_of(pick, units, t, shuffled)
   local blocks = {}
   for _, u in ipairs(units) do
     local block
@@ -209,7 +209,7 @@ function schedules.random(seed, o)
     local task = { name = "t" .. t, segments = {}, warps = 1 }
     local lagged = {}
     for i, seg in ipairs(segments) do
-      task.segments[i] = { bound = seg.bound, guard = seg.guard, body = body_of(pick, s, seg.units, t, shuffled) }
+      task.segments[i] = { bound = seg.bound, guard = seg.guard, body = body_of(pick, seg.units, t, shuffled) }
       for _, u in ipairs(seg.units) do if u.consumer == t and u.lag and not lagged[u] then lagged[u] = true; lagged[#lagged + 1] = u end end
     end
     for _, p in ipairs(lagged) do -- give the last ones back

@@ -85,33 +85,28 @@ void weiri_timeline_slot(weir_timeline *t, int i, const weiri_stamp *s) {
 
 /* ---- a GPU's clocks ------------------------------------------------------------------------------------------------------------------ */
 
-/* %globaltimer is common to all SMs and may be coarse; %clock is one SM's and fine. Both are 32 bits here, so that a run may last two
- * seconds. Times become nanoseconds since the first event: %clock, at the rate and offset that fit %globaltimer over the CTA. */
+/* %globaltimer is common to all SMs and may be coarse; %clock is one SM's and fine. Both are 32 bits here, so that a run may last a
+ * second. Times become nanoseconds from time0 on: %clock, along the line that fits %globaltimer best over the CTA. */
 static double *times_of(weir_timeline *t, int cta, uint32_t time0) {
     weiri_events *s = &t->slot[cta * t->per_cta];
     int n = 0;
     const weiri_event *first = NULL;
     for (int i = 0; i < t->per_cta; n += s[i++].list.n)
         if (s[i].list.n && !first) first = &s[i].list.v[0];
-    double *out = WEIRI_NEW_N(&t->a, double, n + 1);
-    if (!first) return out;
-    double lo_c = 0, hi_c = 0, lo_t = 0, hi_t = 0, offset = 0, rate;
+    double *out = WEIRI_NEW_N(&t->a, double, n + 1), *cycles = WEIRI_NEW_N(&t->a, double, n + 1);
+    double mean_c = 0, mean_t = 0, cc = 0, ct = 0;
     for (int i = 0, k = 0; i < t->per_cta; i++)
         for (int j = 0; j < s[i].list.n; j++, k++) {
-            const weiri_event *e = &s[i].list.v[j];
-            double c = (double)(int32_t)(e->clock - first->clock), ns = (double)(int32_t)((uint32_t)e->time - time0);
-            if (!k || c < lo_c) lo_c = c, lo_t = ns;
-            if (!k || c > hi_c) hi_c = c, hi_t = ns;
+            cycles[k] = (double)(int32_t)(s[i].list.v[j].clock - first->clock);
+            out[k] = (double)(int32_t)((uint32_t)s[i].list.v[j].time - time0);
+            mean_c += cycles[k] / n;
+            mean_t += out[k] / n;
         }
-    rate = hi_c > lo_c && hi_t - lo_t >= 1000 ? (hi_t - lo_t) / (hi_c - lo_c) : 0;   /* ns a cycle; too short a run: as it is */
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0, k = 0; i < t->per_cta; i++)
-            for (int j = 0; j < s[i].list.n; j++, k++) {
-                const weiri_event *e = &s[i].list.v[j];
-                double c = (double)(int32_t)(e->clock - first->clock), ns = (double)(int32_t)((uint32_t)e->time - time0);
-                if (!pass) offset += (ns - c * rate) / n;
-                else out[k] = rate > 0 ? c * rate + offset : ns;
-            }
+    for (int k = 0; k < n; k++) {
+        cc += (cycles[k] - mean_c) * (cycles[k] - mean_c);
+        ct += (cycles[k] - mean_c) * (out[k] - mean_t);
+    }
+    for (int k = 0; k < n && cc > 0 && ct > 0; k++) out[k] = mean_t + (cycles[k] - mean_c) * ct / cc;
     return out;
 }
 
@@ -158,6 +153,8 @@ static const char *what(weir_timeline *t, const weiri_action *a) {
 
 /* ---- stages -------------------------------------------------------------------------------------------------------------------------- */
 
+static const weiri_action *action_of(const weiri_plan *p, uint32_t id) { return id >= 1 && id <= (uint32_t)p->nactions ? p->action[id] : NULL; }
+
 typedef struct opened { int stage[KEPT_OPEN]; int n; } opened;   /* by one cursor, newest last, in a ring */
 
 static int touched(const weiri_plan *p, int64_t object) {
@@ -179,16 +176,22 @@ static int followed(const weiri_action *a, const opened *o) {
     return o[cur].stage[(o[cur].n - 1 - back) % KEPT_OPEN];
 }
 
+/* The region of shared memory that an action is about, -1 none. */
+static int region_of(const weiri_plan *p, const weiri_action *a) {
+    for (int i = a->neff - 1; i >= 0; i--)
+        if (a->eff[i].region >= 0) return a->eff[i].region;
+    return a->pipe >= 0 ? p->pipes.v[a->pipe].region : -1;
+}
+
 /* Work beside a pipeline without barriers: the address comes with the copy that follows, or went before. */
 static void fill_stages(const weiri_plan *p, const weiri_events *e, int *stage) {
     for (int i = 0; i < e->list.n; i++) {
-        uint32_t id = e->list.v[i].at;
-        const weiri_action *a = (int)id <= p->nactions ? p->action[id] : NULL;
-        if (!a || stage[i] >= 0 || a->pipe < 0) continue;
-        for (int d = 1; d < 12 && stage[i] < 0; d++)
-            for (int k = i + d; k >= i - d && stage[i] < 0; k -= 2 * d) {
-                const weiri_action *b = k >= 0 && k < e->list.n && (int)e->list.v[k].at <= p->nactions ? p->action[e->list.v[k].at] : NULL;
-                if (b && b->pipe == a->pipe) stage[i] = stage[k];
+        const weiri_action *a = action_of(p, e->list.v[i].at);
+        int region = a ? region_of(p, a) : -1;
+        for (int way = 1; way >= -1 && region >= 0 && stage[i] < 0; way -= 2)
+            for (int k = i + way, far = 0; far < 12 && k >= 0 && k < e->list.n && stage[i] < 0; k += way, far++) {
+                const weiri_action *b = action_of(p, e->list.v[k].at);
+                if (b && region_of(p, b) == region) stage[i] = touched(p, e->list.v[k].object);
             }
     }
 }
@@ -229,7 +232,7 @@ static void make_row(weir_timeline *t, int slot, const double *time, double end)
     const char **text = WEIRI_NEW_N(&t->a, const char *, p->nactions + 2);
     for (int i = 0; i < e->list.n; i++) {
         uint32_t id = e->list.v[i].at;
-        const weiri_action *a = id >= 1 && (int)id <= p->nactions ? p->action[id] : NULL;
+        const weiri_action *a = action_of(p, id);
         stage[i] = -1;
         if (!a) continue;
         stage[i] = touched(p, e->list.v[i].object);
@@ -243,7 +246,7 @@ static void make_row(weir_timeline *t, int slot, const double *time, double end)
     batches mma = { .first = 0 };
     for (int i = 0; i < e->list.n; i++) {
         uint32_t id = e->list.v[i].at;
-        const weiri_action *a = id >= 1 && (int)id <= p->nactions ? p->action[id] : NULL;
+        const weiri_action *a = action_of(p, id);
         bool last = i + 1 == e->list.n;
         if (!a) continue;
         if (!text[id]) text[id] = what(t, a);
@@ -265,29 +268,30 @@ static void make_row(weir_timeline *t, int slot, const double *time, double end)
 }
 
 void weiri_timeline_finish(weir_timeline *t) {
-    uint64_t first = UINT64_MAX;
+    int slots = weiri_timeline_slots(t);
+    double **time = WEIRI_NEW_N(&t->a, double *, slots + 1), first = 0;
     uint32_t time0 = 0;
     bool any = false;
-    for (int i = 0; i < weiri_timeline_slots(t); i++) {
+    for (int i = 0; i < slots; i++) {
         if (!t->slot[i].list.n) continue;
-        const weiri_event *e = &t->slot[i].list.v[0];
-        if (e->time < first) first = e->time;
-        if (!any || (int32_t)((uint32_t)e->time - time0) < 0) time0 = (uint32_t)e->time;
+        uint32_t x = (uint32_t)t->slot[i].list.v[0].time;
+        if (!any || (int32_t)(x - time0) < 0) time0 = x;
         any = true;
     }
-    for (int cta = 0; cta < t->ctas && any; cta++) {
-        double *times = t->gpu ? times_of(t, cta, time0) : NULL;
-        for (int i = 0; i < t->per_cta; i++) {
-            const weiri_events *e = &t->slot[cta * t->per_cta + i];
-            double *mine = times;
-            if (!t->gpu) {
-                mine = WEIRI_NEW_N(&t->a, double, e->list.n + 1);
-                for (int j = 0; j < e->list.n; j++) mine[j] = (double)(e->list.v[j].time - first);
-            } else {
-                times += e->list.n;
-            }
-            make_row(t, cta * t->per_cta + i, mine, e->stuck ? (double)(t->step - first) * 1.04 + 2 : 0);
+    for (int cta = 0; cta < t->ctas; cta++) {
+        double *fitted = t->gpu ? times_of(t, cta, time0) : NULL;
+        for (int i = cta * t->per_cta; i < (cta + 1) * t->per_cta; i++) {
+            const weiri_events *e = &t->slot[i];
+            time[i] = t->gpu ? fitted : WEIRI_NEW_N(&t->a, double, e->list.n + 1);
+            for (int j = 0; !t->gpu && j < e->list.n; j++) time[i][j] = (double)(e->list.v[j].time - time0);
+            if (e->list.n && time[i][0] < first) first = time[i][0];
+            if (t->gpu) fitted += e->list.n;
         }
+    }
+    for (int i = 0; i < slots; i++) {
+        const weiri_events *e = &t->slot[i];
+        for (int j = 0; j < e->list.n; j++) time[i][j] -= first;
+        make_row(t, i, time[i], e->stuck ? (double)(t->step - time0) * 1.04 + 2 : 0);
     }
     t->p = NULL;
     t->slot = NULL;

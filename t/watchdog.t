@@ -50,6 +50,21 @@ tap.matches("who arrives there: [^\n]*t/watchdog.t:26 %(task 'load'%)", message,
 local good = ring(0):build { device = dev, unsafe = true }
 tap.is({ true, "SAFE" }, { good.report.ok, good.report.proof.verdict }, "unsafe = true takes nothing from a good kernel")
 tap.is(true, good:launch({ x = x, y = y }, { grid = 1 }), "which runs")
+local function crossed() -- each waits for what the other does after its own wait
+  local k = weir.kernel { name = "crossed", arch = "sm_90a" }
+  local function one(name)
+    return k:resource { name = name, space = "smem", dtype = "i32", tile = { 32 }, pipeline = P.async_async { stages = 1 },
+      work = { w = weir.producer_work { code = "smem[tid] = 0;" } } }
+  end
+  local s, t = one "s", one "t"
+  k:task { name = "a", warps = { 0, 1 }, schedule = function() t:wait(); t:release(); s:acquire(); s:w(); s:commit() end }
+  k:task { name = "b", warps = { 4, 1 }, schedule = function() s:wait(); s:release(); t:acquire(); t:w(); t:commit() end }
+  return k
+end
+tap.raises("V-SIM", function() crossed():build { device = dev } end, "tasks that wait for each other are refused by validation")
+ok, message = crossed():build({ device = dev, unsafe = true }):launch({}, { grid = 1 })
+tap.is(nil, ok, "and built with unsafe = true")
+tap.like("task 'b', CTA 0, warp 4: waits for mbarrier 's_full'", message, "to be seen in the simulator")
 tap.raises("PLAN-HELD", function() ring(0, true):build { device = dev, unsafe = true } end, "what has no plan is not built")
 
 -- ---- the text --------------------------------------------------------------------------------------------------------------------

@@ -164,6 +164,24 @@ static bool alike(const weiri_record *a, const weiri_record *b) {
     return a->kind == b->kind && a->at == b->at && a->object == b->object && a->want == b->want && a->lanes == b->lanes && pending(a->state) == pending(b->state);
 }
 
+/* Lanes of a warp that gave up apart, as if they had done it together. Returns how many records are left. */
+static int join_lanes(weiri_record *r, int n) {
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        int j = kept - 1;
+        while (j >= 0 && r[j].cta == r[i].cta && r[j].warp == r[i].warp &&
+               !(r[j].kind == r[i].kind && r[j].at == r[i].at && r[j].object == r[i].object && r[j].want == r[i].want && r[j].nth == r[i].nth))
+            j--;
+        if (j >= 0 && r[j].cta == r[i].cta && r[j].warp == r[i].warp) {
+            r[j].lanes |= r[i].lanes;
+            if (r[i].since < r[j].since) r[j].since = r[i].since;
+        } else {
+            r[kept++] = r[i];
+        }
+    }
+    return kept;
+}
+
 static int count_lanes(uint32_t x) {
     int n = 0;
     for (; x; x &= x - 1) n++;
@@ -200,11 +218,12 @@ void weiri_probe_report(const weiri_plan *p, double seconds, weiri_record *r, in
     int *task_of = WEIRI_NEW_N(&a, int, p->nactions + 1);
     weiri_tell_tasks(p, task_of);
     qsort(r, (size_t)records, sizeof *r, by_place);
-    for (int i = 0; i < records;) {
+    int kept = join_lanes(r, records);
+    for (int i = 0; i < kept;) {
         int task = weiri_tell_task_of_warp(p, (int)r[i].cta % (p->cluster > 0 ? p->cluster : 1), (int)r[i].warp);
         line l = { .r = &r[i], .task = task, .ctas = 1, .last_cta = r[i].cta, .late = r[i].since >= first };
         int j = i + 1;
-        for (; j < records && r[j].cta == r[i].cta && r[j].warp == r[j - 1].warp + 1 && alike(&r[i], &r[j]); j++)
+        for (; j < kept && r[j].cta == r[i].cta && r[j].warp == r[j - 1].warp + 1 && alike(&r[i], &r[j]); j++)
             if (weiri_tell_task_of_warp(p, (int)r[j].cta % (p->cluster > 0 ? p->cluster : 1), (int)r[j].warp) != task) break;
         l.last_warp = r[j - 1].warp;
         int k = 0;                                                  /* another CTA that waits in the same way */

@@ -123,7 +123,7 @@ static words told(const struct mock *s) {
 
 static uint64_t bar_state(uint64_t pending) { return (0x100000 - pending) << 43; }
 
-static weiri_record last[16];
+static weiri_record last[24];
 static int nlast;
 static uint32_t told_limit, found_n, found_named;
 
@@ -139,8 +139,8 @@ static void watched_kernel(struct mock *s) {
     memcpy((void *)(uintptr_t)w.records, last, (size_t)nlast * sizeof last[0]);
 }
 
-static void full(uint32_t cta, uint32_t warp, uint32_t since) {
-    last[nlast++] = (weiri_record){ WEIRI_ON_MBAR, cta, warp, 0xffffffff, 4, 7, FULL + 16, 1, bar_state(1), since, 0 };
+static void full(uint32_t cta, uint32_t warp, uint32_t lanes, uint32_t since) {
+    last[nlast++] = (weiri_record){ WEIRI_ON_MBAR, cta, warp, lanes, 4, 7, FULL + 16, 1, bar_state(1), since, 0 };
 }
 
 static void test_watchdog(void) {
@@ -156,7 +156,8 @@ static void test_watchdog(void) {
 
     nlast = 0;
     for (uint32_t cta = 3; cta != UINT32_MAX; cta--)      /* in no order; CTA 2 is well */
-        for (uint32_t warp = 7; cta != 2 && warp >= 4; warp--) full(cta, warp, 100 + cta);
+        for (uint32_t warp = 7; cta != 2 && warp >= 4; warp--) full(cta, warp, cta == 1 && warp == 5 ? 0xffff : 0xffffffff, 100 + cta);
+    full(1, 5, 0xffff0000, 101);                          /* lanes that gave up apart */
     last[nlast++] = (weiri_record){ WEIRI_ON_MBAR, 0, 0, 1, 1, 9, EMPTY, 0, bar_state(0), 120, 0 };
     last[nlast++] = (weiri_record){ WEIRI_ON_NAMED, 0, 8, 0xff, 0, 0, 3, 128, 96, 130, 0 };
     last[nlast++] = (weiri_record){ WEIRI_ON_MBAR, 2, 8, 0xffffffff, 4, 12, FULL, 0, bar_state(2), 5001, 0 };

@@ -430,6 +430,9 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         int axes = serve_axes(k, m, &cross);
         if (!fork || storage_of(m) == storage_of(r)) also_serves(&in, axes, cross);
         if (!fork) in.consumer.only_mma_reads = in.consumer.only_mma_reads && only_mma_reads(k, m);
+        bool tensor = m->pipe.given.type == WEIR_UMMA_ASYNC;
+        in.tensor_wait = in.tensor_wait || (tensor && r->group->mode == WEIR_GROUP_FUSED_MERGE);
+        in.tensor_release = in.tensor_release || (tensor && !fork);
         if (r->group->mode == WEIR_GROUP_FUSED_MERGE && m->pipe.given.producer_op == WEIR_PRODUCER_LOAD) in.fence_wait = true;
     }
     for (int i = 0; r->group && r->group->mode == WEIR_GROUP_FORK && i < r->group->nmembers; i++) {

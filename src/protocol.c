@@ -518,13 +518,14 @@ static void produce(const facts *f, weiri_proto *out) {
         row(out->acquire, wait);
         if (f->native) {
             row(out->acquire, (weiri_row){ .kind = ROW_TC_AFTER, .leader_only = wait.leader_only });
-            int from = f->c.v > 1 && !lead ? f->c.v : 1;
+            int tasks = s.tasks > 0 ? s.tasks : 1, from = tasks * (f->c.v > 1 && !lead ? f->c.v : 1);
             row(out->commit, (weiri_row){ .kind = ROW_UMMA_COMMIT,
                                           .bar = ROW_FULL,
                                           .who = ROW_LANE,
                                           .targets = f->c.v > 1 ? V : 0,
                                           .leader_only = lead });
-            snprintf(why, sizeof why, from > 1 ? "one commit of the mma x %d CTAs" : "one commit of the mma", from);
+            if (tasks > 1) snprintf(why, sizeof why, "one commit of the mma x %d tasks x %d CTA%s", tasks, from / tasks, from == tasks ? "" : "s");
+            else snprintf(why, sizeof why, from > 1 ? "one commit of the mma x %d CTAs" : "one commit of the mma", from);
             out->full_count =
                 count_fixed("producers", d->producers, "V-CNT-08", from, why, out->full_sum, sizeof out->full_sum, out);
         } else { /* wgmma cannot arrive: drain, leave the tile in the stage, join, one thread arrives */
@@ -596,19 +597,21 @@ static void consume(const facts *f, weiri_proto *out) {
     if ((d->producer_op == WEIR_PRODUCER_LOAD || f->in->fence_wait) && read_async)
         row(out->wait, (weiri_row){ .kind = ROW_FENCE_ASYNC, .leader_only = wait_gated });
     bool tensor = f->native && (types[f->type].consumer == BY_MMA || types[f->type].producer == BY_MMA);
-    if (tensor) row(out->wait, (weiri_row){ .kind = ROW_TC_AFTER, .leader_only = wait_gated });
+    if (tensor || (f->native && f->in->tensor_wait)) row(out->wait, (weiri_row){ .kind = ROW_TC_AFTER, .leader_only = wait_gated });
 
     switch (types[f->type].consumer) {
     case BY_MMA:
         if (f->native) {
-            int commits = served * (lead ? 1 : f->c.v); /* what the mask brings, not every CTA of the cluster */
+            int tasks = s.tasks > 0 ? s.tasks : 1;
+            int commits = tasks * served * (lead ? 1 : f->c.v); /* what the mask brings, not every CTA of the cluster */
             row(out->release, (weiri_row){ .kind = ROW_UMMA_COMMIT,
                                            .bar = ROW_EMPTY,
                                            .who = ROW_LANE,
                                            .cross = cross,
                                            .leader_only = lead,
                                            .targets = f->c.v > 1 ? to | V : to });
-            snprintf(why, sizeof why, "one commit of the mma x %d CTA%s", commits, commits == 1 ? "" : "s");
+            if (tasks > 1) snprintf(why, sizeof why, "one commit of the mma x %d tasks x %d CTA%s", tasks, commits / tasks, commits == tasks ? "" : "s");
+            else snprintf(why, sizeof why, "one commit of the mma x %d CTA%s", commits, commits == 1 ? "" : "s");
             out->empty_count = count_fixed("consumers", d->consumers, f->stride[3] > 1 ? "V-CNT-07" : "V-CNT-08", commits, why,
                                            out->empty_sum, sizeof out->empty_sum, out);
         } else {
@@ -651,7 +654,7 @@ static void consume(const facts *f, weiri_proto *out) {
         }
         bool several = to > 0;
         out->empty_count = count_threads(&t, &out->grain, out->empty_sum, sizeof out->empty_sum, out);
-        if (tensor) row(out->release, (weiri_row){ .kind = ROW_TC_BEFORE });
+        if (tensor || (f->native && f->in->tensor_release)) row(out->release, (weiri_row){ .kind = ROW_TC_BEFORE });
         join(out->release, out->grain, c->only_mma_reads);
         weiri_row a = arrive(ROW_EMPTY, out->grain, to, several && cross, several);
         a.leader_only = lead;

@@ -60,6 +60,8 @@ typedef struct weiri_proto_in {
     int64_t tx;                 /* bytes that the copies bring to one CTA per phase, 0 none or not known */
     bool same_warpgroup;        /* async_tma: filled and stored by the same warpgroups of one task */
     bool fence_wait;            /* fused_merge: the one wait is also for a member that cp.async fills */
+    bool tensor_wait;           /* fused merge: the wait also takes over tensor memory, of another member */
+    bool tensor_release;        /* merge: the release also gives back tensor memory, of another member */
     bool fence_commit;          /* fork: the commit also hands over to a member that the async proxy reads */
 } weiri_proto_in;
 

@@ -88,20 +88,22 @@ end
 
 -- A text that is one word, for names of kernels and of tests.
 function pipes.name(c)
-  return ("%s_%s_c%d%d%s_s%d_%s%s"):format(c.mode, table.concat(c.members):lower(), c.m, c.n, c.multicast == "none" and "" or c.multicast,
+  return ("%s%s_%s_c%d%d%s_s%d_%s%s"):format(c.arch and c.arch .. "_" or "", c.mode, table.concat(c.members):lower(), c.m, c.n, c.multicast == "none" and "" or c.multicast,
     c.stages, c.queue, c.joint and "_joint" or "")
 end
 
 pipes.all_stages = { 1, 2, 3, 7 }
 
 -- Every cell. Queue and joint alternate with a hash of the rest, so that both meet every mix.
-function pipes.cells()
+-- For sm_100a those without umma_umma.
+function pipes.cells(arch)
   local out = {}
   for i, mix in ipairs(mixes()) do
-    for _, shape in ipairs(shapes(mix)) do
+    local lacks = arch == "sm_100a" and table.concat(mix.members, " "):find "UU"
+    for _, shape in ipairs(lacks and {} or shapes(mix)) do
       for s, stages in ipairs(pipes.all_stages) do
         local h = i * 7 + shape[4] * 3 + s
-        out[#out + 1] = { mode = mix.mode, members = mix.members, m = shape[1], n = shape[2], multicast = shape[3], stages = stages,
+        out[#out + 1] = { arch = arch, mode = mix.mode, members = mix.members, m = shape[1], n = shape[2], multicast = shape[3], stages = stages,
           queue = h % 2 == 0 and "grid" or "static", joint = #mix.members > 1 and h // 2 % 2 == 0, seed = h }
       end
     end
@@ -142,8 +144,8 @@ end
 
 -- Greedily few cells that have every pair of traits, and every entry of the matrix; `most` of them at the most. Also returns how
 -- many pairs and entries there are, and how many are left out.
-function pipes.covering(most)
-  local cells, open, total = pipes.cells(), {}, 0
+function pipes.covering(most, arch)
+  local cells, open, total = pipes.cells(arch), {}, 0
   local has = {}
   for i, c in ipairs(cells) do
     has[i] = table.move(matrix_of(c), 1, 32, #pairs_of(c) + 1, pairs_of(c))
@@ -214,7 +216,8 @@ local function shared(along) return along:find "m" ~= nil, along:find "n" ~= nil
 -- The description, and the group or else the one resource that it is about.
 function pipes.kernel(c)
   local f = facts(c)
-  local k = weir.kernel { name = pipes.name(c), arch = "sm_90a", cluster = { m = c.m, n = c.n } }
+  local tensor_memory = c.arch == "sm_100a" -- products lie there, one thread multiplies and a task of its own stores them
+  local k = weir.kernel { name = pipes.name(c), arch = c.arch or "sm_90a", cluster = { m = c.m, n = c.n } }
   local L, EM, EN = k:dim "L", k:dim "EM", k:dim "EN"
   local wq = k:work_queue { name = "wq", kind = c.queue, axes = { "m", "n" }, extent = { EM, EN } }
   local W = f.steps
@@ -265,7 +268,8 @@ function pipes.kernel(c)
   -- the outputs: of threads one a member; of the tensor core one a member of a fork, else the sum
   local function product(name)
     return k:gmem_tile { name = "y" .. name, tensor = tensor("D" .. name, 64, BN, "f32", true), tile = { 1, 64, BN } },
-      k:wgmma_tile { name = "acc" .. name, tile = { 64, BN } }
+      tensor_memory and k:tmem_tile { name = "acc" .. name, tile = { 64, BN }, pipeline = P.umma_async { stages = c.seed % 2 + 1 } }
+        or k:wgmma_tile { name = "acc" .. name, tile = { 64, BN } }
   end
   if f.mma and not f.fork then f.y, f.acc = product "" end
   for i, p in ipairs(f.members) do
@@ -376,17 +380,24 @@ function pipes.kernel(c)
     end
 
     local function multiply(y, acc, t, j, list)
+      if tensor_memory then acc:acquire() end
       acc:zero()
       for _, p in ipairs(list) do acc:mma(p.res:read(), b:read()) end
+      if tensor_memory then acc:commit() return function() end end
       acc:drain()
       return function() y:store(acc:read(), output(y, t, j)) end
+    end
+    local multiplies = tensor_memory and c.seed % 3 == 0 and 1 or 4
+    local function results(name, y, acc)
+      task("results" .. name, 4, function(t, j) acc:wait(); y:store(acc:read(), output(y, t, j)); acc:release() end)
     end
     if not f.fork then
       local wide = false
       for _, p in ipairs(f.members) do wide = wide or p.filler == "mma" end
       local setup, finish
       if f.mma then setup, finish = constant(b) end
-      task("empty", (f.mma or wide) and 4 or few(7), function(t, j)
+      if f.mma and tensor_memory then results("", f.y, f.acc) end
+      task("empty", f.mma and multiplies or (f.mma or wide) and 4 or few(7), function(t, j)
         if c.mode == "fused_merge" then group:wait() else for _, p in ipairs(f.members) do p.res:wait() end end
         local store
         if f.mma then store = multiply(f.y, f.acc, t, j, f.members) else for _, p in ipairs(f.members) do copy_out(p, t, j) end end
@@ -413,7 +424,8 @@ function pipes.kernel(c)
         local i, p = table.unpack(e)
         if p.reader == "mma" then
           local setup, finish = constant(b)
-          task("multiply" .. i, 4, function(t, j)
+          if tensor_memory then results(tostring(i), p.y, p.acc) end
+          task("multiply" .. i, multiplies, function(t, j)
             p.res:wait()
             local store = multiply(p.y, p.acc, t, j, { p })
             p.res:release()

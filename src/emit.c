@@ -329,7 +329,7 @@ static void emit_task(emitter *e, int ti) {
     else {
         em_line(e, "const u32 ttid = w_tid() - %d; (void)ttid;", 32 * task->first_warp);
         if (t->wg_actor) {
-            em_line(e, "const u32 wtid = ttid %% 128; (void)wtid;");
+            em_line(e, "const u32 wtid = ttid %% 128; (void)wtid; W_MMA_TASK();");
             if (t->warpgroups > 1) em_line(e, "const u32 wg = warp / 4 - %d;", task->first_warp / 4);
         }
     }

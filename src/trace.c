@@ -321,7 +321,10 @@ weir_program *weiri_program_twin(weir_program *p) {
     for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++) weiri_buf_init(bufs[i], p->ctx);
     weiri_put_n(&t->source, p->source.s ? p->source.s : "", p->source.n);
     p->twin = t;
-    return t;
+    if (!t->source.oom) return t;
+    weiri_program_drop_traced(p);
+    weiri_fail(p->ctx, WEIR_E_MEMORY, "out of memory: the traced build of kernel '%s'", p->name);
+    return NULL;
 }
 
 void weiri_program_drop_traced(weir_program *p) {

@@ -39,8 +39,8 @@ end
 -- How long the proof took and how many states it saw is no promise; nor are blank lines at the end.
 local function settled(text) return (text:gsub("%(%d+ states, [%d.]+ ms%)", "(...)"):gsub("\n+$", "\n")) end
 
--- The guide and the kernels' page: the blocks of each are one script.
-for _, path in ipairs { "docs/guide.md", "docs/kernels.md" } do
+-- The guide, the kernels' page, debugging: the blocks of each are one script.
+for _, path in ipairs { "docs/guide.md", "docs/kernels.md", "docs/debugging.md" } do
   local rows, last = {}, 0
   for _, block in ipairs(blocks(path)) do
     if block.language == "lua" then

@@ -8,9 +8,9 @@ local P = weir.pipeline
 local dev = weir.device("sim", { seed = 5 })
 
 -- One warp fills, four empty; these wait `late` times more than there is to come, and with `hold` give back one stage of four.
-local function ring(late, hold)
+local function ring(late, hold, arch)
   local T = 64
-  local k = weir.kernel { name = "ring", arch = "sm_90a" }
+  local k = weir.kernel { name = "ring", arch = arch or "sm_90a" }
   local N = k:dim "N"
   local X = k:tensor { name = "x", dtype = "i32", shape = { N } }
   local Y = k:tensor { name = "y", dtype = "i32", shape = { N }, out = true }
@@ -95,6 +95,8 @@ end
 
 local forms = {
   { "ring of threads", function() return ring(0) end, true },
+  { "ring of threads, sm_80", function() return ring(0, false, "sm_80") end, true },
+  { "ring of threads, sm_100a", function() return ring(0, false, "sm_100a") end, true },
   { "copy through TMA", lab.tma_copy, true },
   { "GEMM 64 x 64", lab.gemm, true },
   { "GEMM 128 x 256, cluster of 2", function() return lab.gemm { warpgroups = 2, n = 256, stages = 4, cluster = 2 } end, true },

@@ -24,6 +24,7 @@ typedef double f64;
 #define W_AT(id)
 #define W_ENTER()
 #define W_LEAVE()
+#define W_MMA_TASK()
 
 // ---- numbers in memory ------------------------------------------------------------------------------------------------------
 // Storage types. Reading gives a float; assigning rounds to nearest even (fp8 saturates). Constructors from float are explicit:

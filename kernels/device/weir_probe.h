@@ -126,6 +126,7 @@ struct w_place {
     u32 at; // the action begun last
 #ifdef W_WATCHDOG
     u32 cut, times, object, want; // cut: the kind of what it gave up on, or 0
+    u32 mma;                      // the role multiplies
     u32 since;
     u32 nth[W_WATCHDOG];
     W_MEMBER void begin(void) { nth[at]++; }
@@ -161,25 +162,33 @@ struct w_place {
 #endif
     }
     W_MEMBER void leave(void) {
+        const u32 last = at;
+        (void)last;
 #ifdef W_TRACE
         at = W_TRACE; // the end of the role
         stamp();
 #endif
 #ifdef W_WATCHDOG
         if (!cut) return;
-        w_watch_note(cut, at, times, object, want, since);
+        w_watch_note(cut, last, times, object, want, since);
         __nanosleep(1000000); // copies in flight land while their shared memory is still this CTA's
 #endif
     }
 };
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL // sums in flight keep no thread from leaving, but ptxas would wait for each wgmma (C7518)
-#define W_DRAIN() w_wgmma_wait<0>()
+// Whoever leaves with sums in flight waits for them, else ptxas waits for each wgmma (C7518). Only there: the wait joins the warp, and
+// in other roles a lane may be alone.
+#if defined W_WATCHDOG && defined __CUDA_ARCH_FEAT_SM90_ALL
+#define W_DRAIN() if (w_here.mma) w_wgmma_wait<0>()
 #else
 #define W_DRAIN()
 #endif
 #undef W_ENTER
 #undef W_LEAVE
+#ifdef W_WATCHDOG
+#undef W_MMA_TASK
+#define W_MMA_TASK() w_here.mma = 1
+#endif
 #define W_ENTER() w_place w_here = {}; w_here.enter()
 #undef W_AT
 #ifdef W_TRACE

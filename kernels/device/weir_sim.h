@@ -245,6 +245,7 @@ typedef double f64;
 #define W_AT(id) w_sim_at(id)
 #define W_ENTER()
 #define W_LEAVE()
+#define W_MMA_TASK()
 
 // CUDA's words
 #define __global__

@@ -21,7 +21,11 @@ static double lap(double *t) {
     return d;
 }
 
-typedef struct weiri_checked { weir_report *report; weiri_plan *plan; bool valid, safe; } weiri_checked;
+typedef struct weiri_checked {
+    weir_report *report;
+    weiri_plan *plan;
+    bool valid, safe;
+} weiri_checked;
 
 static bool has_rule(const weiri_findings *f, const char *rule) {
     for (int i = 0; i < f->list.n; i++)
@@ -81,7 +85,8 @@ static weir_status check(weir_kernel *k, bool no_proof, bool warn_only, bool uns
         safe = false;
     }
     for (int i = 0; warn_only && i < found.list.n; i++)
-        if (found.list.v[i].severity == WEIR_ERROR && strncmp(found.list.v[i].rule, "PROVE", 5)) found.list.v[i].severity = WEIR_WARNING;
+        if (found.list.v[i].severity == WEIR_ERROR && strncmp(found.list.v[i].rule, "PROVE", 5))
+            found.list.v[i].severity = WEIR_WARNING;
     for (int i = 0; warn_only && i < credits.list.n; i++) credits.list.v[i].severity = WEIR_WARNING;
     if (unbalanced) weiri_report_add(r, &credits);
     weiri_report_add(r, &found);

@@ -325,7 +325,8 @@ static void emit_task(emitter *e, int ti) {
         else open_brace(e, "if (true)");
         weiri_buf_free(&b);
     }
-    if (t->solo) open_brace(e, task->num_warps > 1 ? em_fmt(e, "if (warp == %d && lane == 0)", task->first_warp) : "if (lane == 0)");
+    if (t->solo)
+        open_brace(e, task->num_warps > 1 ? em_fmt(e, "if (warp == %d && lane == 0)", task->first_warp) : "if (lane == 0)");
     else {
         em_line(e, "const u32 ttid = w_tid() - %d; (void)ttid;", 32 * task->first_warp);
         if (t->wg_actor) {
@@ -410,7 +411,7 @@ static void emit_roles(emitter *e) {
                 int lo = t->first_warp, hi = lo + t->num_warps;
                 if (hi <= 4 * w || lo >= 4 * w + 4) continue;
                 open_brace(e, t->num_warps == 1 ? em_fmt(e, "%sif (warp == %d)", f ? "" : "else ", lo)
-                              : lo == 0           ? em_fmt(e, "%sif (warp < %d)", f ? "" : "else ", hi)
+                              : lo == 0         ? em_fmt(e, "%sif (warp < %d)", f ? "" : "else ", hi)
                                                 : em_fmt(e, "%sif (warp >= %d && warp < %d)", f ? "" : "else ", lo, hi));
                 emit_task(e, i);
                 close_brace(e);
@@ -502,7 +503,8 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
         for (int w = 0; k->res.v[i]->kind == WEIR_RES_CUSTOM && w < k->res.v[i]->nwork; w++)
             em_body(e, k->res.v[i], &k->res.v[i]->work[w]);
     weiri_put(out, "\n");
-    em_line(e, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(", p->threads, k->ctas_per_sm, em_ident(e, k->name, ""));
+    em_line(e, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(", p->threads, k->ctas_per_sm,
+            em_ident(e, k->name, ""));
     e->depth += 2;
     for (int i = 0; i < p->params.n; i++) {
         const weiri_kparam *q = &p->params.v[i];

@@ -376,8 +376,10 @@ const char *em_view_element(emitter *e, uint32_t view, const char *row, const ch
     int region = weiri_region_of(e->p, r);
     const weiri_effect *ef = NULL; /* the stage is the one that lower.c noted */
     for (int i = 0; e->act && i < e->act->neff && !ef; i++)
-        if (e->act->eff[i].region == region && e->act->eff[i].write != load && e->act->eff[i].back == v.back) ef = &e->act->eff[i];
-    const char *addr = ef ? em_region_addr(e, region, ef->cur, ef->stage, ef->back) : em_region_addr(e, region, -1, STAGE_NONE, 0);
+        if (e->act->eff[i].region == region && e->act->eff[i].write != load && e->act->eff[i].back == v.back)
+            ef = &e->act->eff[i];
+    const char *addr =
+        ef ? em_region_addr(e, region, ef->cur, ef->stage, ef->back) : em_region_addr(e, region, -1, STAGE_NONE, 0);
     const char *lv = em_fmt(e, "*(%s%s *)w_ptr(%s + %s)", load ? "const " : "", weiri_ctype(weiri_stage_dtype(e->p, r)), addr,
                             em_element_offset(e, &g, row, col));
     return load ? load_type(e, weiri_stage_dtype(e->p, r), em_fmt(e, "(%s)", lv)) : lv;

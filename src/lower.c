@@ -7,10 +7,21 @@
 
 #include "plan_tc.h"
 
-typedef struct cursor_key { const weir_res *res; bool producer; int index; } cursor_key;
+typedef struct cursor_key {
+    const weir_res *res;
+    bool producer;
+    int index;
+} cursor_key;
 
 /* Members of a group that a task opens in turn, the same order in every block: one cursor serves them all. */
-typedef struct round_info { const weir_res *group; weiri_stage stage; const weir_res *order[32]; int n; bool shared; int at; } round_info;
+typedef struct round_info {
+    const weir_res *group;
+    weiri_stage stage;
+    const weir_res *order[32];
+    int n;
+    bool shared;
+    int at;
+} round_info;
 
 typedef struct lowering {
     weiri_plan *p;
@@ -20,19 +31,24 @@ typedef struct lowering {
     weiri_ptask *pt;
     WEIRI_LIST(cursor_key) cursors;
     WEIRI_LIST(round_info) rounds;
-    uint64_t *held_in;       /* by op id: the set of numbers of held stages before the op */
-    uint64_t *loose_in;      /* by op id: the set of numbers of newest opens that no mma has followed */
-    bool stores, copies;     /* the task issues bulk stores, cp.asyncs */
-    struct turn *turn;       /* by node id: which iteration of a loop the walk below is in */
+    uint64_t *held_in;   /* by op id: the set of numbers of held stages before the op */
+    uint64_t *loose_in;  /* by op id: the set of numbers of newest opens that no mma has followed */
+    bool stores, copies; /* the task issues bulk stores, cp.asyncs */
+    struct turn *turn;   /* by node id: which iteration of a loop the walk below is in */
 } lowering;
 
 static const weir_place *place_of(const weiri_chain *c) { return c->n > 0 ? c->at : NULL; }
 
 /* "task 'load': s:tma_load TEXT" */
 static weir_finding *complain(lowering *l, const char *rule, const weiri_op *op, const char *hint, const char *text) {
-    static const char *const moves[] = { "", "try_wait", "wait", "", "release", "", "try_acquire", "acquire", "", "commit" }; /* ORDER STAGE */
-    const char *method = op->atom == ATOM_NONE ? moves[op->stage] : op->atom == ATOM_CUSTOM ? op->work->name : weiri_atom_name(op->atom);
-    weir_finding *f = weiri_find(&l->p->findings, rule, place_of(&op->at), "task '%s': %s:%s %s", l->pt->task->name, op->res->name, method, text);
+    static const char *const moves[] = {
+        "", "try_wait", "wait", "", "release", "", "try_acquire", "acquire", "", "commit"
+    }; /* ORDER STAGE */
+    const char *method = op->atom == ATOM_NONE     ? moves[op->stage]
+                         : op->atom == ATOM_CUSTOM ? op->work->name
+                                                   : weiri_atom_name(op->atom);
+    weir_finding *f = weiri_find(&l->p->findings, rule, place_of(&op->at), "task '%s': %s:%s %s", l->pt->task->name,
+                                 op->res->name, method, text);
     if (hint) f->hint = hint;
     f->objects[0] = op->res->name;
     return f;
@@ -63,7 +79,8 @@ static bool round_block(round_info *r, const weiri_node *first) {
         if (at == r->n) {
             /* does another member follow that we have not seen yet? */
             const weiri_node *m = n->next;
-            while (m && !(m->kind == NODE_OP && m->op->stage == r->stage && m->op->group == r->group && m->op->res != r->group)) m = m->next;
+            while (m && !(m->kind == NODE_OP && m->op->stage == r->stage && m->op->group == r->group && m->op->res != r->group))
+                m = m->next;
             bool known = false;
             for (int i = 0; m && i < r->n; i++)
                 if (r->order[i] == m->op->res) known = true;
@@ -109,8 +126,13 @@ static int cursor_for(lowering *l, const weir_res *r, bool producer) {
     const weir_res *bare = c->kind == WEIR_RES_GROUP ? c->members[0] : c;
     weiri_plan *p = l->p;
     const char *name = c == r && c->group ? weiri_arena_fmt(&p->a, "%s_%s", c->group->name, c->name) : c->name;
-    weiri_cursor cur = { .name = name, .task = l->task, .pipe = weiri_pipe_of(p, bare), .res = c, .producer = producer,
-                         .stages = bare->pipe.given.stages, .tile_lanes = 1 };
+    weiri_cursor cur = { .name = name,
+                         .task = l->task,
+                         .pipe = weiri_pipe_of(p, bare),
+                         .res = c,
+                         .producer = producer,
+                         .stages = bare->pipe.given.stages,
+                         .tile_lanes = 1 };
     WEIRI_PUSH(&p->a, p->cursors, cur);
     cursor_key key = { c, producer, p->cursors.n - 1 };
     WEIRI_PUSH(&p->a, l->cursors, key);
@@ -146,13 +168,16 @@ static bool closes_cursor(lowering *l, const weiri_op *op) {
 
 bool weiri_loop_runs(const weir_kernel *k, const weiri_node *n) {
     int64_t a, b, s;
-    if (!weiri_value_const(k, n->start, &a) || !weiri_value_const(k, n->stop, &b) || !weiri_value_const(k, n->step, &s)) return false;
+    if (!weiri_value_const(k, n->start, &a) || !weiri_value_const(k, n->stop, &b) || !weiri_value_const(k, n->step, &s))
+        return false;
     return s > 0 ? a < b : a > b;
 }
 
 #define MAX_CURSORS 64
 /* by cursor of the task: bit h of v: h stages may be held; bit h of loose: no mma may have followed the newest h opens */
-typedef struct held { uint64_t v[MAX_CURSORS], loose[MAX_CURSORS]; } held;
+typedef struct held {
+    uint64_t v[MAX_CURSORS], loose[MAX_CURSORS];
+} held;
 
 static bool merge_set(uint64_t *into, uint64_t from) {
     /* more than any pipeline has: the walk stops growing there, the finding comes from the maximum */
@@ -172,7 +197,9 @@ static bool merge_held(held *into, const held *from) {
 }
 
 typedef enum is_it { MAYBE = 0, YES, NO } is_it;
-typedef struct turn { is_it first, last; } turn;
+typedef struct turn {
+    is_it first, last;
+} turn;
 
 /* Does a guard on this loop's first or last iteration stand in the list? */
 static bool has_ends(const weiri_node *loop, const weiri_node *n) {
@@ -195,7 +222,8 @@ static void one_turn(lowering *l, const weiri_node *loop, is_it first, is_it las
 /* A loop whose first or last iteration differs: each walked as such, those between until nothing is new. */
 static void walk_ends(lowering *l, const weiri_node *n, bool must, held *s) {
     int64_t a, b, by, trips = -1;
-    if (weiri_value_const(l->k, n->start, &a) && weiri_value_const(l->k, n->stop, &b) && weiri_value_const(l->k, n->step, &by) && by)
+    if (weiri_value_const(l->k, n->start, &a) && weiri_value_const(l->k, n->stop, &b) &&
+        weiri_value_const(l->k, n->step, &by) && by)
         trips = by > 0 ? (b - a + by - 1) / by : (a - b - by - 1) / -by;
     held single = *s, many = *s, before = *s;
     one_turn(l, n, YES, YES, &single);
@@ -245,7 +273,9 @@ static void held_walk(lowering *l, const weiri_node *n, held *s) {
             continue;
         }
         if (n->kind == NODE_GUARD && n->loop) {
-            is_it it = n->guard == WEIR_GUARD_FIRST ? l->turn[n->loop->id].first : n->guard == WEIR_GUARD_LAST ? l->turn[n->loop->id].last : MAYBE;
+            is_it it = n->guard == WEIR_GUARD_FIRST  ? l->turn[n->loop->id].first
+                       : n->guard == WEIR_GUARD_LAST ? l->turn[n->loop->id].last
+                                                     : MAYBE;
             if (it == NO) continue;
             must = it == YES;
         }
@@ -300,7 +330,8 @@ static void find_held(lowering *l) {
                                          most >= 40 ? "more than " : "", most >= 40 ? 39 : most, c->name, c->stages);
             f->expected = weiri_arena_fmt(&l->p->a, "at least %d stages", most);
             f->got = weiri_arena_fmt(&l->p->a, "%d", c->stages);
-            f->hint = c->producer ? "commit earlier, or give the pipeline more stages" : "release earlier, or give the pipeline more stages";
+            f->hint = c->producer ? "commit earlier, or give the pipeline more stages"
+                                  : "release earlier, or give the pipeline more stages";
             f->objects[0] = c->name;
         }
     }
@@ -318,7 +349,8 @@ static weiri_pnode *append(weiri_plan *p, weiri_pnode *parent, weiri_pnode_kind 
     return n;
 }
 
-static weiri_action *act(weiri_plan *p, weiri_pnode *parent, weiri_act kind, weiri_who who, const weiri_op *op, const char *note) {
+static weiri_action *act(weiri_plan *p, weiri_pnode *parent, weiri_act kind, weiri_who who, const weiri_op *op,
+                         const char *note) {
     weiri_pnode *n = append(p, parent, PN_ACTION);
     weiri_action *a = WEIRI_NEW(&p->a, weiri_action);
     n->act = a;
@@ -330,12 +362,14 @@ static weiri_action *act(weiri_plan *p, weiri_pnode *parent, weiri_act kind, wei
     return a;
 }
 
-static weiri_effect *effect(lowering *l, weiri_action *a, bool write, bool async, int region, int cur, weiri_stage_ref stage, int back) {
+static weiri_effect *effect(lowering *l, weiri_action *a, bool write, bool async, int region, int cur, weiri_stage_ref stage,
+                            int back) {
     weiri_effect *e = WEIRI_NEW_N(&l->p->a, weiri_effect, a->neff + 1);
     if (a->neff) memcpy(e, a->eff, sizeof *e * (size_t)a->neff);
     a->eff = e;
     e = &a->eff[a->neff++];
-    *e = (weiri_effect){ .write = write, .async = async, .region = region, .reg = -1, .cur = cur, .stage = stage, .back = back };
+    *e =
+        (weiri_effect){ .write = write, .async = async, .region = region, .reg = -1, .cur = cur, .stage = stage, .back = back };
     return e;
 }
 
@@ -425,13 +459,17 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
         case ROW_ARRIVE:
         case ROW_CP_ARRIVE:
         case ROW_UMMA_COMMIT:
-            if (l->pt->wg_actor && !joined && op->stage == STAGE_CONS_RELEASE && (row->who == ROW_WG || row->who == ROW_WG_CTAS) && loose_release(l, op))
+            if (l->pt->wg_actor && !joined && op->stage == STAGE_CONS_RELEASE &&
+                (row->who == ROW_WG || row->who == ROW_WG_CTAS) && loose_release(l, op))
                 join_warpgroup(l, at, op, "every thread has waited");
             if (row->kind == ROW_UMMA_COMMIT && !l->pt->solo && loose_release(l, op)) { /* work that is no mma joined nobody */
                 if (l->pt->wg_actor) join_warpgroup(l, at, op, "every thread has waited");
                 else act(p, at, ACT_WARP_SYNC, WHO_THREADS, op, "every thread has waited");
             }
-            a = act(p, at, row->kind == ROW_ARRIVE ? ACT_ARRIVE : row->kind == ROW_CP_ARRIVE ? ACT_CP_ARRIVE : ACT_UMMA_COMMIT,
+            a = act(p, at,
+                    row->kind == ROW_ARRIVE      ? ACT_ARRIVE
+                    : row->kind == ROW_CP_ARRIVE ? ACT_CP_ARRIVE
+                                                 : ACT_UMMA_COMMIT,
                     who_here(l, (weiri_who)row->who), op, note);
             a->arrivals = arrivals_of(l, (weiri_who)row->who);
             if (row->kind == ROW_UMMA_COMMIT) { /* by the thread that issued the mmas */
@@ -517,8 +555,8 @@ static void lower_open(lowering *l, weiri_pnode *at, const weiri_op *op) {
     bool shared_empty = bare->group && bare->group->mode != WEIR_GROUP_FORK;
     bool elide = producer && !first && shared_empty;
     weir_pipe_type type = bare->pipe.given.type;
-    if (producer && pr->has_full && (type == WEIR_TMA_ASYNC || type == WEIR_TMA_UMMA) && l->p->pipes.v[weiri_pipe_of(l->p, bare)].tx == 0 &&
-        !(bare->group && bare->group->mode == WEIR_GROUP_FORK))
+    if (producer && pr->has_full && (type == WEIR_TMA_ASYNC || type == WEIR_TMA_UMMA) &&
+        l->p->pipes.v[weiri_pipe_of(l->p, bare)].tx == 0 && !(bare->group && bare->group->mode == WEIR_GROUP_FORK))
         complain(l, "PLAN-TX", op, "load the stage between acquire and commit (tma_load), or use async_async or async_umma",
                  "opens a stage that no copy fills");
     rows(l, at, op, bare, producer ? pr->acquire : pr->wait, cur, STAGE_NEXT, elide, producer ? armed(l, op, first) : 0,
@@ -625,16 +663,18 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
     for (int i = 0; i < g->rank; i++) elems *= g->tile[i];
     int cols = g->tile[g->rank - 1];
     if (elems != (int64_t)geo.rows * geo.cols || (cols != geo.cols)) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&op->at), "copies tiles %s of '%s' %s stages %s of '%s'",
-                                     tile_text(p, g->tile, g->rank), g->name, store ? "from" : "into", tile_text(p, s->tile, s->rank), s->name);
+        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&op->at),
+                                     "copies tiles %s of '%s' %s stages %s of '%s'", tile_text(p, g->tile, g->rank), g->name,
+                                     store ? "from" : "into", tile_text(p, s->tile, s->rank), s->name);
         f->hint = "give both the same tile; leading 1s may be left out in shared memory";
         return -1;
     }
     weir_dtype stage = weiri_stage_dtype(p, s), tensor = g->tensor->dtype;
     bool same_bits = (stage == WEIR_TF32 && tensor == WEIR_F32) || (stage == WEIR_F32 && tensor == WEIR_TF32);
     if (tensor != stage && !same_bits) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-DTYPE", place_of(&op->at), "copies '%s' of %s %s '%s' of %s", g->name,
-                                     weir_dtype_name(g->tensor->dtype), store ? "from" : "into", s->name, weir_dtype_name(s->dtype));
+        weir_finding *f =
+            weiri_find(&p->findings, "PLAN-DTYPE", place_of(&op->at), "copies '%s' of %s %s '%s' of %s", g->name,
+                       weir_dtype_name(g->tensor->dtype), store ? "from" : "into", s->name, weir_dtype_name(s->dtype));
         f->hint = "a bulk copy converts nothing: give both one dtype";
         return -1;
     }
@@ -652,7 +692,8 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
     int rows = geo.rows;
     if (store && l->pt->wg_actor && l->pt->warpgroups > 1) {
         if (outer < 0 || outer != rows_axis || rows % (64 * l->pt->warpgroups)) {
-            complain(l, "PLAN-TILE", op, "the rows of the stage must be 64 times the number of warpgroups", "stores a stage that does not divide among the task's warpgroups");
+            complain(l, "PLAN-TILE", op, "the rows of the stage must be 64 times the number of warpgroups",
+                     "stores a stage that does not divide among the task's warpgroups");
             return -1;
         }
         rows /= l->pt->warpgroups;
@@ -664,8 +705,9 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
     if (served > 1) {
         int step = geo.swizzle ? 8 : 1;
         if (outer < 0 || box[outer] % (uint32_t)(served * (outer == rows_axis ? step : 1))) {
-            weir_finding *f = weiri_find(&p->findings, "PLAN-MULTICAST", place_of(&op->at),
-                                         "cuts tiles %s of '%s' into %d slices, one a CTA", tile_text(p, g->tile, g->rank), g->name, served);
+            weir_finding *f =
+                weiri_find(&p->findings, "PLAN-MULTICAST", place_of(&op->at), "cuts tiles %s of '%s' into %d slices, one a CTA",
+                           tile_text(p, g->tile, g->rank), g->name, served);
             f->hint = weiri_arena_fmt(&p->a, "the outermost axis must be a multiple of %d", served * step);
             return -1;
         }
@@ -680,13 +722,15 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
     if (rows_axis > 0 && box[rows_axis] > 256) {
         while (box[rows_axis] % (uint32_t)chunks || box[rows_axis] / (uint32_t)chunks > 256) chunks++;
         if (outer != rows_axis) {
-            complain(l, "PLAN-BOX", op, "make the tile smaller along that axis", "has a tile whose box would be longer than 256 elements");
+            complain(l, "PLAN-BOX", op, "make the tile smaller along that axis",
+                     "has a tile whose box would be longer than 256 elements");
             return -1;
         }
     }
     if (box[0] > 256) {
         if (rows > 1) {
-            weir_finding *f = weiri_find(&p->findings, "PLAN-BOX", place_of(&op->at), "box of '%s' would be %u elements wide", g->name, box[0]);
+            weir_finding *f = weiri_find(&p->findings, "PLAN-BOX", place_of(&op->at), "box of '%s' would be %u elements wide",
+                                         g->name, box[0]);
             f->expected = "at most 256 elements";
             f->got = weiri_arena_fmt(&p->a, "%u", box[0]);
             f->hint = "take a swizzle, which keeps the tile as panels, or a narrower tile";
@@ -698,7 +742,8 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
     if (rows_axis > 0) box[rows_axis] = (uint32_t)chunk_rows;
     box[0] /= (uint32_t)colchunks;
     if ((int64_t)box[0] * geo.elem % 16) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-BOX", place_of(&op->at), "inner box of '%s' is %u elements of %d bytes", g->name, box[0], geo.elem);
+        weir_finding *f = weiri_find(&p->findings, "PLAN-BOX", place_of(&op->at),
+                                     "inner box of '%s' is %u elements of %d bytes", g->name, box[0], geo.elem);
         f->expected = "a multiple of 16 bytes";
         f->got = weiri_arena_fmt(&p->a, "%u bytes", box[0] * (unsigned)geo.elem);
         f->hint = weiri_arena_fmt(&p->a, "make the last tile axis a multiple of %d", 16 / geo.elem);
@@ -737,7 +782,8 @@ static void reads(lowering *l, weiri_action *a, uint32_t id, int depth) {
         if (v.res->kind == WEIR_RES_GMEM) touch(l, v.res->tensor);
         else if (weiri_region_of(l->p, v.res) >= 0 && v.op == WEIR_OP_VIEW_READ) {
             int cur = weiri_pipe_of(l->p, v.res) >= 0 ? cursor_for(l, v.res, false) : -1;
-            effect(l, a, false, false, weiri_region_of(l->p, v.res), cur, cur >= 0 ? working_stage(l, v.res, false) : STAGE_NONE, v.back);
+            effect(l, a, false, false, weiri_region_of(l->p, v.res), cur,
+                   cur >= 0 ? working_stage(l, v.res, false) : STAGE_NONE, v.back);
         }
         return;
     }
@@ -761,7 +807,8 @@ static bool disturbs(const weiri_op *op, const weir_res *r) {
            (op->res == r || (r->group && op->res == r->group));
 }
 
-static const weiri_op *first_disturbing(const weiri_node *root, const weiri_node *from, const weiri_node *to, const weir_res *r) {
+static const weiri_op *first_disturbing(const weiri_node *root, const weiri_node *from, const weiri_node *to,
+                                        const weir_res *r) {
     for (const weiri_node *n = weiri_node_next(root, from); n && n != to; n = weiri_node_next(root, n))
         if (n->kind == NODE_OP && disturbs(n->op, r)) return n->op;
     return NULL;
@@ -802,7 +849,8 @@ static void check_late(lowering *l, const weiri_node *use, uint32_t id, int dept
 static void check_late_tiles(lowering *l) {
     const weiri_node *root = l->pt->task->root;
     for (const weiri_node *n = weiri_node_next(root, NULL); n; n = weiri_node_next(root, n))
-        for (int i = 0; n->kind == NODE_OP && n->op->atom != ATOM_LOAD && i < n->op->nargs; i++) check_late(l, n, n->op->arg[i], 0);
+        for (int i = 0; n->kind == NODE_OP && n->op->atom != ATOM_LOAD && i < n->op->nargs; i++)
+            check_late(l, n, n->op->arg[i], 0);
 }
 
 static void stage_access(lowering *l, weiri_action *a, const weir_res *r, bool producer, bool write, bool async) {
@@ -818,7 +866,8 @@ static void stage_access(lowering *l, weiri_action *a, const weir_res *r, bool p
 /* Part of a stage or of a tile, where only whole ones are built. */
 static bool sliced(lowering *l, const weiri_op *op, const weiri_view *v) {
     if (!v->sub && !v->row0 && !v->nrows && !v->col0 && !v->ncols && !v->limit) return false;
-    complain(l, "PLAN-UNSUPPORTED", op, "take the whole stage, with tiles of the size of the part", "works on a part of a view (rows, cols, sub or limit), which cannot be built here yet");
+    complain(l, "PLAN-UNSUPPORTED", op, "take the whole stage, with tiles of the size of the part",
+             "works on a part of a view (rows, cols, sub or limit), which cannot be built here yet");
     return true;
 }
 
@@ -828,7 +877,8 @@ static void narrow_store(lowering *l, const weiri_op *op) {
     if (!v || v->kind != WEIR_VALUE_TILE || !weiri_value_uses(l->k, op->arg[0], WEIR_OP_READ_REG)) return;
     bool smem = op->res->kind != WEIR_RES_GMEM;
     if (v->rows == 1 || (smem && v->cols < 8))
-        complain(l, "PLAN-UNSUPPORTED", op, smem ? "store it to global memory, or a wider value" : "store a value of whole rows",
+        complain(l, "PLAN-UNSUPPORTED", op,
+                 smem ? "store it to global memory, or a wider value" : "store a value of whole rows",
                  "stores a value of a single row, or of few columns to shared memory, which cannot be built yet");
 }
 
@@ -839,7 +889,8 @@ static int popcount_axes(const weir_kernel *k, int axes) {
 /* The verdict names the bodies whose declared effects it rests on. */
 static void trust(lowering *l, const weiri_op *op) {
     weiri_plan *p = l->p;
-    const char *name = op->work->tx_bytes ? weiri_arena_fmt(&p->a, "%s.%s (%" PRId64 " bytes)", op->res->name, op->work->name, op->work->tx_bytes)
+    const char *name = op->work->tx_bytes ? weiri_arena_fmt(&p->a, "%s.%s (%" PRId64 " bytes)", op->res->name, op->work->name,
+                                                            op->work->tx_bytes)
                                           : weiri_arena_fmt(&p->a, "%s.%s", op->res->name, op->work->name);
     if (!p->trusted) p->trusted = name;
     else if (!strstr(p->trusted, name)) p->trusted = weiri_arena_fmt(&p->a, "%s, %s", p->trusted, name);
@@ -852,23 +903,31 @@ static void check_operand(lowering *l, const weiri_op *op, int i, const weiri_vi
     weiri_operand o;
     char why[256];
     if (pr < 0 || !weiri_geom(l->p, v->res, &g)) return; /* said elsewhere */
-    if (weiri_layout_operand(&g, weiri_stage_dtype(l->p, v->res), v->t, i ? l->p->regs.v[pr].cols : 64, &o, why, sizeof why)) return;
-    weir_finding *f = weiri_find(&l->p->findings, "PLAN-SWIZZLE", place_of(&op->at), "%s of the mma into '%s', '%s': %s", i ? "b" : "a",
-                                 op->res->name, v->res->name, why);
+    if (weiri_layout_operand(&g, weiri_stage_dtype(l->p, v->res), v->t, i ? l->p->regs.v[pr].cols : 64, &o, why, sizeof why))
+        return;
+    weir_finding *f = weiri_find(&l->p->findings, "PLAN-SWIZZLE", place_of(&op->at), "%s of the mma into '%s', '%s': %s",
+                                 i ? "b" : "a", op->res->name, v->res->name, why);
     f->objects[0] = v->res->name;
 }
 
 /* ---- the tensor core of sm_100a ---------------------------------------------------------------------------------------------- */
 
 /* A store reads tensor memory where it stands, not where the value was written. */
-typedef struct tensor_reading { lowering *l; weiri_action *a; } tensor_reading;
+typedef struct tensor_reading {
+    lowering *l;
+    weiri_action *a;
+} tensor_reading;
 
 static void tensor_read(void *ud, uint32_t view) {
     tensor_reading *x = ud;
     reads(x->l, x->a, view, 0);
 }
 
-typedef struct found { const weir_kernel *k; int rows, cols, n; bool misfit; } found;
+typedef struct found {
+    const weir_kernel *k;
+    int rows, cols, n;
+    bool misfit;
+} found;
 
 static void found_leaf(void *ud, uint32_t view) {
     found *f = ud;
@@ -876,7 +935,8 @@ static void found_leaf(void *ud, uint32_t view) {
     int shape[WEIR_MAX_RANK], rank = weiri_view_shape(f->k, view, shape);
     weiri_view_of(f->k, view, &v);
     f->n++;
-    f->misfit = f->misfit || rank != 2 || shape[0] != f->rows || shape[1] != f->cols || shape[0] != v.res->tile[0] || v.t || v.sub || v.limit;
+    f->misfit = f->misfit || rank != 2 || shape[0] != f->rows || shape[1] != f->cols || shape[0] != v.res->tile[0] || v.t ||
+                v.sub || v.limit;
 }
 
 /* Values of tensor memory lie row by row in the threads: only stores take them, elementwise. */
@@ -890,11 +950,14 @@ static void check_tensor_values(lowering *l, const weiri_op *op) {
         if (!f.n) continue;
         const char *text = NULL;
         if (op->atom != ATOM_STORE || i > 0) text = "takes a value of tensor memory; on sm_100a only store() can take one yet";
-        else if (weiri_value_uses(k, op->arg[i], WEIR_OP_READ_REG)) text = "stores a value of tensor memory and of a register tile, whose rows lie differently in the threads";
-        else if (weiri_value_uses(k, op->arg[i], WEIR_OP_ROW_MAX) || weiri_value_uses(k, op->arg[i], WEIR_OP_ROW_MIN) || weiri_value_uses(k, op->arg[i], WEIR_OP_ROW_SUM))
+        else if (weiri_value_uses(k, op->arg[i], WEIR_OP_READ_REG))
+            text = "stores a value of tensor memory and of a register tile, whose rows lie differently in the threads";
+        else if (weiri_value_uses(k, op->arg[i], WEIR_OP_ROW_MAX) || weiri_value_uses(k, op->arg[i], WEIR_OP_ROW_MIN) ||
+                 weiri_value_uses(k, op->arg[i], WEIR_OP_ROW_SUM))
             text = "stores a row reduction of tensor memory, which cannot be built yet";
         else if (f.misfit || f.cols % 8 || weiri_value_uses(k, op->arg[i], WEIR_OP_TILE_COLS))
-            text = "stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)";
+            text = "stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, "
+                   "s:read():cols(first, n)";
         if (text) complain(l, "PLAN-UNSUPPORTED", op, "store the sums to shared memory, and take the value from there", text);
     }
 }
@@ -912,7 +975,8 @@ static void lower_umma(lowering *l, weiri_pnode *at, const weiri_op *op) {
     weiri_action *a = act(p, at, ACT_MMA, WHO_ONE, op, NULL); /* stands for the op also where it is refused below */
     a->reg = r->index;
     if (weiri_pipe_of(p, r) < 0 && !weiri_piped(r)) {
-        complain(l, "PLAN-UNSUPPORTED", op, "give it a umma_async pipeline", "adds to a tmem_tile without a pipeline, whose end nobody could wait for");
+        complain(l, "PLAN-UNSUPPORTED", op, "give it a umma_async pipeline",
+                 "adds to a tmem_tile without a pipeline, whose end nobody could wait for");
         return;
     }
     for (int i = 0; i < op->nargs; i++) {
@@ -920,9 +984,10 @@ static void lower_umma(lowering *l, weiri_pnode *at, const weiri_op *op) {
         if (sliced(l, op, &v)) return;
         weir_pipe_type t = v.res->pipe.given.type;
         if (t != WEIR_TMA_UMMA && t != WEIR_ASYNC_UMMA && t != WEIR_UMMA_UMMA) {
-            weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&op->at),
-                                         "%s of the mma into '%s', '%s', has a pipeline of type %s, whose release does not wait for the tensor core",
-                                         i ? "b" : "a", r->name, v.res->name, weiri_pipe_type_name(t));
+            weir_finding *f = weiri_find(
+                &p->findings, "PLAN-UNSUPPORTED", place_of(&op->at),
+                "%s of the mma into '%s', '%s', has a pipeline of type %s, whose release does not wait for the tensor core",
+                i ? "b" : "a", r->name, v.res->name, weiri_pipe_type_name(t));
             f->hint = "an operand of sm_100a needs tma_umma or async_umma";
             f->objects[0] = v.res->name;
             return;
@@ -930,7 +995,8 @@ static void lower_umma(lowering *l, weiri_pnode *at, const weiri_op *op) {
     }
     if (!weiri_tc_shape_of(p, op, &shape, why, sizeof why)) {
         if (!why[0]) return;
-        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&op->at), "mma into '%s' { %d, %d }: %s", r->name, r->tile[0], r->tile[1], why);
+        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&op->at), "mma into '%s' { %d, %d }: %s", r->name,
+                                     r->tile[0], r->tile[1], why);
         f->objects[0] = r->name;
         f->hint = "a tmem_tile has 64 or 128 rows and up to 256 columns; operands are swizzled";
         return;
@@ -939,7 +1005,8 @@ static void lower_umma(lowering *l, weiri_pnode *at, const weiri_op *op) {
     for (int i = 0; i < op->nargs; i++) {
         weiri_view_of(l->k, op->arg[i], &v);
         int cur = weiri_pipe_of(p, v.res) >= 0 ? cursor_for(l, v.res, false) : -1;
-        effect(l, a, false, true, weiri_region_of(p, v.res), cur, cur >= 0 ? working_stage(l, v.res, false) : STAGE_NONE, v.back);
+        effect(l, a, false, true, weiri_region_of(p, v.res), cur, cur >= 0 ? working_stage(l, v.res, false) : STAGE_NONE,
+               v.back);
     }
 }
 
@@ -957,11 +1024,14 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
             return;
         }
         if (weiri_pipe_of(p, r) < 0) {
-            if (!weiri_piped(r)) complain(l, "PLAN-UNSUPPORTED", op, "give the tile a tma_async pipeline", "brings bytes that no pipeline counts");
+            if (!weiri_piped(r))
+                complain(l, "PLAN-UNSUPPORTED", op, "give the tile a tma_async pipeline",
+                         "brings bytes that no pipeline counts");
             return;
         }
         if (op->issue_first) {
-            complain(l, "PLAN-UNSUPPORTED", op, "leave `issue` out: each CTA loads its slice", "has issue = \"first\", which cannot be built yet");
+            complain(l, "PLAN-UNSUPPORTED", op, "leave `issue` out: each CTA loads its slice",
+                     "has issue = \"first\", which cannot be built yet");
             return;
         }
         if (sliced(l, op, &v)) return;
@@ -991,7 +1061,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     case ATOM_TMA_STORE:
     case ATOM_TMA_REDUCE_ADD:
         if (!op->nargs || !weiri_view_of(k, op->arg[0], &v) || !v.res || weiri_region_of(p, v.res) < 0) {
-            complain(l, "PLAN-VIEW", op, "write g:tma_store(s:read(), g:at(i, j))", "stores something that is not a stage in shared memory");
+            complain(l, "PLAN-VIEW", op, "write g:tma_store(s:read(), g:at(i, j))",
+                     "stores something that is not a stage in shared memory");
             return;
         }
         if (sliced(l, op, &v)) return;
@@ -1039,7 +1110,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
                 if (sliced(l, op, &v)) return;
                 check_operand(l, op, i, &v);
                 int cur = weiri_pipe_of(p, v.res) >= 0 ? cursor_for(l, v.res, false) : -1;
-                effect(l, a, false, true, weiri_region_of(p, v.res), cur, cur >= 0 ? working_stage(l, v.res, false) : STAGE_NONE, v.back);
+                effect(l, a, false, true, weiri_region_of(p, v.res), cur,
+                       cur >= 0 ? working_stage(l, v.res, false) : STAGE_NONE, v.back);
             } else {
                 const weiri_value *x = weiri_val(k, op->arg[i]);
                 if (x->op == WEIR_OP_READ_REG) reg_effect(l, a, false, x->res);
@@ -1107,7 +1179,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         if (!weiri_geom(p, r, &g)) return;
         const weir_res *t = v.res;
         if (t->tile[t->rank - 1] != g.cols || (int64_t)g.cols * g.elem % 16 || v.op != WEIR_OP_VIEW_AT) {
-            complain(l, "PLAN-BOX", op, "copy g:at(...) tiles whose rows are a multiple of 16 bytes, into a tile of the same shape",
+            complain(l, "PLAN-BOX", op,
+                     "copy g:at(...) tiles whose rows are a multiple of 16 bytes, into a tile of the same shape",
                      "copies rows that are no whole 16-byte pieces");
             return;
         }
@@ -1121,9 +1194,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         if (a->neff) a->cur = a->eff[0].cur, a->stage = a->eff[0].stage;
         return;
     }
-    case ATOM_PUSH:
-        complain(l, "PLAN-UNSUPPORTED", op, "use custom work", "cannot be built yet");
-        return;
+    case ATOM_PUSH: complain(l, "PLAN-UNSUPPORTED", op, "use custom work", "cannot be built yet"); return;
     default: return;
     }
 }
@@ -1149,9 +1220,19 @@ static void lower_nodes(lowering *l, const weiri_node *n, weiri_pnode *at) {
 
 /* The groups that may be open, newest first, for one way through the program. */
 #define QMAX 12
-typedef struct queue { int n; bool cut; struct { int16_t tag, use, age; } e[QMAX]; } queue;
+typedef struct queue {
+    int n;
+    bool cut;
+    struct {
+        int16_t tag, use, age;
+    } e[QMAX];
+} queue;
 #define QSET 48
-typedef struct qset { queue v[QSET]; int n; bool full; } qset;
+typedef struct qset {
+    queue v[QSET];
+    int n;
+    bool full;
+} qset;
 
 static bool same_queue(const queue *a, const queue *b) {
     if (a->n != b->n || a->cut != b->cut) return false;
@@ -1196,11 +1277,15 @@ static void in_flight_fault(lowering *l, const weiri_action *a, const qset *s) {
                 if (!strcmp(l->p->findings.list.v[f].rule, "PLAN-DRAIN") && l->p->findings.list.v[f].objects[0] == r->name &&
                     a->op->at.n && l->p->findings.list.v[f].line == a->op->at.at[0].line)
                     return;
-            weir_finding *f = weiri_find(&l->p->findings, "PLAN-DRAIN", place_of(&a->op->at), "%s '%s' while an mma %s it may be in flight",
-                                         a->op->atom == ATOM_READ ? "reads" : a->op->atom == ATOM_ZERO ? "zeroes" : "sets", r->name,
-                                         sums ? "into" : "that reads");
+            weir_finding *f =
+                weiri_find(&l->p->findings, "PLAN-DRAIN", place_of(&a->op->at), "%s '%s' while an mma %s it may be in flight",
+                           a->op->atom == ATOM_READ   ? "reads"
+                           : a->op->atom == ATOM_ZERO ? "zeroes"
+                                                      : "sets",
+                           r->name, sums ? "into" : "that reads");
             f->objects[0] = r->name;
-            f->hint = sums ? weiri_arena_fmt(&l->p->a, "call %s:drain() before", r->name) : "drain the tile that the mma adds to before";
+            f->hint = sums ? weiri_arena_fmt(&l->p->a, "call %s:drain() before", r->name)
+                           : "drain the tile that the mma adds to before";
             return;
         }
 }
@@ -1323,11 +1408,13 @@ static void tensor_commit(lowering *l, const weiri_action *a, uint8_t *s) {
     for (int i = 0; i < (g->kind == WEIR_RES_GROUP ? g->nmembers : 1); i++) {
         const weir_res *r = g->kind == WEIR_RES_GROUP ? g->members[i] : l->k->res.v[a->reg];
         if (r->kind == WEIR_RES_TMEM && (s[r->index] & 3)) { /* bodies of the author's own see to it themselves */
-            weir_finding *f = weiri_find(&l->p->findings, "PLAN-ZERO", place_of(&a->op->at),
-                                         "commits '%s' where no mma may have followed %s: tensor memory would still hold old sums", r->name,
-                                         s[r->index] & 2 ? "zero()" : "the acquire");
+            weir_finding *f =
+                weiri_find(&l->p->findings, "PLAN-ZERO", place_of(&a->op->at),
+                           "commits '%s' where no mma may have followed %s: tensor memory would still hold old sums", r->name,
+                           s[r->index] & 2 ? "zero()" : "the acquire");
             f->objects[0] = r->name;
-            f->hint = s[r->index] & 2 ? "let its loop run at least once: k:dim(name, { min = 1 })" : "zero it, and add to it, between acquire and commit";
+            f->hint = s[r->index] & 2 ? "let its loop run at least once: k:dim(name, { min = 1 })"
+                                      : "zero it, and add to it, between acquire and commit";
         }
         s[r->index] = 1;
     }
@@ -1345,7 +1432,8 @@ static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
             }
             bool spill = a->kind == ACT_BODY && a->op->atom == ATOM_NONE; /* a commit that leaves the sums in the stage */
             bool reads_it = a->op->atom == ATOM_READ || spill;
-            if (a->kind == ACT_ZERO) s[a->reg] = l->k->res.v[a->reg]->kind == WEIR_RES_REG ? 4 : 2; /* a reg_tile is zeroed on the spot */
+            if (a->kind == ACT_ZERO)
+                s[a->reg] = l->k->res.v[a->reg]->kind == WEIR_RES_REG ? 4 : 2; /* a reg_tile is zeroed on the spot */
             else if (a->op->atom == ATOM_SET) s[a->reg] = 4;
             else if (a->kind == ACT_MMA || reads_it) {
                 a->fresh |= s[a->reg] >> 1;
@@ -1353,9 +1441,12 @@ static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
                     const weir_res *r = l->k->res.v[a->reg];
                     bool said = false;
                     for (int f = 0; f < l->p->findings.list.n; f++)
-                        if (!strcmp(l->p->findings.list.v[f].rule, "PLAN-ZERO") && l->p->findings.list.v[f].objects[0] == r->name) said = true;
+                        if (!strcmp(l->p->findings.list.v[f].rule, "PLAN-ZERO") &&
+                            l->p->findings.list.v[f].objects[0] == r->name)
+                            said = true;
                     if (!said) {
-                        weir_finding *f = weiri_find(&l->p->findings, "PLAN-ZERO", place_of(&a->op->at), "%s '%s', which may never have been zeroed or set",
+                        weir_finding *f = weiri_find(&l->p->findings, "PLAN-ZERO", place_of(&a->op->at),
+                                                     "%s '%s', which may never have been zeroed or set",
                                                      reads_it ? "reads" : "adds to", r->name);
                         f->objects[0] = r->name;
                         f->hint = weiri_arena_fmt(&l->p->a, "call %s:zero() or %s:set(...) before", r->name, r->name);
@@ -1368,7 +1459,8 @@ static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
         }
         if (n->kind == PN_HELD || n->kind == PN_STAGES) continue;
         bool again = n->kind == PN_LOOP || n->kind == PN_TILES;
-        bool must = n->kind == PN_LOOP && (weiri_loop_runs(l->k, n->src) || (weiri_tc(l->k) && weiri_tc_loop_runs(l->k, n->src)));
+        bool must =
+            n->kind == PN_LOOP && (weiri_loop_runs(l->k, n->src) || (weiri_tc(l->k) && weiri_tc_loop_runs(l->k, n->src)));
         uint8_t *in = WEIRI_NEW_N(&l->p->a, uint8_t, nres), *out = WEIRI_NEW_N(&l->p->a, uint8_t, nres);
         memcpy(in, s, (size_t)nres);
         for (;;) {
@@ -1397,9 +1489,7 @@ static void tensor_frame(weiri_plan *p, weiri_pnode *list, weiri_act kind, const
 
 static void frame(weiri_plan *p) {
     weiri_pnode *pro = list_node(p), *epi = list_node(p);
-    if (p->nbarriers) {
-        act(p, pro, ACT_INIT, WHO_LANE, NULL, "mbarriers");
-    }
+    if (p->nbarriers) { act(p, pro, ACT_INIT, WHO_LANE, NULL, "mbarriers"); }
     if (p->tmem_columns) {
         tensor_frame(p, pro, ACT_TMEM_ALLOC, "tensor memory, its address left in shared memory");
         act(p, pro, ACT_TC_BEFORE, WHO_THREADS, NULL, NULL);
@@ -1411,7 +1501,8 @@ static void frame(weiri_plan *p) {
         act(p, epi, ACT_CLUSTER_ARRIVE, WHO_THREADS, NULL, "no CTA leaves while a peer may still arrive at it");
         act(p, epi, ACT_CLUSTER_WAIT, WHO_THREADS, NULL, NULL);
     } else if (p->nbarriers || p->tmem_columns) {
-        act(p, pro, ACT_CTA_SYNC, WHO_THREADS, NULL, p->tmem_columns ? "mbarriers and tensor memory are ready" : "the mbarriers are ready");
+        act(p, pro, ACT_CTA_SYNC, WHO_THREADS, NULL,
+            p->tmem_columns ? "mbarriers and tensor memory are ready" : "the mbarriers are ready");
         if (p->tmem_columns) act(p, epi, ACT_CTA_SYNC, WHO_THREADS, NULL, "nobody uses tensor memory any more");
     }
     if (p->tmem_columns) {
@@ -1447,7 +1538,8 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
         check_late_tiles(&l);
         lower_nodes(&l, l.pt->task->root->first, root);
         if (l.stores) {
-            weiri_action *a = act(p, root, ACT_BULK_WAIT, who_here(&l, l.pt->wg_actor ? WHO_WG : WHO_ONE), NULL, "the stores are done");
+            weiri_action *a =
+                act(p, root, ACT_BULK_WAIT, who_here(&l, l.pt->wg_actor ? WHO_WG : WHO_ONE), NULL, "the stores are done");
             a->n = 0;
         }
         if (l.copies) act(p, root, ACT_CP_WAIT, WHO_THREADS, NULL, "the copies are done");

@@ -11,10 +11,12 @@
 #include "protocol.h"
 
 static const char *const act_names[ACT_COUNT] = {
-    "none", "wait", "arrive", "expect_tx", "cp_async_arrive", "tcgen05_commit", "advance", "bulk_issue", "bulk_store", "bulk_push",
-    "bulk_commit", "bulk_wait", "cp_async", "cp_async_commit", "cp_async_wait", "mma_fence", "mma_issue", "mma_commit", "mma_wait",
-    "fence_async", "warp_sync", "named_sync", "named_arrive", "cta_sync", "cluster_arrive", "cluster_wait", "grid_wait",
-    "grid_launch", "setmaxnreg", "tmem_alloc", "tmem_free", "tcgen05_before", "tcgen05_after", "init", "body", "zero",
+    "none",          "wait",         "arrive",    "expect_tx",      "cp_async_arrive", "tcgen05_commit", "advance",
+    "bulk_issue",    "bulk_store",   "bulk_push", "bulk_commit",    "bulk_wait",       "cp_async",       "cp_async_commit",
+    "cp_async_wait", "mma_fence",    "mma_issue", "mma_commit",     "mma_wait",        "fence_async",    "warp_sync",
+    "named_sync",    "named_arrive", "cta_sync",  "cluster_arrive", "cluster_wait",    "grid_wait",      "grid_launch",
+    "setmaxnreg",    "tmem_alloc",   "tmem_free", "tcgen05_before", "tcgen05_after",   "init",           "body",
+    "zero",
 };
 
 const char *weiri_act_name(weiri_act a) { return a >= 0 && a < ACT_COUNT ? act_names[a] : "?"; }
@@ -27,9 +29,7 @@ bool weiri_view_of(const weir_kernel *k, uint32_t value, weiri_view *v) {
         const weiri_value *x = weiri_val(k, value);
         if (x->kind != WEIR_VALUE_VIEW) return false;
         switch (x->op) {
-        case WEIR_OP_VIEW_T:
-            v->t = !v->t;
-            break;
+        case WEIR_OP_VIEW_T: v->t = !v->t; break;
         case WEIR_OP_VIEW_ROWS:
             v->row0 += (int)x->i;
             if (!v->nrows) v->nrows = x->count;
@@ -38,9 +38,7 @@ bool weiri_view_of(const weir_kernel *k, uint32_t value, weiri_view *v) {
             v->col0 += (int)x->i;
             if (!v->ncols) v->ncols = x->count;
             break;
-        case WEIR_OP_VIEW_LIMIT:
-            v->limit = x->arg[1];
-            break;
+        case WEIR_OP_VIEW_LIMIT: v->limit = x->arg[1]; break;
         case WEIR_OP_VIEW_SUB:
             v->sub = x->arg[1];
             if (!x->arg[0]) { /* a slab of an unpiped tile */
@@ -59,8 +57,7 @@ bool weiri_view_of(const weir_kernel *k, uint32_t value, weiri_view *v) {
             v->res = x->res;
             v->back = (int)x->i;
             return true;
-        default:
-            return false;
+        default: return false;
         }
         value = x->arg[0];
     }
@@ -93,7 +90,8 @@ int weiri_preg_of(const weiri_plan *p, int task, const weir_res *r) {
 bool weiri_geom(const weiri_plan *p, const weir_res *r, weiri_tile_geom *g) {
     int i = weiri_region_of(p, r);
     char why[8];
-    return i >= 0 && weiri_layout_tile(p->smem.v[i].dtype, r->tile, r->rank, p->smem.v[i].swizzle, r->kind == WEIR_RES_SMEM, g, why, sizeof why);
+    return i >= 0 && weiri_layout_tile(p->smem.v[i].dtype, r->tile, r->rank, p->smem.v[i].swizzle, r->kind == WEIR_RES_SMEM, g,
+                                       why, sizeof why);
 }
 
 weir_dtype weiri_stage_dtype(const weiri_plan *p, const weir_res *r) {
@@ -101,7 +99,9 @@ weir_dtype weiri_stage_dtype(const weiri_plan *p, const weir_res *r) {
     return i >= 0 ? p->smem.v[i].dtype : r->dtype;
 }
 
-bool weiri_dynamic(const weir_res *r) { return r->kind == WEIR_RES_QUEUE && (r->qkind == WEIR_QUEUE_ATOMIC || r->qkind == WEIR_QUEUE_CLC); }
+bool weiri_dynamic(const weir_res *r) {
+    return r->kind == WEIR_RES_QUEUE && (r->qkind == WEIR_QUEUE_ATOMIC || r->qkind == WEIR_QUEUE_CLC);
+}
 
 /* Does a stage of r lie in shared memory? Without tensor memory a tmem_tile's does; a dynamic queue's is one response. */
 static bool in_smem(const weir_kernel *k, const weir_res *r) {
@@ -112,7 +112,8 @@ static bool in_smem(const weir_kernel *k, const weir_res *r) {
 static weir_dtype spilled_dtype(const weir_kernel *k, const weir_res *r) {
     if (r->pipe.given.type != WEIR_UMMA_UMMA) return WEIR_F32;
     for (int ti = 0; ti < k->tasks.n; ti++)
-        for (const weiri_node *n = weiri_node_next(k->tasks.v[ti]->root, NULL); n; n = weiri_node_next(k->tasks.v[ti]->root, n)) {
+        for (const weiri_node *n = weiri_node_next(k->tasks.v[ti]->root, NULL); n;
+             n = weiri_node_next(k->tasks.v[ti]->root, n)) {
             if (n->kind != NODE_OP || n->op->atom != ATOM_MMA || n->op->nargs < 2) continue;
             weiri_view v[2];
             for (int i = 0; i < 2; i++)
@@ -129,7 +130,8 @@ static bool is_reg(const weir_res *r) { return r && (r->kind == WEIR_RES_REG || 
 
 /* The sums of a tmem_tile while a warpgroup adds to them: registers, where there is no tensor memory. */
 static bool is_sums(const weir_kernel *k, const weiri_op *op) {
-    return op->res->kind == WEIR_RES_TMEM && k->arch < WEIR_ARCH_SM_100A && (op->atom == ATOM_ZERO || op->atom == ATOM_MMA || op->atom == ATOM_DRAIN);
+    return op->res->kind == WEIR_RES_TMEM && k->arch < WEIR_ARCH_SM_100A &&
+           (op->atom == ATOM_ZERO || op->atom == ATOM_MMA || op->atom == ATOM_DRAIN);
 }
 
 /* Does a value read register tiles or hold fragments? */
@@ -142,8 +144,8 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
     weiri_preg g = { .res = r, .task = task, .rows = r->tile[0], .cols = r->tile[1], .split = r->split ? r->split : 'm' };
     if (t->num_warps % 4) {
         weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at),
-                   "task '%s' uses register tile '%s' but has %d warps; a warpgroup is 4", t->name, r->name, t->num_warps)->hint =
-            "give the task a multiple of 4 warps";
+                   "task '%s' uses register tile '%s' but has %d warps; a warpgroup is 4", t->name, r->name, t->num_warps)
+            ->hint = "give the task a multiple of 4 warps";
         return;
     }
     if (g.split == 'n') g.cols /= nwg;
@@ -163,14 +165,15 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
     }
     if (g.split == 'n' && nwg > 1) { /* neither b's rows nor the columns of what is read are shared out yet */
         weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
-                   "tile '%s': columns divided among %d warpgroups cannot be built yet", r->name, nwg)->hint =
-            "leave split out: each warpgroup takes its rows";
+                   "tile '%s': columns divided among %d warpgroups cannot be built yet", r->name, nwg)
+            ->hint = "leave split out: each warpgroup takes its rows";
         return;
     }
     if (r->kind == WEIR_RES_WGMMA && (g.cols % 8 || g.cols > 256)) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&r->at),
-                                     "tile '%s' { %d, %d } has %d columns in each warpgroup of task '%s'; an MMA has 8, 16, ... 256",
-                                     r->name, r->tile[0], r->tile[1], g.cols, t->name);
+        weir_finding *f =
+            weiri_find(&p->findings, "PLAN-TILE", place_of(&r->at),
+                       "tile '%s' { %d, %d } has %d columns in each warpgroup of task '%s'; an MMA has 8, 16, ... 256", r->name,
+                       r->tile[0], r->tile[1], g.cols, t->name);
         f->hint = g.cols > 256 ? "take fewer columns" : "take a multiple of 8 columns";
         f->expected = "a multiple of 8 columns, at most 256";
         f->got = weiri_arena_fmt(&p->a, "%d", g.cols);
@@ -191,11 +194,12 @@ static bool op_is_solo(const weir_kernel *k, const weiri_op *op) {
         const weir_res *b = r->kind == WEIR_RES_GROUP ? r->members[0] : r;
         weir_pipe_type t = b->pipe.given.type;
         const weir_pipe_desc *d = &b->pipe.given; /* threads that each release for themselves cannot be one */
-        if (b->kind == WEIR_RES_QUEUE) return op->stage != STAGE_CONS_RELEASE || (!d->consumers && d->grain != WEIR_GRAIN_THREAD);
+        if (b->kind == WEIR_RES_QUEUE)
+            return op->stage != STAGE_CONS_RELEASE || (!d->consumers && d->grain != WEIR_GRAIN_THREAD);
         return t == WEIR_TMA_ASYNC || t == WEIR_TMA_UMMA;
     }
-    return op->atom == ATOM_TMA_LOAD || op->atom == ATOM_QUEUE_ADVANCE || op->atom == ATOM_QUEUE_FETCH || op->atom == ATOM_QUEUE_INIT ||
-           op->atom == ATOM_GRID_WAIT || op->atom == ATOM_GRID_LAUNCH;
+    return op->atom == ATOM_TMA_LOAD || op->atom == ATOM_QUEUE_ADVANCE || op->atom == ATOM_QUEUE_FETCH ||
+           op->atom == ATOM_QUEUE_INIT || op->atom == ATOM_GRID_WAIT || op->atom == ATOM_GRID_LAUNCH;
 }
 
 /* Can one thread run the whole body of a task that issues mmas of sm_100a? Tensor core and copy engine do all its work then. */
@@ -206,7 +210,8 @@ static bool one_thread_issues(const weir_kernel *k, const weiri_task *t) {
         const weiri_op *op = n->op;
         bool tensor = op->res->kind == WEIR_RES_TMEM && (op->atom == ATOM_MMA || op->atom == ATOM_ZERO);
         bool operand = op->atom == ATOM_READ && !is_reg(op->res) && !weiri_tc_reads(k, op);
-        bool waits = op->atom == ATOM_NONE && op->stage < STAGE_PROD_AUX && op->res->kind != WEIR_RES_QUEUE; /* of stages: the mma's only */
+        bool waits = op->atom == ATOM_NONE && op->stage < STAGE_PROD_AUX &&
+                     op->res->kind != WEIR_RES_QUEUE; /* of stages: the mma's only */
         if (!tensor && !operand && !weiri_tc_move(op) && (waits || !op_is_solo(k, op))) return false;
         mma = mma || op->atom == ATOM_MMA;
     }
@@ -240,9 +245,9 @@ static void scan_task(weiri_plan *p, int ti) {
     pt->actors = pt->solo ? 1 : pt->wg_actor ? t->num_warps / 4 : t->num_warps;
     if (weiri_tc(k)) weiri_tc_check_warps(p, ti);
     if (pt->wg_actor && (t->first_warp % 4 || t->num_warps % 4)) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at),
-                                     "task '%s' works on register tiles and has warps %d to %d", t->name, t->first_warp,
-                                     t->first_warp + t->num_warps - 1);
+        weir_finding *f =
+            weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at), "task '%s' works on register tiles and has warps %d to %d",
+                       t->name, t->first_warp, t->first_warp + t->num_warps - 1);
         f->hint = "wgmma is issued by warpgroups: start at a multiple of 4 warps and take a multiple of 4";
         pt->actors = 1;
         pt->warpgroups = 1;
@@ -279,11 +284,13 @@ static bool only_mma_reads(const weir_kernel *k, const weir_res *r) {
 /* Does the async proxy read a stage of r: an mma, a bulk store, a body that says so? */
 static bool async_reads(const weir_kernel *k, const weir_res *r) {
     for (int ti = 0; ti < k->tasks.n; ti++)
-        for (const weiri_node *n = weiri_node_next(k->tasks.v[ti]->root, NULL); n; n = weiri_node_next(k->tasks.v[ti]->root, n)) {
+        for (const weiri_node *n = weiri_node_next(k->tasks.v[ti]->root, NULL); n;
+             n = weiri_node_next(k->tasks.v[ti]->root, n)) {
             if (n->kind != NODE_OP) continue;
             const weiri_op *op = n->op;
             if (op->atom == ATOM_CUSTOM && op->res == r && op->work->async_read) return true;
-            if (op->atom != ATOM_MMA && op->atom != ATOM_TMA_STORE && op->atom != ATOM_TMA_REDUCE_ADD && op->atom != ATOM_PUSH) continue;
+            if (op->atom != ATOM_MMA && op->atom != ATOM_TMA_STORE && op->atom != ATOM_TMA_REDUCE_ADD && op->atom != ATOM_PUSH)
+                continue;
             for (int i = 0; i < op->nargs; i++) {
                 weiri_view v;
                 if (op->arg[i] && weiri_view_of(k, op->arg[i], &v) && v.res == r) return true;
@@ -317,7 +324,8 @@ static int loop_lane(const weir_kernel *k, const weiri_task *t, int stride) {
     int64_t start, step;
     if (stride < 2 || t->num_warps == stride) return -1;
     for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n))
-        if (n->kind == NODE_LOOP && weiri_value_const(k, n->start, &start) && weiri_value_const(k, n->step, &step) && step == stride)
+        if (n->kind == NODE_LOOP && weiri_value_const(k, n->start, &start) && weiri_value_const(k, n->step, &step) &&
+            step == stride)
             return (int)((start % stride + stride) % stride);
     return -1;
 }
@@ -389,31 +397,36 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
     weiri_proto_in in = { .given = r->pipe.given, .arch = k->arch, .cluster = k->cluster };
     weir_pipe_type type = r->pipe.given.type;
     if (k->arch < WEIR_ARCH_SM_90A && type != WEIR_ASYNC_ASYNC) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-ARCH", place_of(&r->at), "pipeline '%s': %s needs the copy engine or tensor cores of sm_90a or sm_100a",
-                                     r->name, weiri_pipe_type_name(type));
+        weir_finding *f = weiri_find(&p->findings, "PLAN-ARCH", place_of(&r->at),
+                                     "pipeline '%s': %s needs the copy engine or tensor cores of sm_90a or sm_100a", r->name,
+                                     weiri_pipe_type_name(type));
         f->hint = "sm_80 has async_async";
         return;
     }
     bool missing = weiri_tc(k) && (type == WEIR_UMMA_UMMA || k->cluster.v > 1); /* counts and bytes are checked all the same */
     if (missing && type == WEIR_UMMA_UMMA) {
         weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
-                                     "pipeline '%s': umma_umma cannot be built for sm_100a yet: an mma leaves f32 sums, the next one takes 16-bit operands",
+                                     "pipeline '%s': umma_umma cannot be built for sm_100a yet: an mma leaves f32 sums, the "
+                                     "next one takes 16-bit operands",
                                      r->name);
         f->hint = "let threads convert in between: umma_async to them, async_umma from them";
     } else if (missing) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
-                                     "pipeline '%s': v = %d (CTAs that share one mma) cannot be built yet", r->name, k->cluster.v);
+        weir_finding *f =
+            weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
+                       "pipeline '%s': v = %d (CTAs that share one mma) cannot be built yet", r->name, k->cluster.v);
         f->hint = "v = 1, with a cluster along m or n and multicast loads";
     }
     for (int i = 0; i < 4 && !missing; i++) {
         if (in.given.interleave[i] < 2) continue;
         missing = true;
-        weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at), "pipeline '%s': interleaved stages cannot be built yet", r->name)->hint =
-            "leave interleave out: one task fills or empties every stage";
+        weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at), "pipeline '%s': interleaved stages cannot be built yet",
+                   r->name)
+            ->hint = "leave interleave out: one task fills or empties every stage";
     }
     if (type == WEIR_CLC_FETCH_ASYNC && p->cluster > 1) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
-                                     "work queue '%s': a dynamic queue in a cluster of %d CTAs cannot be built yet", r->name, p->cluster);
+        weir_finding *f =
+            weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
+                       "work queue '%s': a dynamic queue in a cluster of %d CTAs cannot be built yet", r->name, p->cluster);
         f->hint = "kind = \"static\", or no cluster";
         return;
     }
@@ -445,7 +458,8 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         int ti = -1;
         bool same = in.producer.tasks == 1 && in.consumer.tasks == 1;
         for (int i = 0; i < k->tasks.n && same; i++)
-            for (const weiri_node *n = weiri_node_next(k->tasks.v[i]->root, NULL); n; n = weiri_node_next(k->tasks.v[i]->root, n))
+            for (const weiri_node *n = weiri_node_next(k->tasks.v[i]->root, NULL); n;
+                 n = weiri_node_next(k->tasks.v[i]->root, n))
                 if (n->kind == NODE_OP && n->op->res == r && n->op->atom == ATOM_NONE) {
                     if (ti >= 0 && ti != i) same = false;
                     ti = i;
@@ -455,18 +469,27 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
     weiri_proto *pr = &protos[r->index];
     weiri_protocol(&in, pr);
     for (int i = 0; i < pr->nfaults; i++) {
-        weir_finding *f = weiri_find(&p->findings, pr->fault[i].rule, place_of(&r->at), "pipeline '%s': %s", r->name, pr->fault[i].text);
+        weir_finding *f =
+            weiri_find(&p->findings, pr->fault[i].rule, place_of(&r->at), "pipeline '%s': %s", r->name, pr->fault[i].text);
         if (pr->fault[i].expected[0]) f->expected = weiri_arena_str(&p->a, pr->fault[i].expected);
         if (pr->fault[i].got[0]) f->got = weiri_arena_str(&p->a, pr->fault[i].got);
         f->objects[0] = r->name;
     }
     if (missing) return;
-    weiri_ppipe pp = { .res = r, .type = type, .stages = in.given.stages, .full = -1, .empty = -1, .region = -1,
-                       .tx = in.tx, .serve = own_serve, .cross = in.serve_cross };
+    weiri_ppipe pp = { .res = r,
+                       .type = type,
+                       .stages = in.given.stages,
+                       .full = -1,
+                       .empty = -1,
+                       .region = -1,
+                       .tx = in.tx,
+                       .serve = own_serve,
+                       .cross = in.serve_cross };
     WEIRI_PUSH(&p->a, p->pipes, pp);
 }
 
-static int push_bar(weiri_plan *p, const char *name, int stages, int count, int64_t tx, const char *sum, bool full, bool remote) {
+static int push_bar(weiri_plan *p, const char *name, int stages, int count, int64_t tx, const char *sum, bool full,
+                    bool remote) {
     weiri_bar b = { .name = name, .stages = stages, .count = count, .tx = tx, .sum = sum, .full = full, .remote = remote };
     WEIRI_PUSH(&p->a, p->bars, b);
     return p->bars.n - 1;
@@ -506,7 +529,8 @@ static void make_bars(weiri_plan *p, const weiri_proto *protos) {
                 const weiri_proto *p0 = &protos[r->members[0]->index];
                 int s = r->members[0]->pipe.given.stages;
                 if (shared_full)
-                    full = push_bar(p, weiri_arena_fmt(&p->a, "%s_full", r->name), s, nfull, tx, weiri_arena_str(&p->a, sum.s), true, false);
+                    full = push_bar(p, weiri_arena_fmt(&p->a, "%s_full", r->name), s, nfull, tx, weiri_arena_str(&p->a, sum.s),
+                                    true, false);
                 if (shared_empty)
                     empty = push_bar(p, weiri_arena_fmt(&p->a, "%s_empty", r->name), s, p0->empty_count, 0,
                                      weiri_arena_str(&p->a, p0->empty_sum), false, multi);
@@ -515,12 +539,12 @@ static void make_bars(weiri_plan *p, const weiri_proto *protos) {
                     const weiri_proto *pr = &protos[b->index];
                     weiri_ppipe *pp = &p->pipes.v[weiri_pipe_of(p, b)];
                     pp->full = full >= 0 ? full
-                                         : push_bar(p, weiri_arena_fmt(&p->a, "%s_%s_full", r->name, b->name), s, pr->full_count, pp->tx,
-                                                    weiri_arena_str(&p->a, pr->full_sum), true, false);
+                                         : push_bar(p, weiri_arena_fmt(&p->a, "%s_%s_full", r->name, b->name), s,
+                                                    pr->full_count, pp->tx, weiri_arena_str(&p->a, pr->full_sum), true, false);
                     pp = &p->pipes.v[weiri_pipe_of(p, b)];
                     pp->empty = empty >= 0 ? empty
-                                           : push_bar(p, weiri_arena_fmt(&p->a, "%s_%s_empty", r->name, b->name), s, pr->empty_count, 0,
-                                                      weiri_arena_str(&p->a, pr->empty_sum), false, multi);
+                                           : push_bar(p, weiri_arena_fmt(&p->a, "%s_%s_empty", r->name, b->name), s,
+                                                      pr->empty_count, 0, weiri_arena_str(&p->a, pr->empty_sum), false, multi);
                 }
             }
             weiri_buf_free(&sum);
@@ -567,15 +591,14 @@ static void over_capacity(weiri_plan *p) {
     weiri_buf_init(&b, k->ctx);
     for (int i = 0; i < p->smem.n; i++) {
         const weiri_region *g = &p->smem.v[i];
-        if (g->res && g->same_as < 0)
-            weiri_put(&b, "%s%s %d x %" PRId64, b.n ? ", " : "", g->name, g->stages, g->stage_bytes);
+        if (g->res && g->same_as < 0) weiri_put(&b, "%s%s %d x %" PRId64, b.n ? ", " : "", g->name, g->stages, g->stage_bytes);
     }
     const weir_place *at = who ? place_of(&who->at) : NULL;
-    weir_finding *f = weiri_find(&p->findings, "PLAN-SMEM", at,
-                                 "kernel '%s' needs %" PRId64 " bytes of shared memory, the target has %" PRId64 ": %" PRId64
-                                 " too many (%s, mbarriers %" PRId64 ")",
-                                 k->name, p->smem_total, p->smem_capacity, p->smem_total - p->smem_capacity, b.s ? b.s : "",
-                                 p->smem_barrier);
+    weir_finding *f =
+        weiri_find(&p->findings, "PLAN-SMEM", at,
+                   "kernel '%s' needs %" PRId64 " bytes of shared memory, the target has %" PRId64 ": %" PRId64
+                   " too many (%s, mbarriers %" PRId64 ")",
+                   k->name, p->smem_total, p->smem_capacity, p->smem_total - p->smem_capacity, b.s ? b.s : "", p->smem_barrier);
     weiri_buf_free(&b);
     f->expected = weiri_arena_fmt(&p->a, "at most %" PRId64 " bytes", p->smem_capacity);
     f->got = weiri_arena_fmt(&p->a, "%" PRId64 " bytes", p->smem_total);
@@ -592,13 +615,17 @@ static void over_capacity(weiri_plan *p) {
     int64_t cut = (over + per_stage - 1) / per_stage;
     const char *name = who->group ? who->group->name : who->name;
     if (cut < stages)
-        f->hint = weiri_arena_fmt(&p->a, "stages = %d of '%s' fits (%" PRId64 " bytes a stage)", stages - (int)cut, name, per_stage);
+        f->hint =
+            weiri_arena_fmt(&p->a, "stages = %d of '%s' fits (%" PRId64 " bytes a stage)", stages - (int)cut, name, per_stage);
     else
-        f->hint = weiri_arena_fmt(&p->a, "not even one stage of '%s' (%" PRId64 " bytes) fits: take smaller tiles", name, per_stage);
+        f->hint =
+            weiri_arena_fmt(&p->a, "not even one stage of '%s' (%" PRId64 " bytes) fits: take smaller tiles", name, per_stage);
 }
 
 /* The widest swizzle that rows of so many bytes can have; the next mma reads what this one left, and takes no rows without. */
-static int widest_swizzle(int row_bytes) { return row_bytes % 128 == 0 ? 128 : row_bytes % 64 == 0 ? 64 : row_bytes % 32 == 0 ? 32 : 0; }
+static int widest_swizzle(int row_bytes) {
+    return row_bytes % 128 == 0 ? 128 : row_bytes % 64 == 0 ? 64 : row_bytes % 32 == 0 ? 32 : 0;
+}
 
 static void place_smem(weiri_plan *p) {
     const weir_kernel *k = p->k;
@@ -611,8 +638,15 @@ static void place_smem(weiri_plan *p) {
         weiri_tile_geom g;
         weir_dtype dtype = r->kind == WEIR_RES_TMEM ? spilled_dtype(k, r) : r->dtype;
         if (weiri_dynamic(r)) {
-            weiri_region slot = { .res = r, .name = r->name, .align = 16, .stages = r->pipe.given.stages, .stage_bytes = 16,
-                                  .size = 16 * (int64_t)r->pipe.given.stages, .dtype = WEIR_I32, .same_as = -1, .phase = -1 };
+            weiri_region slot = { .res = r,
+                                  .name = r->name,
+                                  .align = 16,
+                                  .stages = r->pipe.given.stages,
+                                  .stage_bytes = 16,
+                                  .size = 16 * (int64_t)r->pipe.given.stages,
+                                  .dtype = WEIR_I32,
+                                  .same_as = -1,
+                                  .phase = -1 };
             item[n++] = (weiri_item){ .name = r->name, .size = slot.size, .align = slot.align, .group = -1, .phase = -1 };
             WEIRI_PUSH(&p->a, p->smem, slot);
             continue;
@@ -623,8 +657,15 @@ static void place_smem(weiri_plan *p) {
             f->objects[0] = r->name;
             continue;
         }
-        weiri_region reg = { .res = r, .name = r->name, .align = g.align, .stages = r->pipe.given.stages > 0 ? r->pipe.given.stages : 1,
-                             .stage_bytes = round_up(g.bytes, g.align), .dtype = dtype, .swizzle = swizzle, .same_as = -1, .phase = -1 };
+        weiri_region reg = { .res = r,
+                             .name = r->name,
+                             .align = g.align,
+                             .stages = r->pipe.given.stages > 0 ? r->pipe.given.stages : 1,
+                             .stage_bytes = round_up(g.bytes, g.align),
+                             .dtype = dtype,
+                             .swizzle = swizzle,
+                             .same_as = -1,
+                             .phase = -1 };
         reg.size = reg.stage_bytes * reg.stages;
         if (r->storage) {
             reg.same_as = -2; /* filled in below */
@@ -648,8 +689,8 @@ static void place_smem(weiri_plan *p) {
         if (g->same_as != -2) continue;
         g->same_as = weiri_region_of(p, g->res->storage);
         if (g->same_as < 0) {
-            weiri_find(&p->findings, "PLAN-SMEM", place_of(&g->res->at), "'%s' shares the storage of '%s', which has none", g->name,
-                       g->res->storage->name);
+            weiri_find(&p->findings, "PLAN-SMEM", place_of(&g->res->at), "'%s' shares the storage of '%s', which has none",
+                       g->name, g->res->storage->name);
             g->same_as = -1;
             continue;
         }
@@ -672,10 +713,12 @@ static void place_barriers(weiri_plan *p) {
         p->bars.v[i].first = item[i].first;
         p->bars.v[i].offset = p->barrier_offset + 8 * (int64_t)item[i].first;
         if (p->bars.v[i].count < 1 || p->bars.v[i].count > 1048575)
-            weiri_find(&p->findings, "PLAN-COUNT", NULL, "mbarrier '%s' would be initialised with %d arrivals (%s); the range is 1 to 1048575",
-                       p->bars.v[i].name, p->bars.v[i].count, p->bars.v[i].sum ? p->bars.v[i].sum : "nobody arrives");
+            weiri_find(&p->findings, "PLAN-COUNT", NULL,
+                       "mbarrier '%s' would be initialised with %d arrivals (%s); the range is 1 to 1048575", p->bars.v[i].name,
+                       p->bars.v[i].count, p->bars.v[i].sum ? p->bars.v[i].sum : "nobody arrives");
         if (p->bars.v[i].tx > 1048575)
-            weiri_find(&p->findings, "PLAN-TX", NULL, "mbarrier '%s' would expect %" PRId64 " bytes a phase; one phase counts at most 1048575",
+            weiri_find(&p->findings, "PLAN-TX", NULL,
+                       "mbarrier '%s' would expect %" PRId64 " bytes a phase; one phase counts at most 1048575",
                        p->bars.v[i].name, p->bars.v[i].tx);
     }
     p->smem_barrier = 8 * (int64_t)p->nbarriers;
@@ -689,8 +732,10 @@ static void place_barriers(weiri_plan *p) {
     /* each CTA has 1024 bytes of the system's own beside its own */
     int ctas = p->k->ctas_per_sm;
     if (ctas > 1 && (p->smem_total + 1024) * ctas > p->smem_capacity + 1024) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-SMEM", NULL, "kernel '%s': %d CTAs of %" PRId64 " bytes of shared memory do not fit an SM, which has %" PRId64,
-                                     p->k->name, ctas, p->smem_total, p->smem_capacity + 1024);
+        weir_finding *f =
+            weiri_find(&p->findings, "PLAN-SMEM", NULL,
+                       "kernel '%s': %d CTAs of %" PRId64 " bytes of shared memory do not fit an SM, which has %" PRId64,
+                       p->k->name, ctas, p->smem_total, p->smem_capacity + 1024);
         f->hint = weiri_arena_fmt(&p->a, "%" PRId64 " CTAs fit", (p->smem_capacity + 1024) / (p->smem_total + 1024));
     }
 }
@@ -713,8 +758,9 @@ static void split_registers(weiri_plan *p) {
     }
     int entry = 65536 / (p->threads * k->ctas_per_sm) / 8 * 8;
     if (p->threads * k->ctas_per_sm > 2048 || entry < 24) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-WARPS", NULL, "kernel '%s': %d CTAs of %d threads do not fit an SM, which has 2048", k->name,
-                                     k->ctas_per_sm, p->threads);
+        weir_finding *f =
+            weiri_find(&p->findings, "PLAN-WARPS", NULL, "kernel '%s': %d CTAs of %d threads do not fit an SM, which has 2048",
+                       k->name, k->ctas_per_sm, p->threads);
         f->hint = "lower ctas_per_sm, or take fewer warps";
         return;
     }
@@ -726,17 +772,20 @@ static void split_registers(weiri_plan *p) {
         const weiri_task *t = k->tasks.v[i];
         if (!t->registers) continue;
         if (t->registers < 24 || t->registers > 256 || t->registers % 8) {
-            weir_finding *f = weiri_find(&p->findings, "PLAN-REGS", place_of(&t->at), "task '%s' asks for %d registers per thread", t->name,
-                                         t->registers);
+            weir_finding *f = weiri_find(&p->findings, "PLAN-REGS", place_of(&t->at),
+                                         "task '%s' asks for %d registers per thread", t->name, t->registers);
             f->expected = "24 to 256, a multiple of 8";
             f->got = weiri_arena_fmt(&p->a, "%d", t->registers);
             f->hint = "setmaxnreg takes a multiple of 8 from 24 to 256";
             continue;
         }
-        for (int w = t->first_warp / 4; w <= (t->first_warp + t->num_warps - 1) / 4 && w < 8; w++) want[w] = t->registers, given++;
+        for (int w = t->first_warp / 4; w <= (t->first_warp + t->num_warps - 1) / 4 && w < 8; w++)
+            want[w] = t->registers, given++;
     }
     if (k->arch < WEIR_ARCH_SM_90A) {
-        if (given) weiri_find(&p->findings, "PLAN-ARCH", NULL, "kernel '%s': `registers` needs setmaxnreg, which sm_80 lacks (sm_90a and sm_100a have it)", k->name);
+        if (given)
+            weiri_find(&p->findings, "PLAN-ARCH", NULL,
+                       "kernel '%s': `registers` needs setmaxnreg, which sm_80 lacks (sm_90a and sm_100a have it)", k->name);
         return;
     }
     if (!given) {
@@ -745,7 +794,8 @@ static void split_registers(weiri_plan *p) {
         int nmath = 0;
         for (int i = 0; i < k->tasks.n; i++)
             if (p->tasks[i].wg_actor)
-                for (int w = k->tasks.v[i]->first_warp / 4; w <= (k->tasks.v[i]->first_warp + k->tasks.v[i]->num_warps - 1) / 4 && w < 8; w++)
+                for (int w = k->tasks.v[i]->first_warp / 4;
+                     w <= (k->tasks.v[i]->first_warp + k->tasks.v[i]->num_warps - 1) / 4 && w < 8; w++)
                     if (!math[w]) math[w] = true, nmath++;
         if (nwg < 3 || !nmath || nmath == nwg) return;
         int low = nwg == 3 ? 40 : 32;
@@ -771,9 +821,10 @@ static void split_registers(weiri_plan *p) {
         const weir_place *at = NULL;
         for (int i = 0; i < k->tasks.n; i++)
             if (k->tasks.v[i]->registers) at = place_of(&k->tasks.v[i]->at);
-        weir_finding *f = weiri_find(&p->findings, "PLAN-REGS", at,
-                                     "register requests %s per warpgroup are %d more than the pool of %d (%d at entry x %d warpgroups)",
-                                     b.s, sum - pool, pool, entry, nwg);
+        weir_finding *f =
+            weiri_find(&p->findings, "PLAN-REGS", at,
+                       "register requests %s per warpgroup are %d more than the pool of %d (%d at entry x %d warpgroups)", b.s,
+                       sum - pool, pool, entry, nwg);
         weiri_buf_free(&b);
         f->expected = weiri_arena_fmt(&p->a, "a sum of at most %d", pool);
         f->got = weiri_arena_fmt(&p->a, "%d", sum);
@@ -787,10 +838,11 @@ static void split_registers(weiri_plan *p) {
         for (int w = t->first_warp / 4 + 1; w <= (end - 1) / 4; w++)
             if (p->reg_split[w] != p->reg_split[t->first_warp / 4]) {
                 weir_finding *f = weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at),
-                                             "task '%s' has warps %d to %d, in warpgroups of %d and %d registers", t->name, t->first_warp,
-                                             end - 1, want[t->first_warp / 4], want[w]);
+                                             "task '%s' has warps %d to %d, in warpgroups of %d and %d registers", t->name,
+                                             t->first_warp, end - 1, want[t->first_warp / 4], want[w]);
                 f->objects[0] = t->name;
-                f->hint = "setmaxnreg is for whole warpgroups: give the task one warpgroup, or all of its warpgroups the same registers";
+                f->hint = "setmaxnreg is for whole warpgroups: give the task one warpgroup, or all of its warpgroups the same "
+                          "registers";
                 break;
             }
     }
@@ -830,7 +882,8 @@ static void name_barriers(weiri_plan *p) {
         for (const weiri_node *n = weiri_node_next(t->task->root, NULL); n; n = weiri_node_next(t->task->root, n)) {
             if (n->kind != NODE_OP) continue;
             joins = joins || (n->op->atom == ATOM_CUSTOM && strstr(n->op->work->code, "task_sync"));
-            joins = joins || (n->op->stage == STAGE_PROD_ACQUIRE && n->op->res->pipe.given.producer_signaling & WEIR_SIGNAL_TASK_WARP_LEADER);
+            joins = joins || (n->op->stage == STAGE_PROD_ACQUIRE &&
+                              n->op->res->pipe.given.producer_signaling & WEIR_SIGNAL_TASK_WARP_LEADER);
         }
         if (joins && t->task->num_warps > 1) {
             t->named_task = next++;
@@ -839,8 +892,9 @@ static void name_barriers(weiri_plan *p) {
         }
     }
     if (next > 16) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-NAMED", NULL, "kernel '%s' needs %d named barriers; a CTA has 15 beside __syncthreads",
-                                     p->k->name, next - 1);
+        weir_finding *f =
+            weiri_find(&p->findings, "PLAN-NAMED", NULL,
+                       "kernel '%s' needs %d named barriers; a CTA has 15 beside __syncthreads", p->k->name, next - 1);
         f->expected = "at most 15";
         f->got = weiri_arena_fmt(&p->a, "%d", next - 1);
     }
@@ -870,7 +924,8 @@ static const char *ctype(weir_dtype t) {
 
 const char *weiri_ctype(weir_dtype t) { return ctype(t); }
 
-static void add_param(weiri_plan *p, weiri_kparam_kind kind, int index, int axis, const char *name, const char *type, int size) {
+static void add_param(weiri_plan *p, weiri_kparam_kind kind, int index, int axis, const char *name, const char *type,
+                      int size) {
     weiri_kparam q = { kind, index, axis, name, type, size };
     WEIRI_PUSH(&p->a, p->params, q);
 }
@@ -881,12 +936,16 @@ static void make_params(weiri_plan *p) {
     for (int i = 0; i < k->tensors.n; i++) {
         const weir_tensor *t = k->tensors.v[i];
         if (!p->touches[i]) continue;
-        const char *type = t->out ? weiri_arena_fmt(&p->a, "%s *", ctype(t->dtype)) : weiri_arena_fmt(&p->a, "const %s *", ctype(t->dtype));
+        const char *type =
+            t->out ? weiri_arena_fmt(&p->a, "%s *", ctype(t->dtype)) : weiri_arena_fmt(&p->a, "const %s *", ctype(t->dtype));
         add_param(p, KP_PTR, i, 0, weiri_ident(p, t->name, ""), type, 8);
-        for (int a = 0; a + 1 < t->rank; a++) add_param(p, KP_STRIDE, i, a, weiri_arena_fmt(&p->a, "%s_stride%d", t->name, a), "i64", 8);
+        for (int a = 0; a + 1 < t->rank; a++)
+            add_param(p, KP_STRIDE, i, a, weiri_arena_fmt(&p->a, "%s_stride%d", t->name, a), "i64", 8);
     }
-    if (p->queue && weiri_dynamic(p->queue)) add_param(p, KP_COUNTER, 0, 0, weiri_arena_fmt(&p->a, "%s_counter", p->queue->name), "u32 *", 8);
-    for (int i = 0; i < k->dims.n; i++) add_param(p, KP_DIM, i, 0, weiri_ident(p, weiri_val(k, k->dims.v[i])->name, ""), "i32", 4);
+    if (p->queue && weiri_dynamic(p->queue))
+        add_param(p, KP_COUNTER, 0, 0, weiri_arena_fmt(&p->a, "%s_counter", p->queue->name), "u32 *", 8);
+    for (int i = 0; i < k->dims.n; i++)
+        add_param(p, KP_DIM, i, 0, weiri_ident(p, weiri_val(k, k->dims.v[i])->name, ""), "i32", 4);
     for (int i = 0; i < k->scalars.n; i++) {
         const weiri_value *v = weiri_val(k, k->scalars.v[i]);
         add_param(p, KP_SCALAR, i, 0, weiri_ident(p, v->name, ""), ctype(v->dtype), weir_dtype_size(v->dtype));
@@ -896,13 +955,18 @@ static void make_params(weiri_plan *p) {
 /* Names a C identifier for an author's name; C++ words, the preamble's names and the variables of emitted text get a trailing
  * underscore. */
 const char *weiri_ident(weiri_plan *p, const char *name, const char *suffix) {
-    static const char *const taken[] = { "auto", "bool", "break", "case", "char", "class", "const", "continue", "default", "delete",
-        "do", "double", "else", "enum", "extern", "false", "float", "for", "goto", "if", "inline", "int", "long", "new", "operator",
-        "private", "public", "register", "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this",
-        "true", "typedef", "union", "unsigned", "using", "virtual", "void", "volatile", "while", "bf16", "f16", "e4m3", "e5m2",
-        "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "smem", "warp", "lane", "tid", "min", "max", "rank", "asm",
-        "main", "smem_base", "mbar", "ttid", "wtid", "wg", "kk", "a", "b", "f", "fh", "h", "i", "j", "q", "x", "y", "x0", "x1", "at",
-        "twist", "row", "col", "out", "pairs" };
+    static const char *const taken[] = {
+        "auto",     "bool",   "break",   "case",   "char",     "class",    "const",  "continue",  "default", "delete",
+        "do",       "double", "else",    "enum",   "extern",   "false",    "float",  "for",       "goto",    "if",
+        "inline",   "int",    "long",    "new",    "operator", "private",  "public", "register",  "return",  "short",
+        "signed",   "sizeof", "static",  "struct", "switch",   "template", "this",   "true",      "typedef", "union",
+        "unsigned", "using",  "virtual", "void",   "volatile", "while",    "bf16",   "f16",       "e4m3",    "e5m2",
+        "u8",       "u16",    "u32",     "u64",    "i8",       "i16",      "i32",    "i64",       "smem",    "warp",
+        "lane",     "tid",    "min",     "max",    "rank",     "asm",      "main",   "smem_base", "mbar",    "ttid",
+        "wtid",     "wg",     "kk",      "a",      "b",        "f",        "fh",     "h",         "i",       "j",
+        "q",        "x",      "y",       "x0",     "x1",       "at",       "twist",  "row",       "col",     "out",
+        "pairs"
+    };
     char *s = weiri_arena_fmt(&p->a, "%s%s", name, suffix);
     bool clash = !strncmp(s, "w_", 2) || !strncmp(s, "W_", 2);
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
@@ -925,12 +989,14 @@ weiri_plan *weiri_plan_new(weir_kernel *k) {
     p->ntasks = k->tasks.n;
     p->tasks = WEIRI_NEW_N(&p->a, weiri_ptask, k->tasks.n + 1);
     if (p->cluster > 8)
-        weiri_find(&p->findings, "PLAN-CLUSTER", NULL, "kernel '%s' has a cluster of %d CTAs; at most 8 are portable", k->name, p->cluster);
+        weiri_find(&p->findings, "PLAN-CLUSTER", NULL, "kernel '%s' has a cluster of %d CTAs; at most 8 are portable", k->name,
+                   p->cluster);
     if (p->cluster > 1 && k->arch < WEIR_ARCH_SM_90A)
         weiri_find(&p->findings, "PLAN-ARCH", NULL, "kernel '%s': clusters need sm_90a or sm_100a", k->name);
     if (k->cluster.v > 1 && k->arch == WEIR_ARCH_SM_90A)
-        weiri_find(&p->findings, "PLAN-ARCH", NULL, "kernel '%s': v = %d (CTAs that share one MMA) needs sm_100a", k->name, k->cluster.v)->hint =
-            "on sm_90a write cluster = { m = 2 } and multicast = \"m\" on the loads of B";
+        weiri_find(&p->findings, "PLAN-ARCH", NULL, "kernel '%s': v = %d (CTAs that share one MMA) needs sm_100a", k->name,
+                   k->cluster.v)
+            ->hint = "on sm_90a write cluster = { m = 2 } and multicast = \"m\" on the loads of B";
     for (int i = 0; i < k->res.n; i++)
         if (k->res.v[i]->kind == WEIR_RES_QUEUE) {
             p->queue = k->res.v[i];
@@ -942,7 +1008,8 @@ weiri_plan *weiri_plan_new(weir_kernel *k) {
     weiri_proto *protos = WEIRI_NEW_N(&p->a, weiri_proto, k->res.n + 1);
     for (int i = 0; i < k->res.n; i++) {
         const weir_res *r = k->res.v[i];
-        if (r->kind != WEIR_RES_GROUP && (r->kind != WEIR_RES_QUEUE || weiri_dynamic(r)) && weiri_piped(r)) add_pipe(p, r, protos);
+        if (r->kind != WEIR_RES_GROUP && (r->kind != WEIR_RES_QUEUE || weiri_dynamic(r)) && weiri_piped(r))
+            add_pipe(p, r, protos);
     }
     make_bars(p, protos);
     place_smem(p);
@@ -1001,7 +1068,9 @@ static void print_nodes(const weiri_plan *p, const weiri_pnode *n, int depth, we
             static const char *const st[] = { "", "next", "held", "close" };
             weiri_put(b, "%3d %-14s", a->id, weiri_act_name(a->kind));
             if (a->bar >= 0) weiri_put(b, " %s", p->bars.v[a->bar].name);
-            if (a->cur >= 0) weiri_put(b, " [%s %s%s]", p->cursors.v[a->cur].name, st[a->stage], a->stage == STAGE_HELD && a->back ? " back" : "");
+            if (a->cur >= 0)
+                weiri_put(b, " [%s %s%s]", p->cursors.v[a->cur].name, st[a->stage],
+                          a->stage == STAGE_HELD && a->back ? " back" : "");
             if (a->arrivals) weiri_put(b, " arrivals %d", a->arrivals);
             if (a->bytes) weiri_put(b, " bytes %" PRId64, a->bytes);
             if (a->targets) weiri_put(b, " targets %s%s", a->targets & 1 ? "m" : "", a->targets & 2 ? "n" : "");
@@ -1031,7 +1100,9 @@ static void print_nodes(const weiri_plan *p, const weiri_pnode *n, int depth, we
         }
         case PN_TILES: weiri_put(b, "tiles of %s\n", n->src->queue->name); break;
         case PN_SKIPPABLE: weiri_put(b, "skippable\n"); break;
-        case PN_HELD: weiri_put(b, "%s more than %d held on %s\n", n->once ? "if" : "while", n->keep, p->cursors.v[n->cur].name); break;
+        case PN_HELD:
+            weiri_put(b, "%s more than %d held on %s\n", n->once ? "if" : "while", n->keep, p->cursors.v[n->cur].name);
+            break;
         case PN_STAGES: weiri_put(b, "%d times\n", n->count); break;
         }
         print_nodes(p, n->first, depth + 1, b);
@@ -1039,13 +1110,16 @@ static void print_nodes(const weiri_plan *p, const weiri_pnode *n, int depth, we
 }
 
 void weiri_plan_print(const weiri_plan *p, weiri_buf *b) {
-    weiri_put(b, "kernel %s: %d threads, %d CTAs a cluster, %" PRId64 " bytes of shared memory\n", p->k->name, p->threads, p->cluster,
-              p->smem_total);
+    weiri_put(b, "kernel %s: %d threads, %d CTAs a cluster, %" PRId64 " bytes of shared memory\n", p->k->name, p->threads,
+              p->cluster, p->smem_total);
     print_nodes(p, p->prologue, 1, b);
     for (int i = 0; i < p->ntasks; i++) {
         const weiri_ptask *t = &p->tasks[i];
-        weiri_put(b, "task %s: warps %d to %d, %s\n", t->task->name, t->task->first_warp, t->task->first_warp + t->task->num_warps - 1,
-                  t->solo ? "one thread" : t->wg_actor ? "by warpgroup" : "by warp");
+        weiri_put(b, "task %s: warps %d to %d, %s\n", t->task->name, t->task->first_warp,
+                  t->task->first_warp + t->task->num_warps - 1,
+                  t->solo       ? "one thread"
+                  : t->wg_actor ? "by warpgroup"
+                                : "by warp");
         print_nodes(p, t->root, 1, b);
     }
     if (p->epilogue) weiri_put(b, "exit\n");
@@ -1065,14 +1139,15 @@ static void lowered_action(const weiri_plan *p, const weiri_action *a, weiri_buf
         return;
     }
     case ACT_UMMA_COMMIT:
-        weiri_put(b, "tcgen05.commit to %s%s, which counts %d (%s)", bar, a->targets ? " of every CTA served" : "", p->bars.v[a->bar].count,
-                  p->bars.v[a->bar].sum ? p->bars.v[a->bar].sum : "");
+        weiri_put(b, "tcgen05.commit to %s%s, which counts %d (%s)", bar, a->targets ? " of every CTA served" : "",
+                  p->bars.v[a->bar].count, p->bars.v[a->bar].sum ? p->bars.v[a->bar].sum : "");
         return;
     case ACT_EXPECT: weiri_put(b, "arms %" PRId64 " bytes on %s", a->bytes, bar); return;
     case ACT_CP_ARRIVE: weiri_put(b, "%d cp.async arrivals on %s", a->arrivals, bar); return;
     case ACT_LOAD_BULK:
         weiri_put(b, "%d box%s, %" PRId64 " bytes to %s%s", a->copy >= 0 ? p->copies.v[a->copy].nbox : 0,
-                  a->copy >= 0 && p->copies.v[a->copy].nbox == 1 ? "" : "es", a->bytes, bar, a->targets ? " of every CTA served" : "");
+                  a->copy >= 0 && p->copies.v[a->copy].nbox == 1 ? "" : "es", a->bytes, bar,
+                  a->targets ? " of every CTA served" : "");
         return;
     case ACT_STORE_BULK: weiri_put(b, "bulk store of %" PRId64 " bytes", a->bytes); return;
     case ACT_BULK_WAIT: weiri_put(b, "cp.async.bulk.wait_group%s %d", a->read ? ".read" : "", a->n); return;
@@ -1094,8 +1169,9 @@ void weiri_plan_lowered(const weiri_plan *p, weiri_buf *b) {
         lowered_action(p, a, &t);
         if (t.n) {
             if (a->op == last) weiri_put(b, "; %s", t.s);
-            else weiri_put(b, "%s%s:%d: %s.%s: %s", last ? "\n" : "", a->op->at.at[0].file, a->op->at.at[0].line, a->op->res->name,
-                           a->op->atom == ATOM_NONE ? (a->note ? a->note : "") : weiri_act_name(a->kind), t.s);
+            else
+                weiri_put(b, "%s%s:%d: %s.%s: %s", last ? "\n" : "", a->op->at.at[0].file, a->op->at.at[0].line,
+                          a->op->res->name, a->op->atom == ATOM_NONE ? (a->note ? a->note : "") : weiri_act_name(a->kind), t.s);
             last = a->op;
         }
         weiri_buf_free(&t);

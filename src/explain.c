@@ -91,6 +91,8 @@ static void put_action(const explainer *e, const weiri_action *a, weiri_buf *b) 
         weiri_put(b, "tcgen05.commit arrives on %s once the mma is done", bar);
         put_reach(p, a, b);
         return;
+    case ACT_TC_AFTER: weiri_put(b, "every thread may touch what was handed over: tcgen05.fence::after_thread_sync"); return;
+    case ACT_TC_BEFORE: weiri_put(b, "every thread hands over what it loaded: tcgen05.fence::before_thread_sync"); return;
     case ACT_LOAD_BULK:
         put_who(t, a, n, b);
         weiri_put(b, " copies %" PRId64 " bytes, counted on %s", a->bytes, bar);
@@ -347,7 +349,9 @@ static void put_rows(const char *op, const weiri_row *r, const weiri_proto *pr, 
             else weiri_put(b, "what the copies bring");
             break;
         case ROW_CP_ARRIVE: weiri_put(b, "every thread arrives on %s once its cp.asyncs have landed", bar); break;
-        case ROW_UMMA_COMMIT: weiri_put(b, "tcgen05.commit by %s arrives on %s once the mma is done", who, bar); break;
+        case ROW_UMMA_COMMIT: weiri_put(b, "tcgen05.commit by the issuing thread arrives on %s once the mma is done", bar); break;
+        case ROW_TC_AFTER: weiri_put(b, "every thread may touch what was handed over: tcgen05.fence::after_thread_sync"); break;
+        case ROW_TC_BEFORE: weiri_put(b, "every thread hands over what it loaded: tcgen05.fence::before_thread_sync"); break;
         case ROW_FENCE_ASYNC: weiri_put(b, "every thread fences its writes for the async proxy"); break;
         case ROW_WARP_SYNC: weiri_put(b, "the warp joins"); break;
         case ROW_WG_SYNC: weiri_put(b, "the warpgroup joins at its named barrier"); break;

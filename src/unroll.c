@@ -224,6 +224,9 @@ static bool shared_out(const weiri_plan *p, int region) {
     return false;
 }
 
+/* Columns of tensor memory are numbered from here, where no shared memory lies. */
+enum { TENSOR_MEMORY = 1 << 28 };
+
 static int place_for(walker *w, int t, int cta, const weiri_effect *e, int use) {
     const weiri_plan *p = w->p;
     weiri_upl l = { .cta = cta, .region = -1, .reg = -1, .thread = -1, .share = -1 };
@@ -235,9 +238,10 @@ static int place_for(walker *w, int t, int cta, const weiri_effect *e, int use) 
         const weiri_region *g = &p->smem.v[e->region];
         int stages = e->cur >= 0 && e->stage != STAGE_NONE ? p->cursors.v[e->cur].stages : 1;
         bool tile = g->res && g->res->rank > 0 && g->res->kind != WEIR_RES_QUEUE;
-        int64_t whole = tile ? weiri_tile_elems(g->res) * (int64_t)weir_dtype_size(g->dtype) : g->stage_bytes;
+        int64_t whole = g->tmem ? g->stage_bytes : tile ? weiri_tile_elems(g->res) * (int64_t)weir_dtype_size(g->dtype) : g->stage_bytes;
         l.stage = stage_of(use, stages);
         l.lo = g->offset + l.stage * g->stage_bytes;
+        if (g->tmem) l.lo += TENSOR_MEMORY;
         l.hi = l.lo + (e->hi > 0 ? e->hi : whole);
         l.lo += e->lo;
         l.share = shared_out(p, e->region) ? w->actor : -1;
@@ -317,7 +321,7 @@ static void tie_to_item(walker *w, int t, weiri_touch_kind kind, int item) {
 
 static bool on_this_actor(const walker *w, const weiri_action *a) {
     const weiri_ptask *t = &w->p->tasks[w->task];
-    if (a->kind == ACT_INIT) return w->task == 0 && w->index == 0;
+    if (a->kind == ACT_INIT || a->kind == ACT_TMEM_ALLOC || a->kind == ACT_TMEM_FREE) return w->task == 0 && w->index == 0;
     if ((a->twl && w->index > 0) || (a->cta0 && w->cta > 0)) return false;
     if (a->kind == ACT_LOAD_BULK && a->op && a->op->issue_first) {
         place me = place_of(w, w->cta);

@@ -23,6 +23,12 @@ end
 local dev = assert(weir.device("sim", { seed = 5 }))
 pipes.test(tap, cells, dev)
 
+for _, c in ipairs(cells) do
+  local k, what = pipes.kernel(c)
+  tap.unlike("these make", k:explain(what), pipes.name(c) .. ": the sums that explain shows are the counts")
+  k:close()
+end
+
 for i, c in ipairs(cells) do
   local name = pipes.name(c)
   local cubin, message

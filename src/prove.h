@@ -100,8 +100,8 @@ enum { L_PART, L_SUB, L_IDX, L_VARS };
 enum { C_OPEN, C_CLOSE, C_VARS };
 /* a tape: how many letters, units of the last instance (COUNT saturated, TOTAL exact and kept in a replay only), the letters */
 enum { T_LEN, T_COUNT, T_LO, T_HI, T_TOTAL, T_VARS };
-/* BY: row + 1 that made all arrivals of the open phase, 0 none yet, -1 several, or bytes; LAST: the same of the phase before */
-enum { B_PHASE, B_PENDING, B_TX, B_BY, B_LAST, B_VARS };
+/* BY: row + 1 that made all arrivals of the open phase, 0 none yet, -1 several, or bytes */
+enum { B_PHASE, B_PENDING, B_TX, B_BY, B_VARS };
 enum { R_AGE, R_GEN, R_VARS };
 
 /* A ring: cursors, barriers and storage that turn together. */

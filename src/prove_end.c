@@ -65,13 +65,12 @@ void weiri_run_at_exit(weiri_run *r) {
             if (p->pipes.v[i].full == bar && p->pipes.v[i].region >= 0) data = true, res = p->pipes.v[i].res;
         for (int cta = 0; data && cta < g->nctas; cta++) {
             const weiri_bari *b = &g->bars[cta * g->nbars + bar];
-            for (int s = 0; s < p->bars.v[bar].stages && b->waiters; s++) {
+            for (int s = 0; s < p->bars.v[bar].stages; s++) {
                 spot sp = spot_of(r, cta, bar, s);
                 bit done = spot_bit(r, &sp, 0);
                 bool seen = false;
                 for (int i = 0; i < g->actors.n; i++)
-                    for (int q = 0; b->waiter[i] >= 0 && q < g->actors.v[i].nrows; q++)
-                        seen = seen || has(r, g->actors.v[i].row + q, done);
+                    seen = seen || (b->waiter[i] >= 0 && has(r, 0, spot_bit(r, &sp, 2 + b->waiter[i])));
                 if (!has(r, 0, done) || seen) continue;
                 weiri_fault *f = weiri_fault_add(r, "PROVE-LOST", NULL, -1, bar);
                 if (!f) continue;

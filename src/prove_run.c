@@ -87,7 +87,7 @@ static void complete(weiri_run *r, const spot *s, const weiri_action *act, int a
     set(r, s->gather, now);
     memcpy(row(r, s->done), row(r, s->gather), sizeof(uint64_t) * (size_t)g->nwords);
     memset(row(r, s->gather), 0, sizeof(uint64_t) * (size_t)g->nwords);
-    s->v[B_LAST] = s->v[B_BY];
+    if (s->v[B_BY] > 0) set(r, s->v[B_BY] - 1, now); /* who made all its arrivals need not be told */
     s->v[B_BY] = 0;
     s->v[B_PHASE]++;
     s->v[B_PENDING] = g->p->bars.v[s->bar].count;
@@ -111,8 +111,6 @@ static bool in_phase(weiri_run *r, const spot *s, const weiri_action *act, int a
     const weiri_prog *g = r->g;
     bit now = spot_bit(r, s, 0);
     bool late = s->v[B_PHASE] > k, early = s->v[B_PHASE] < k || (has(r, 0, now) && !has(r, need, now));
-    /* a thread whose arrivals alone made the phase before knows that it is over */
-    if (s->v[B_PHASE] == k && s->v[B_LAST] == 1 + need) early = false;
     if (!late && !early) return true;
     int before = r->nfaults;
     weiri_fault *f = weiri_fault_add(r, tx ? "PROVE-TX" : "PROVE-COUNT", act, ai, 4 * act->bar + (late ? 1 : 0));

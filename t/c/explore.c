@@ -23,12 +23,7 @@ typedef struct explorer {
     int *fills_lap;
     bool overlaid;                   /* some data share bytes with another region */
     bool *exit_open;                 /* by CTA: an access of its threads is never waited for */
-    struct data {                    /* of a full barrier, by cell */
-        bool is;
-        uint64_t waited;             /* laps below 64 that somebody waits for */
-        uint32_t filled_by;          /* threads of the actors that arrive */
-        int least, end;              /* phase when the others had first all ended, and when all had; -1 never */
-    } *data;
+    struct data { bool is; uint64_t waited; } *data; /* by cell of a full barrier: laps below 64 that somebody waits for */
     /* levels */
     uint16_t *now, *next;
     size_t nnow, nnext, room;
@@ -100,7 +95,6 @@ static void prepare(explorer *x) {
     x->exit_open = room((size_t)u->ctas, sizeof(bool));
     x->data = room((size_t)u->cells.n, sizeof *x->data);
     for (int i = 0; i < u->cells.n; i++) {
-        x->data[i].least = x->data[i].end = -1;
         for (int q = 0; q < u->p->pipes.n; q++)
             if (u->p->pipes.v[q].full == u->cells.v[i].bar && u->p->pipes.v[q].region >= 0) x->data[i].is = true;
     }
@@ -114,7 +108,6 @@ static void prepare(explorer *x) {
             if (m->kind == MOVE_WAIT && m->lap >= 0 && m->lap < 64) x->data[m->cell].waited |= 1ull << m->lap;
             if (m->cell < 0 || m->kind == MOVE_WAIT) continue;
             x->last_remote[t * u->ctas + u->cells.v[m->cell].cta] = p;
-            for (int q = 0; q < th->of; q++) x->data[m->cell].filled_by |= 1u << (th->first + q);
         }
     }
     x->fills = room((size_t)nt, sizeof(int));
@@ -423,24 +416,11 @@ static int exits(const explorer *x, const uint16_t *s) {
     return 0;
 }
 
-/* Notes how far each full barrier is when all but those who fill it have ended, and when all have. */
-static void note_ends(const explorer *x, uint16_t *s, bool all) {
-    const weiri_unrolled *u = x->u;
-    for (int i = 0; i < u->cells.n; i++) {
-        struct data *d = &x->data[i];
-        int phase = cell(x, s, i)[0];
-        bool ended = d->is && (d->least < 0 || phase < d->least);
-        for (int t = 0; t < u->threads.n && ended; t++) ended = d->filled_by >> t & 1 || s[t] == u->threads.v[t].moves.n;
-        if (ended) d->least = phase;
-        if (all) d->end = phase;
-    }
-}
-
-/* Data that became complete last, that nobody waits for, and of which nobody need know. */
-static int lost(const explorer *x) {
+/* All have ended: data whose last phase nobody waits for. */
+static int lost(const explorer *x, uint16_t *s) {
     for (int i = 0; i < x->u->cells.n; i++) {
-        const struct data *d = &x->data[i];
-        if (d->is && d->end > 0 && d->end <= 64 && d->least < d->end && !(d->waited >> (d->end - 1) & 1)) return WEIRX_LOST;
+        int laps = cell(x, s, i)[0];
+        if (x->data[i].is && laps > 0 && laps <= 64 && !(x->data[i].waited >> (laps - 1) & 1)) return WEIRX_LOST;
     }
     return 0;
 }
@@ -492,10 +472,7 @@ static void expand(explorer *x, size_t i, int depth) {
         if (x->ndirty) kinds |= proxies(x, s, m);
         if (x->overlaid) kinds |= overwrites(x, s, t, m);
     }
-    if (nleft < u->threads.n) {
-        kinds |= exits(x, s);
-        note_ends(x, s, nleft == 0);
-    }
+    if (nleft < u->threads.n) kinds |= exits(x, s);
     if (kinds) fault(x, kinds, depth, i, INT32_MIN);
     for (int t = 0; t < u->threads.n; t++) {
         s = at(x, x->now, i);
@@ -521,12 +498,9 @@ static void expand(explorer *x, size_t i, int depth) {
     }
     if (nenabled) return;
     s = at(x, x->now, i);
-    if (!nleft) {
-        x->r.complete++;
-        return;
-    }
-    kinds = stuck(x, s);
-    x->r.deadlocks += kinds != 0;
+    kinds = nleft ? stuck(x, s) : lost(x, s);
+    x->r.complete += nleft == 0;
+    x->r.deadlocks += nleft && kinds;
     if (kinds) fault(x, kinds, depth, i, INT32_MIN);
 }
 
@@ -559,7 +533,6 @@ weirx_result weirx_actions(const weiri_unrolled *u, uint64_t limit, int path_to)
         x.base_now = x.base_next;
         x.base_next = x.nlink;
     }
-    x.r.faults |= lost(&x);
     for (int t = 0; t < u->threads.n; t++) free(x.open[t]);
     free(x.open), free(x.clash), free(x.dirty), free(x.init_thread), free(x.init_move), free(x.last_remote), free(x.exit_open);
     free(x.data), free(x.fills), free(x.fills_lap), free(x.table), free(x.now), free(x.next), free(x.link);

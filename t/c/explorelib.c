@@ -115,6 +115,57 @@ static int explore(lua_State *L) {
     return 1;
 }
 
+/* ---- mutants ------------------------------------------------------------------------------------------------------------- */
+
+static weiri_pnode **link_to(weiri_pnode **at, int id) {
+    for (; *at; at = &(*at)->next) {
+        if ((*at)->kind == PN_ACTION && (*at)->act->id == id) return at;
+        weiri_pnode **below = (*at)->kind == PN_ACTION ? NULL : link_to(&(*at)->first, id);
+        if (below) return below;
+    }
+    return NULL;
+}
+
+static weiri_pnode **find(lua_State *L, weiri_plan *p, int id) {
+    weiri_pnode **at = link_to(&p->prologue, id);
+    if (!at) at = link_to(&p->epilogue, id);
+    for (int i = 0; i < p->ntasks && !at; i++) at = link_to(&p->tasks[i].root, id);
+    if (!at) luaL_error(L, "no action %d in a tree", id);
+    return at;
+}
+
+/* tasks(program) -> their names */
+static int tasks(lua_State *L) {
+    weirl_program *u = luaL_checkudata(L, 1, WEIRL_PROGRAM);
+    lua_newtable(L);
+    for (int i = 0; i < u->p->plan->ntasks; i++) {
+        lua_pushstring(L, u->p->plan->tasks[i].task->name);
+        lua_seti(L, -2, i + 1);
+    }
+    return 1;
+}
+
+/* twice(program, id): the action runs twice */
+static int twice(lua_State *L) {
+    weirl_program *u = luaL_checkudata(L, 1, WEIRL_PROGRAM);
+    weiri_pnode *n = *find(L, u->p->plan, (int)luaL_checkinteger(L, 2)), *c = WEIRI_NEW(&u->p->plan->a, weiri_pnode);
+    *c = *n;
+    n->next = c;
+    return 0;
+}
+
+/* move(program, id, before): the action runs right before another one */
+static int move(lua_State *L) {
+    weirl_program *u = luaL_checkudata(L, 1, WEIRL_PROGRAM);
+    weiri_pnode **from = find(L, u->p->plan, (int)luaL_checkinteger(L, 2)), *n = *from;
+    *from = n->next;
+    weiri_pnode **to = find(L, u->p->plan, (int)luaL_checkinteger(L, 3));
+    n->next = *to;
+    n->parent = (*to)->parent;
+    *to = n;
+    return 0;
+}
+
 /* ---- credits ------------------------------------------------------------------------------------------------------------ */
 
 static bool flag(lua_State *L, const char *name) {
@@ -194,4 +245,5 @@ static int credits(lua_State *L) {
     return 1;
 }
 
-const luaL_Reg weirx_functions[] = { { "of", plan_of }, { "explore", explore }, { "credits", credits }, { NULL, NULL } };
+const luaL_Reg weirx_functions[] = { { "of", plan_of },   { "explore", explore }, { "tasks", tasks }, { "twice", twice },
+                                       { "move", move },    { "credits", credits }, { NULL, NULL } };

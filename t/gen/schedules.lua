@@ -264,6 +264,57 @@ function schedules.text(s)
   return table.concat(out, " ")
 end
 
+--- The reverse: a description from such a line (without seed and mistakes). Who fills and who empties follows from the moves.
+function schedules.parse(text)
+  local s = { seed = 0, pipes = {}, groups = {}, tasks = {}, mistakes = {} }
+  local head, rest = text:match "^(.-)|(.*)$"
+  local by_name = {}
+  for name, kind, stages in head:gmatch "(%w+):(%w+)/(%d+)" do
+    local p = { name = name, kind = kind, stages = tonumber(stages) }
+    s.pipes[#s.pipes + 1], by_name[name] = p, p
+  end
+  for mode in head:gmatch "g=([%w_]+)" do
+    local g = { name = "g", mode = mode, members = { s.pipes[1], s.pipes[2] } }
+    s.pipes[1].group, s.pipes[2].group, s.groups[1], by_name.g = g, g, g, g
+    if mode == "fork" then s.pipes[2].storage = s.pipes[1] end
+  end
+  s.tiles = head:find "tiles" ~= nil
+  for part in rest:gmatch "[^|]+" do
+    local name, warps, segs = part:match "^%s*(%w+)%((%d+)%)(.*)$"
+    local task = { name = name, warps = tonumber(warps), segments = {} }
+    local index = tonumber(name:match "%d+")
+    for before, body in segs:gmatch "([^{]*)(%b{})" do
+      local seg = { bound = before:match "for (.-)%s*$", body = {} }
+      if seg.bound then
+        local bound, guard = seg.bound:match "^(.-) if (.*)$"
+        if bound then seg.bound, seg.guard = bound, guard end
+      end
+      for on, op, n in body:gmatch "(%w+)%.([%a_]+)%(?(%d*)%)?" do
+        local what = assert(by_name[on], on)
+        local x = { op = op, n = tonumber(n) }
+        if what.members then x.group = what else x.pipe = what end
+        seg.body[#seg.body + 1] = x
+        for _, p in ipairs(what.members or { what }) do
+          if op == "acquire" then p.producer = index elseif op == "wait" then p.consumer = index end
+          if op == "release" and x.n == 1 then p.lag = 1 end
+        end
+      end
+      task.segments[#task.segments + 1] = seg
+    end
+    s.tasks[#s.tasks + 1] = task
+  end
+  return s
+end
+
+--- A copy whose tasks can be changed.
+function schedules.copy(s)
+  local out = { seed = s.seed, pipes = s.pipes, groups = s.groups, tiles = s.tiles, tasks = {}, mistakes = {} }
+  for i, t in ipairs(s.tasks) do
+    out.tasks[i] = { name = t.name, warps = t.warps, segments = copy(t.segments) }
+  end
+  return out
+end
+
 -- ---- kernels ---------------------------------------------------------------------------------------------------------------------
 
 function schedules.kernel(weir, s)

@@ -89,8 +89,8 @@ static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri
 }
 
 /* Does what was written to that stage still wait for its readers, as far as row `need` knows? Its phase is not over, or is not known
- * to have been waited for by all. */
-static bool unread(const weiri_run *r, int need, const weiri_loc *l, int stage, int gen) {
+ * to have been waited for by all. The threads of an actor are in order among themselves here too, as they are in allied(). */
+static bool unread(const weiri_run *r, int self, int need, const weiri_loc *l, int stage, int gen) {
     const weiri_prog *g = r->g;
     for (int i = 0; i < g->p->pipes.n; i++) {
         const weiri_ppipe *p = &g->p->pipes.v[i];
@@ -101,7 +101,7 @@ static bool unread(const weiri_run *r, int need, const weiri_loc *l, int stage, 
         for (int a = 0; a < g->actors.n; a++) {
             if (s.b->waiter[a] < 0) continue;
             bit w = spot_bit(r, &s, 2 + s.b->waiter[a]);
-            if (!has(r, 0, w) || !has(r, need, w)) return true;
+            if (!has(r, 0, w) || (a != self && !has(r, need, w))) return true;
         }
         if (!s.b->waiters) return true;
     }
@@ -211,7 +211,7 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
                 else if (tensor && !own && !has(r, need, bit_of(g, q->ring, s, q->seen - 1))) race(r, ai, act, me, stage, q, s, CLASH_PROXY);
                 else if (fenced && !has(r, need, bit_of(g, q->ring, s, q->fence_bit))) race(r, ai, act, me, stage, q, s, CLASH_PROXY);
                 else if (writes(me->kind) && writes(q->kind) && l->region >= 0 && m->region != l->region && !tensor &&
-                         g->actors.v[q->actor].task != self->task && unread(r, need, m, s, aux[R_GEN]))
+                         g->actors.v[q->actor].task != self->task && unread(r, ai, need, m, s, aux[R_GEN]))
                     race(r, ai, act, me, stage, q, s, CLASH_UNREAD);
                 /* ordered, and covered by this write: whatever it could meet later meets this write too */
                 else if (writes(me->kind) && q != me && m->region == l->region && s == stage && l->lo <= m->lo &&

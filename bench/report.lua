@@ -104,6 +104,13 @@ function section.peers(r, put)
   end
 end
 
+function section.pipes(r, put)
+  put "## Every pipeline type, group mode and mix, in the simulator\n"
+  put(("`lua5.4 t/pipes.t all`: %d kernels for %s; %d proved safe for every length, %d right in every element (%d launches, %d elements)%s")
+    :format(r.cells, r.arch, r.proved, r.passed, r.launches, r.elements, #r.failed > 0 and "; WRONG: " .. table.concat(r.failed, ", ") or "."))
+  put(("weir %s, %s.\n"):format(r.revision, r.date))
+end
+
 local function render()
   local out = {}
   local function put(s) out[#out + 1] = s end
@@ -117,8 +124,8 @@ local function render()
     local r = common.read(path)
     assert(section[r.kind], path .. ": unknown kind of result")(r, put)
     local s = r.setting
-    put(("\n%s, driver %s (CUDA %s), cuBLAS %s; weir %s%s, %s.\n"):format(s.device, s.driver, s.driver_api, s.cublas, s.revision:sub(1, 12),
-      s.changed and " with changes" or "", s.date))
+    if s then put(("\n%s, driver %s (CUDA %s), cuBLAS %s; weir %s%s, %s.\n"):format(s.device, s.driver, s.driver_api, s.cublas, s.revision:sub(1, 12),
+      s.changed and " with changes" or "", s.date)) end
   end
   return table.concat(out, "\n")
 end

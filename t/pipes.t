@@ -38,7 +38,7 @@ if which == "all" then
   local failed = {}
   for name in pairs(sum.failed) do failed[#failed + 1] = ("%q"):format(name) end
   table.sort(failed)
-  f:write(('{ "what": "t/pipes.t all: every pipeline type, group mode and mix in the simulator", "date": "%s", "revision": "%s", "arch": "sm_90a",\n'
+  f:write(('{ "kind": "pipes", "what": "t/pipes.t all: every pipeline type, group mode and mix in the simulator", "date": "%s", "revision": "%s", "arch": "sm_90a",\n'
     .. '  "cells": %d, "proved": %d, "passed": %d, "launches": %d, "elements": %d, "failed": [%s] }\n')
     :format(os.date "!%Y-%m-%d", output "git rev-parse --short HEAD", sum.cells, sum.proved, sum.passed, sum.launches, sum.elements,
       table.concat(failed, ", ")))

@@ -131,7 +131,8 @@ static int by_place(const void *a, const void *b) {
 }
 
 /* Arrivals still missing in this phase. The layout is that of sm_80 to sm_100, read off the code of mbarrier.init and
- * mbarrier.pending_count: bits 43 to 62 count up from minus the pending arrivals. */
+ * mbarrier.pending_count: bits 43 to 62 count up from minus the pending arrivals. Measured on an H200: a load of an mbarrier gives 0
+ * there, whatever its state; only mbarrier.arrive hands the state out, and that would change it. The simulator gives all of it. */
 static int64_t pending(uint64_t state) {
     int64_t field = (int64_t)(state >> 43 & 0xfffff);
     return field ? 0x100000 - field : 0;
@@ -151,7 +152,9 @@ static void describe(const weiri_plan *p, const weiri_record *r, char *out, size
     }
     const weiri_bar *b = weiri_tell_bar(p, r->object, &stage);
     int64_t missing = pending(r->state);
-    if (!b) snprintf(out, size, "mbarrier at shared byte %" PRIu32 ", parity %" PRIu32 ": %" PRId64 " arrivals missing", r->object, r->want, missing);
+    if (b && !r->state)
+        snprintf(out, size, "mbarrier '%s' stage %d, parity %" PRIu32 ": some of its %d arrivals, or bytes, are missing", b->name, stage, r->want, b->count);
+    else if (!b) snprintf(out, size, "mbarrier at shared byte %" PRIu32 ", parity %" PRIu32 ": %" PRId64 " arrivals missing", r->object, r->want, missing);
     else if (missing)
         snprintf(out, size, "mbarrier '%s' stage %d, parity %" PRIu32 ": %" PRId64 " of %d arrivals", b->name, stage, r->want, b->count - missing, b->count);
     else snprintf(out, size, "mbarrier '%s' stage %d, parity %" PRIu32 ": all %d arrivals, bytes are still to land", b->name, stage, r->want, b->count);

@@ -66,6 +66,7 @@ void em_tc_mma(emitter *e, const weiri_action *a) {
     weiri_operand o[2];
     char why[256];
     int steps = 0;
+    bool sums = false;
     weiri_tc_shape_of(e->p, a->op, &s, why, sizeof why);
     em_line(e, "W_AT(%d);", a->id);
     em_line(e, "%s{", em_guard_of(e, a->who));
@@ -73,19 +74,26 @@ void em_tc_mma(emitter *e, const weiri_action *a) {
     for (int i = 0; i < 2; i++) {
         weiri_view v;
         weiri_view_of(e->k, a->op->arg[i], &v);
+        const weiri_effect *x = &a->eff[1 + i];
+        if (!i && weiri_tc_from_tmem(&v)) { /* an element a column */
+            steps = v.res->tile[1] * 4 / TC_K_BYTES;
+            sums = true;
+            em_line(e, "const u32 a = %s;", em_region_addr(e, x->region, x->cur, x->stage, x->back));
+            continue;
+        }
         weiri_geom(e->p, v.res, &g[i]);
         weiri_layout_operand(&g[i], weiri_stage_dtype(e->p, v.res), v.t, i ? s.n : s.m, &o[i], why, sizeof why);
         if (!i) steps = (v.t ? g[i].rows : g[i].cols) * g[i].elem / TC_K_BYTES;
-        const weiri_effect *x = &a->eff[1 + i];
         em_line(e, "const u64 %s = w_umma_desc(%s, %d, %d, %d);", i ? "b" : "a",
                 em_region_addr(e, x->region, x->cur, x->stage, x->back), o[i].lbo, o[i].sbo, weiri_tc_layout(g[i].swizzle));
     }
     const char *on = a->fresh == 1 ? "kk != 0" : a->fresh == 2 ? "1" : em_fmt(e, "%s_live | kk", acc);
     em_line(e, "#pragma unroll");
     em_line(e, "for (int kk = 0; kk < %d; kk++)", steps);
-    em_line(e, "  w_umma_%s(%s, a + %s, b + %s, 0x%08x, %s);  // %d x %d", weiri_tc_kind_name(s.kind),
-            em_region_addr(e, a->eff[0].region, a->eff[0].cur, a->eff[0].stage, a->eff[0].back), k_step(e, &o[0], steps),
-            k_step(e, &o[1], steps), weiri_tc_idesc(&s), on, s.m, s.n);
+    em_line(e, "  w_umma_%s%s(%s, a + %s, b + %s, 0x%08x, %s);  // %d x %d", weiri_tc_kind_name(s.kind), sums ? "_ts" : "",
+            em_region_addr(e, a->eff[0].region, a->eff[0].cur, a->eff[0].stage, a->eff[0].back),
+            sums ? em_fmt(e, "kk * %d", TC_K_BYTES / 4) : k_step(e, &o[0], steps), k_step(e, &o[1], steps), weiri_tc_idesc(&s),
+            on, s.m, s.n);
     e->depth--;
     em_line(e, "}");
     if (em_has_live_flag(e, r)) em_line(e, "%s_live = 1;", acc);

@@ -403,14 +403,8 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         f->hint = "sm_80 has async_async";
         return;
     }
-    bool missing = weiri_tc(k) && (type == WEIR_UMMA_UMMA || k->cluster.v > 1); /* counts and bytes are checked all the same */
-    if (missing && type == WEIR_UMMA_UMMA) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
-                                     "pipeline '%s': umma_umma cannot be built for sm_100a yet: an mma leaves f32 sums, the "
-                                     "next one takes 16-bit operands",
-                                     r->name);
-        f->hint = "let threads convert in between: umma_async to them, async_umma from them";
-    } else if (missing) {
+    bool missing = weiri_tc(k) && k->cluster.v > 1; /* counts and bytes are checked all the same */
+    if (missing) {
         weir_finding *f =
             weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
                        "pipeline '%s': v = %d (CTAs that share one mma) cannot be built yet", r->name, k->cluster.v);

@@ -1,6 +1,7 @@
 /* Tensor memory and the tasks that use it, for sm_100a; and, for every target, the ops it lacks. */
 #include "plan_tc.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "layout.h"
@@ -37,10 +38,11 @@ void weiri_tc_check_warps(weiri_plan *p, int task) {
     const weir_kernel *k = p->k;
     const weiri_task *t = k->tasks.v[task];
     const weiri_ptask *pt = &p->tasks[task];
-    const weir_res *reads = NULL, *sums = NULL;
+    const weir_res *reads = NULL, *sums = NULL, *moves = NULL;
     for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n)) {
         if (n->kind != NODE_OP) continue;
         if (weiri_tc_reads(k, n->op) && !reads) reads = n->op->res;
+        if (weiri_tc_move(n->op) && !moves) moves = n->op->res;
         if (n->op->atom == ATOM_MMA && n->op->res->kind == WEIR_RES_TMEM && !sums) sums = n->op->res;
     }
     weir_finding *f = NULL;
@@ -51,12 +53,12 @@ void weiri_tc_check_warps(weiri_plan *p, int task) {
         f->hint =
             "a warp reaches 32 of the 128 lanes, by its place in the warpgroup: start at a multiple of 4 and take 4 warps";
         f->objects[0] = reads->name;
-    } else if (sums && !pt->solo && t->num_warps != 1 && (t->first_warp % 4 || t->num_warps != 4)) {
-        f = weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at),
-                       "task '%s' issues the mma into '%s' beside work of its threads and has warps %d to %d", t->name,
-                       sums->name, t->first_warp, t->first_warp + t->num_warps - 1);
-        f->hint = "one thread issues an mma: give it a task of its own with one warp";
-        f->objects[0] = sums->name;
+    } else if ((sums || moves) && !pt->solo && t->num_warps != 1 && (!pt->wg_actor || t->num_warps != 4)) {
+        f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&t->at),
+                       "task '%s' issues for the tensor core ('%s') beside work of its threads and has %d warps", t->name,
+                       (sums ? sums : moves)->name, t->num_warps);
+        f->hint = "one thread issues: give that a task of its own, or one warp";
+        f->objects[0] = (sums ? sums : moves)->name;
     }
 }
 
@@ -171,6 +173,22 @@ bool weiri_tc_loop_runs(const weir_kernel *k, const weiri_node *n) {
 
 /* ---- the mma ------------------------------------------------------------------------------------------------------------ */
 
+bool weiri_tc_from_tmem(const weiri_view *v) { return v->res && v->res->kind == WEIR_RES_TMEM; }
+
+/* The sums of another mma as a: f32, of which the tensor core takes the upper 19 bits. */
+static bool sums_fit(const weiri_tc_shape *s, const weiri_view *a, char *why, size_t size) {
+    if (s->b != WEIR_TF32)
+        snprintf(why, size,
+                 "a is the f32 sums of '%s' and b is %s; only tf32 can follow. Else let threads convert: umma_async, then "
+                 "async_umma",
+                 a->res->name, weir_dtype_name(s->b));
+    else if (a->res->tile[0] != TC_LANES || s->m != TC_LANES)
+        snprintf(why, size, "a lies in tensor memory with %d rows; there it takes all %d lanes", a->res->tile[0], TC_LANES);
+    else if (a->t) snprintf(why, size, "a lies in tensor memory and cannot be transposed");
+    else return true;
+    return false;
+}
+
 bool weiri_tc_shape_of(const weiri_plan *p, const weiri_op *op, weiri_tc_shape *s, char *why, size_t size) {
     const weir_kernel *k = p->k;
     weiri_view v[2];
@@ -179,16 +197,20 @@ bool weiri_tc_shape_of(const weiri_plan *p, const weiri_op *op, weiri_tc_shape *
     *s = (weiri_tc_shape){ .m = op->res->tile[0], .n = op->res->tile[1] };
     why[0] = 0;
     for (int i = 0; i < 2; i++) {
-        if (op->nargs < 2 || !weiri_view_of(k, op->arg[i], &v[i]) || !v[i].res || !weiri_geom(p, v[i].res, &g))
-            return false; /* said elsewhere */
+        if (op->nargs < 2 || !weiri_view_of(k, op->arg[i], &v[i]) || !v[i].res) return false; /* said elsewhere */
+        if (!i && weiri_tc_from_tmem(&v[0])) {
+            s->a = WEIR_TF32;
+            continue;
+        }
+        if (!weiri_geom(p, v[i].res, &g)) return false;
         weir_dtype t = weiri_stage_dtype(p, v[i].res);
         if (!weiri_layout_operand(&g, t, v[i].t, i ? s->n : s->m, &o, why, size)) return false;
         *(i ? &s->b : &s->a) = t;
         *(i ? &s->b_mn : &s->a_mn) = o.mn_major;
     }
-    if (!weiri_tc_kind_of(s->a, &s->kind)) return false;
     weiri_tc_kind other;
-    if (!weiri_tc_kind_of(s->b, &other) || other != s->kind) return false;
+    if (weiri_tc_from_tmem(&v[0]) && !sums_fit(s, &v[0], why, size)) return false;
+    if (!weiri_tc_kind_of(s->a, &s->kind) || !weiri_tc_kind_of(s->b, &other) || other != s->kind) return false;
     return weiri_tc_valid(s, why, size);
 }
 

@@ -21,6 +21,8 @@ void weiri_tc_place(weiri_plan *p);
 void weiri_tc_leaves(const weir_kernel *k, uint32_t value, void (*fn)(void *ud, uint32_t view), void *ud);
 /* Does the loop run at least once, as the dims' bounds have it? */
 bool weiri_tc_loop_runs(const weir_kernel *k, const weiri_node *n);
+/* Is the operand the sums of another mma? */
+bool weiri_tc_from_tmem(const weiri_view *v);
 /* The one instruction shape of an mma into a tmem_tile, and why it cannot be. */
 bool weiri_tc_shape_of(const weiri_plan *p, const weiri_op *op, weiri_tc_shape *s, char *why, size_t size);
 /* Ops that the kernel's target lacks: findings that name the targets that have them. */

@@ -79,7 +79,8 @@ static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri
     const weiri_actor *a = &r->g->actors.v[x->actor], *b = &r->g->actors.v[y->actor];
     if (x->actor == y->actor) {
         if (generic(x->kind) && generic(y->kind)) return true;
-        if (weiri_is_mma(x->kind) && weiri_is_mma(y->kind)) return true;
+        /* in order, but for an mma that takes as operand what another leaves in tensor memory */
+        if (weiri_is_mma(x->kind) && weiri_is_mma(y->kind) && (!x->seen || x->kind == y->kind)) return true;
         if (generic(y->kind) && r->g->locs.v[y->loc].region < 0) return true; /* a thread's own registers, behind wgmma.fence */
     }
     if (x->kind == REC_LOAD && y->kind == REC_LOAD) return a->cta != b->cta && a->task == b->task && genx == geny;

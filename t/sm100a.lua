@@ -227,6 +227,99 @@ function M.fork(by)
   return k
 end
 
+--- D = (A * transpose(B)) * transpose(C): the sums of one mma stay in tensor memory and are operand a of the next, in tf32.
+--- | one = false: both in one task; c = "bf16": what does not fit; stages of the sums between them: sums = 2; fork = true: threads store those too, as E
+function M.chain(o)
+  local BM, BN, BK, BP = 128, 32, 64, 48
+  local k = weir.kernel { name = "chain", arch = "sm_100a" }
+  local Ms, Ns, Ps, K = k:dim "M", k:dim("N", { max = BN }), k:dim "P", k:dim("K", { min = 1 })
+  local function tile(name, dtype, shape, t, out)
+    return k:gmem_tile { name = "g" .. name, tensor = k:tensor { name = name, dtype = dtype, shape = shape, out = out }, tile = t }
+  end
+  local ga, gb = tile("A", "bf16", { Ms, K }, { BM, BK }), tile("B", "bf16", { Ns, K }, { BN, BK })
+  local gc, gd = tile("C", o.c or "f32", { Ps, Ns }, { BP, BN }), tile("D", "f32", { Ms, Ps }, { BM, BP }, true)
+  local ge = o.fork and tile("E", "f32", { Ms, Ns }, { BM, BN }, true)
+  local wq = k:work_queue { name = "wq", over = gd.tensor, tile = { BM, BP } }
+  local function ring(name, dtype, t, swizzle)
+    return k:smem_tile { name = name, dtype = dtype, tile = t, swizzle = swizzle or 128, pipeline = P.tma_umma { stages = 2 } }
+  end
+  local a, b, c = ring("a", "bf16", { BM, BK }), ring("b", "bf16", { BN, BK }), ring("c", o.c or "tf32", { BP, BN }, o.c and 64)
+  local x = k:tmem_tile { name = "x", tile = { BM, BN }, pipeline = P.umma_umma { stages = o.sums or 2 } }
+  local acc = k:tmem_tile { name = "acc", tile = { BM, BP }, pipeline = P.umma_async { stages = 2 } }
+  local seen, both
+  if o.fork then
+    seen = k:tmem_tile { name = "seen", tile = { BM, BN }, pipeline = P.umma_async { stages = o.sums or 2 } }
+    both = k:group { name = "both", mode = "fork", members = { x, seen } }
+    x, seen = both:member "x", both:member "seen"
+  end
+  local function tiles(f) return function() for t in weir.work_tile_loop(wq) do f(t) wq:next() end end end
+  k:task { name = "store", warps = { 0, 4 }, schedule = tiles(function(t)
+    if seen then seen:wait(); ge:store(seen:read(), ge:at(t.m, 0)); seen:release() end
+    acc:wait(); gd:store(acc:read(), t); acc:release()
+  end) }
+  k:task { name = "load", warps = { 4, 1 }, schedule = tiles(function(t)
+    for kk in weir.domain_loop(0, cd(K, BK)) do
+      a:acquire(); a:tma_load(ga:at(t.m, kk)); a:commit()
+      b:acquire(); b:tma_load(gb:at(0, kk)); b:commit()
+    end
+    c:acquire(); c:tma_load(gc:at(t.n, 0)); c:commit()
+  end) }
+  local function first()
+    x:acquire()
+    if seen then seen:acquire(); seen:zero() end
+    x:zero()
+    for _ in weir.domain_loop(0, cd(K, BK)) do
+      a:wait(); b:wait(); x:mma(a:read(), b:read())
+      if seen then seen:mma(a:read(), b:read()) end
+      a:release(); b:release()
+    end
+    if both then both:commit() else x:commit() end
+  end
+  local function second()
+    acc:acquire(); acc:zero()
+    x:wait(); c:wait(); acc:mma(x:read(), c:read()); x:release(); c:release()
+    acc:commit()
+  end
+  if o.one then
+    k:task { name = "mma", warps = { 5, 1 }, schedule = tiles(function() first() second() end) }
+  else
+    k:task { name = "first", warps = { 5, 1 }, schedule = tiles(first) }
+    k:task { name = "second", warps = { 6, 1 }, schedule = tiles(second) }
+  end
+  return k
+end
+
+--- Runs it with whole numbers, of which every bit must be right.
+function M.run_chain(program, o, dev, m, n, p, k)
+  local function upload(dtype, rows, cols, seed)
+    local t = {}
+    for i = 1, rows * cols do t[i] = i * seed % 7 - 3 end
+    return dev:tensor { dtype = dtype, shape = { rows, cols } }:set(t), t
+  end
+  local A, x = upload("bf16", m, k, 5)
+  local B, y = upload("bf16", n, k, 11)
+  local C, z = upload("f32", p, n, 13)
+  local D, E = dev:tensor { dtype = "f32", shape = { m, p } }:fill(0 / 0), o.fork and dev:tensor { dtype = "f32", shape = { m, n } }:fill(0 / 0)
+  local ok, message = program:launch({ A = A, B = B, C = C, D = D, E = E or nil }, { grid = o.grid })
+  if ok then ok, message = dev:sync() end
+  if not ok then return false, message end
+  local d, e = D:get(), E and E:get()
+  for i = 0, m - 1 do
+    local sums = {}
+    for j = 0, n - 1 do
+      sums[j] = 0
+      for q = 1, k do sums[j] = sums[j] + x[i * k + q] * y[j * k + q] end
+      if e and e[i * n + j + 1] ~= sums[j] then return false, ("wrong numbers: E[%d][%d]"):format(i, j) end
+    end
+    for l = 0, p - 1 do
+      local s = 0
+      for j = 0, n - 1 do s = s + sums[j] * z[l * n + j + 1] end
+      if d[i * p + l + 1] ~= s then return false, ("wrong numbers: D[%d][%d] is %g, should be %g"):format(i, l, d[i * p + l + 1], s) end
+    end
+  end
+  return true, ""
+end
+
 --- Runs one of the two: every element of D, and of R where it is made.
 function M.run_groups(program, what, dev, m, n, k)
   local a, b = dev:tensor { dtype = "bf16", shape = { m, k } }:randn(3), dev:tensor { dtype = "bf16", shape = { n, k } }:randn(4)

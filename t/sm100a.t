@@ -76,6 +76,12 @@ for _, what in ipairs { "residual", "fork" } do
   end
 end
 
+for _, c in ipairs { { "sums as operand: umma_umma", {} }, { "in one task", { one = true } }, { "one stage, a fork to threads", { fork = true, sums = 1 } } } do
+  local o = c[2]
+  o.grid = 2
+  check("chain: " .. c[1], s.chain(o), function(p, dev) return s.run_chain(p, o, dev, 300, 30, 90, 100) end)
+end
+
 do -- integers: the sums are exact, whatever the order
   local o, dev = { out = "f32", n = 32 }, weir.device("sim", { seed = 9 })
   local p = s.gemm(o):build { device = dev }
@@ -198,8 +204,8 @@ found("a shape that no mma has", becomes("0x08100490", "0x06100490"), "[sim-desc
 found("an accumulator type that the simulator does not know", becomes("0x08100490", "0x08100480"), "[sim-descriptor]")
 
 -- ---- actions taken out of the plan: the proof fails -------------------------------------------------------------------------------------
-local function unsafe(name, kind, bar, nth, rule, part)
-  local p = s.gemm { sums = 1 }:build { device = lab.device() }
+local function unsafe(name, kind, bar, nth, rule, part, make)
+  local p = (make or function() return s.gemm { sums = 1 } end)():build { device = lab.device() }
   tap.is("SAFE", (plan.prove(p)), name .. ": whole")
   for _, n in ipairs(type(nth) == "table" and nth or { nth }) do plan.drop(p, lab.action(p, kind, bar, n)) end
   local verdict, findings = plan.prove(p)
@@ -222,6 +228,11 @@ unsafe("the commit of the operands", "tcgen05_commit", "ab_empty", 1, "PROVE-DEA
 unsafe("the commit of the sums", "tcgen05_commit", "acc_full", 1, "PROVE-DEADLOCK")
 unsafe("the barrier before tensor memory is freed", "cta_sync", nil, 2, "PROVE-RACE", "the release of tensor memory")
 unsafe("the barrier behind the allocation", "cta_sync", nil, 1, "PROVE-RACE")
+for _, one in ipairs { false, true } do
+  local function chain() return s.chain { one = one, sums = 1 } end
+  unsafe("chain: the wait for the sums", "wait", "x_full", 1, "PROVE-RACE", "while an mma may still add to it", chain)
+  unsafe("chain: the wait for free columns", "wait", "x_empty", 1, "PROVE-", nil, chain)
+end
 do -- operands given back before the mma
   local p = s.gemm { sums = 1 }:build { device = lab.device() }
   plan.swap(p, lab.action(p, "mma_issue"), lab.action(p, "tcgen05_commit", "ab_empty"))
@@ -292,15 +303,8 @@ refused("readers of another place in the warpgroup", function()
     k:task { name = "put", warps = { 2, 4 }, schedule = function() acc:wait(); gy:store(acc:read(), gy:at(0, 0)); acc:release() end }
   end)
 end, "[PLAN-WARPS]", "task 'put' reads 'acc' in tensor memory and has warps 2 to 5", "start at a multiple of 4 and take 4 warps")
-refused("umma_umma", function()
-  return copy("sm_100a", function(k, gx)
-    local a = k:smem_tile { name = "a", dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = P.tma_umma { stages = 1 } }
-    local x = k:tmem_tile { name = "x", tile = { 64, 64 }, pipeline = P.umma_umma { stages = 1 } }
-    k:task { name = "load", warps = { 0, 1 }, schedule = function() a:acquire(); a:tma_load(gx:at(0, 0)); a:commit() end }
-    k:task { name = "mma", warps = { 1, 1 }, schedule = function() x:acquire(); x:zero(); a:wait(); x:mma(a:read(), a:read()); a:release(); x:commit() end }
-    k:task { name = "next", warps = { 2, 1 }, schedule = function() x:wait(); x:release() end }
-  end)
-end, "[PLAN-UNSUPPORTED]", "umma_umma cannot be built for sm_100a yet")
+refused("sums as operand beside bf16", function() return s.chain { c = "bf16" } end, "[PLAN-TILE]",
+  "a is the f32 sums of 'x' and b is bf16; only tf32 can follow", "umma_async, then async_umma")
 do
   local k = weir.kernel { name = "pair", arch = "sm_100a", cluster = { v = 2 } }
   k:smem_tile { name = "a", dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = P.tma_umma { stages = 1 } }

@@ -279,6 +279,10 @@ W_FN void w_umma_f16(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { W_UMMA("f16")
 W_FN void w_umma_tf32(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { W_UMMA("tf32"); }
 W_FN void w_umma_f8(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { W_UMMA("f8f6f4"); }
 #undef W_UMMA
+W_FN void w_umma_tf32_ts(u32 tmem, u32 a, u64 b, u32 idesc, u32 acc) {
+    W_ASM("{ .reg .pred p; setp.ne.b32 p, %4, 0; tcgen05.mma.cta_group::1.kind::tf32 [%0], [%1], %2, %3, p; }"
+          :: "r"(tmem), "r"(a), "l"(b), "r"(idesc), "r"(acc));
+}
 W_FN void w_umma_commit(u32 bar) { // an own shared::cta address is valid as shared::cluster; implies fence::before_thread_sync
     W_ASM("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" :: "r"(bar));
 }

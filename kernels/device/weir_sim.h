@@ -65,6 +65,7 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
     X(void, w_tmem_alloc, (u32 slot, u32 columns), (slot, columns))                                                            \
     X(void, w_tmem_free, (u32 tmem, u32 columns), (tmem, columns))                                                             \
     X(void, w_sim_umma, (u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u32 acc), (kind, tmem, a, b, idesc, acc))                \
+    X(void, w_umma_tf32_ts, (u32 tmem, u32 a, u64 b, u32 idesc, u32 acc), (tmem, a, b, idesc, acc))                            \
     X(void, w_sim_umma_commit, (u32 bar, u32 mask), (bar, mask))                                                               \
     X(void, w_sim_tmem_ld, (u32 n, u32 *r, u32 tmem), (n, r, tmem))                                                            \
     X0(void, w_sim_tmem_wait_ld)                                                                                               \

@@ -24,7 +24,9 @@ typedef struct entry { /* of the tensor core's queue */
     u64 due;          /* COMMIT */
     weiri_tc_shape s; /* MMA */
     u32 tmem;
-    u64 a, b; /* descriptors, in the form of wgmma.c */
+    u64 a, b;       /* descriptors, in the form of wgmma.c */
+    bool from_tmem; /* A lies in tensor memory, from at_tmem */
+    u32 at_tmem;
     bool accumulate, executed;
 } entry;
 
@@ -36,13 +38,13 @@ struct tensor {
     int nallocs;
     bool relinquished;
     u16 writing[TC_COLUMNS];          /* mmas in flight */
-    u16 loading[TC_COLUMNS];          /* warps whose loads have not been waited for */
+    u16 loading[TC_COLUMNS];          /* loads that have not been waited for, mmas in flight that read A there */
     const thread *writer[TC_COLUMNS]; /* of the newest mma */
     u32 done[TC_COLUMNS];             /* clock of its arrival; 0: none */
     struct {
         u32 read, fenced;
         const thread *by;
-    } seen[QUARTERS][TC_COLUMNS]; /* newest load, clocks */
+    } seen[QUARTERS][TC_COLUMNS]; /* newest load, or mma that read A there; clocks */
     entry *q;
     int nq, cap;
     float *d; /* scratch: TC_LANES x TC_MAX_N */
@@ -216,7 +218,7 @@ static u64 descriptor(const thread *t, u64 desc, const char *name) {
 /* The operands of an mma begin or cease to be read. */
 static void mark(tensor *x, const entry *e, bool begin) {
     u32 addr[MAX_PIECES];
-    for (int side = 0; side < 2; side++) {
+    for (int side = e->from_tmem ? 1 : 0; side < 2; side++) {
         int n = weiri_wgmma_pieces(side ? e->b : e->a, (u32)(side ? e->s.n : e->s.m), side ? e->s.b_mn : e->s.a_mn, addr);
         for (int i = 0; i < n; i++) {
             if (!begin) {
@@ -234,7 +236,7 @@ const thread *weiri_tc_reader(const cta *c, u32 addr, u32 *at) {
     u32 piece[MAX_PIECES];
     for (int i = 0; c->tc && i < c->tc->nq; i++) {
         const entry *e = &c->tc->q[i];
-        for (int side = 0; side < 2 && !e->commit; side++) {
+        for (int side = e->from_tmem ? 1 : 0; side < 2 && !e->commit; side++) {
             int n = weiri_wgmma_pieces(side ? e->b : e->a, (u32)(side ? e->s.n : e->s.m), side ? e->s.b_mn : e->s.a_mn, piece);
             for (int j = 0; j < n; j++)
                 if (piece[j] <= addr && addr < piece[j] + GRANULE) {
@@ -249,7 +251,15 @@ const thread *weiri_tc_reader(const cta *c, u32 addr, u32 *at) {
 static void execute(tensor *x, entry *e) {
     machine *m = x->c->m;
     u32 k = k_of(e), rows = (u32)e->s.m, n = (u32)e->s.n, c0 = column_of(e->tmem), l0 = lane_of(e->tmem);
-    weiri_wgmma_operand(x->c, e->a, rows, e->s.a_mn, wgmma_type(e->s.a), m->mat_a, k, 1);
+    if (e->from_tmem) {
+        for (u32 row = 0; row < rows; row++)
+            for (u32 i = 0; i < k; i++) {
+                u32 at = column_of(e->at_tmem) + i, lane = (u32)weiri_tc_lane((int)rows, (int)row);
+                u32 bits =
+                    x->written[2 * at + lane / 64] >> lane % 64 & 1 ? x->cell[at * TC_LANES + lane] & ~0x1fffu : TC_POISON;
+                memcpy(&m->mat_a[row * k + i], &bits, sizeof bits); /* tf32 ignores the low 13 bits */
+            }
+    } else weiri_wgmma_operand(x->c, e->a, rows, e->s.a_mn, wgmma_type(e->s.a), m->mat_a, k, 1);
     weiri_wgmma_operand(x->c, e->b, n, e->s.b_mn, wgmma_type(e->s.b), m->mat_b, 1, n);
     for (u32 r = 0; r < rows; r++) {
         u32 lane = l0 + (u32)weiri_tc_lane((int)rows, (int)r);
@@ -299,7 +309,7 @@ static void check_columns(tensor *x, const thread *t, const entry *e) {
     for (u32 c = c0; c < c0 + n; c++) {
         if (x->loading[c]) {
             weiri_sim_fault(t->m, t, t->at, "sim-tmem",
-                            "an mma writes column %u while a load of it is in flight: tcgen05.wait::ld is missing", c);
+                            "an mma writes column %u while a load or another mma in flight reads it: the wait is missing", c);
             return;
         }
         if (!taken_over(x, t, c, "an mma writes")) return;
@@ -316,12 +326,33 @@ static void check_columns(tensor *x, const thread *t, const entry *e) {
     }
 }
 
-static void umma(w_sim_api *api, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u32 accumulate) {
-    thread *t = weiri_sim_self(api);
+/* A of the mma in tensor memory: the sums of another mma that is done. */
+static bool check_a(tensor *x, const thread *t, const entry *e) {
+    u32 c0 = column_of(e->at_tmem), k = k_of(e);
+    if (lane_of(e->at_tmem) || e->s.m != TC_LANES) {
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem",
+                        "an mma of %d rows reads A from lane %u of tensor memory; the simulator has 128 rows from lane 0",
+                        e->s.m, lane_of(e->at_tmem));
+        return false;
+    }
+    if (!own_columns(x, t, e->at_tmem, k, "an mma reads")) return false;
+    for (u32 c = c0; c < c0 + k; c++) {
+        if (x->writing[c]) {
+            weiri_sim_fault(
+                t->m, t, t->at, "sim-tmem",
+                "an mma reads A from column %u while an mma in flight writes it: the wait for its commit is missing", c);
+            return false;
+        }
+        if (!taken_over(x, t, c, "an mma reads")) return false;
+    }
+    return true;
+}
+
+static void issue(thread *t, u32 kind, u32 tmem, const u64 *a, u32 a_tmem, u64 b, u32 idesc, u32 accumulate) {
     machine *m = t->m;
     tensor *x = tensor_of(t, "a tcgen05.mma");
     char why[160];
-    entry e = { .by = t, .at = t->at, .tmem = tmem, .accumulate = accumulate != 0 };
+    entry e = { .by = t, .at = t->at, .tmem = tmem, .accumulate = accumulate != 0, .from_tmem = !a, .at_tmem = a_tmem };
     if (!x) return;
     if (!weiri_tc_decode((weiri_tc_kind)kind, idesc, &e.s)) {
         weiri_sim_fault(m, t, t->at, "sim-descriptor",
@@ -330,7 +361,8 @@ static void umma(w_sim_api *api, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u3
         return;
     }
     if (!weiri_tc_valid(&e.s, why, sizeof why)) weiri_sim_fault(m, t, t->at, "sim-descriptor", "an mma of %s", why);
-    e.a = descriptor(t, a, "A");
+    if (a) e.a = descriptor(t, *a, "A");
+    else if (!check_a(x, t, &e)) return;
     e.b = descriptor(t, b, "B");
     u32 lane = lane_of(tmem);
     if (lane && (e.s.m != 64 || lane != TC_M64_LANES))
@@ -348,8 +380,17 @@ static void umma(w_sim_api *api, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u3
         x->done[c] = 0;
         for (int q = 0; q < QUARTERS; q++) x->seen[q][c].read = 0;
     }
+    for (u32 c = 0; !a && c < k_of(&e); c++) x->loading[column_of(a_tmem) + c]++;
     if (may && (weiri_sim_rand(m) & 1)) execute(x, now);
     m->progress++;
+}
+
+static void umma(w_sim_api *api, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u32 accumulate) {
+    issue(weiri_sim_self(api), kind, tmem, &a, 0, b, idesc, accumulate);
+}
+
+static void umma_tf32_ts(w_sim_api *api, u32 tmem, u32 a, u64 b, u32 idesc, u32 accumulate) {
+    issue(weiri_sim_self(api), TC_KIND_TF32, tmem, NULL, a, b, idesc, accumulate);
 }
 
 static void commit(w_sim_api *api, u32 bar, u32 mask) {
@@ -386,6 +427,10 @@ static void arrive(tensor *x, int i) {
         mark(x, e, false);
         for (u32 c = column_of(e->tmem); c < column_of(e->tmem) + (u32)e->s.n; c++)
             if (!--x->writing[c]) x->done[c] = clock;
+        for (u32 c = column_of(e->at_tmem); e->from_tmem && c < column_of(e->at_tmem) + k_of(e); c++) {
+            x->loading[c]--;
+            for (int q = 0; q < QUARTERS; q++) x->seen[q][c].read = x->seen[q][c].fenced = clock, x->seen[q][c].by = now.by;
+        }
     }
     x->nq = kept;
     m->ncommits--;
@@ -526,6 +571,7 @@ void weiri_tc_calls(w_sim_api *api) {
     api->w_tmem_alloc = tmem_alloc;
     api->w_tmem_free = tmem_free;
     api->w_sim_umma = umma;
+    api->w_umma_tf32_ts = umma_tf32_ts;
     api->w_sim_umma_commit = commit;
     api->w_sim_tmem_ld = tmem_ld;
     api->w_sim_tmem_wait_ld = tmem_wait_ld;

@@ -167,7 +167,7 @@ static const char everything[] =
 static const char tensor_memory[] =
     "u32 base = w_smem_base(), bar = base + 65536, r[32]; u64 x = w_umma_desc(base, 16, 1024, 2);\n"
     "if (w_warp() == 0) w_tmem_alloc(bar + 16, 512); w_tcgen05_before(); w_sync_cta(); w_tcgen05_after();\n"
-    "u32 t = *(u32 *)w_ptr(bar + 16); if (w_tid() == 0) { w_umma_f16(t, x, x, 0x08400490, 0); w_umma_tf32(t, x, x, 0x08400910, n);\n"
+    "u32 t = *(u32 *)w_ptr(bar + 16); if (w_tid() == 0) { w_umma_f16(t, x, x, 0x08400490, 0); w_umma_tf32(t, x, x, 0x08400910, n); w_umma_tf32_ts(t, t + 256, x, 0x08200910, n);\n"
     "w_umma_f8(t, x, x, 0x08400010, 1); w_umma_commit(bar); w_umma_commit_multicast(bar, 3); } w_mbar_wait(bar, 0); w_sync_warp();\n"
     "w_tmem_ld_x8(r, t); w_tmem_wait_ld<8>(r); f[0] = r[n % 8 == 3 ? 3 : 4]; w_tmem_ld_x16(r, t); w_tmem_wait_ld<16>(r); f[1] = r[15];\n"
     "w_tmem_ld_x32(r, t); w_tmem_wait_ld<32>(r); f[2] = r[31]; w_tcgen05_before(); w_sync_cta(); w_tcgen05_after();\n"

@@ -95,7 +95,7 @@ end
 pipes.all_stages = { 1, 2, 3, 7 }
 
 -- Every cell. Queue and joint alternate with a hash of the rest, so that both meet every mix.
--- For sm_100a those without umma_umma.
+-- For sm_100a those without umma_umma, which takes tf32 and 128 rows there (t/sm100a.lua has them).
 function pipes.cells(arch)
   local out = {}
   for i, mix in ipairs(mixes()) do

@@ -714,3 +714,15 @@ bool weiri_touches_clash(const weiri_unrolled *u, const weiri_touch *x, const we
     if (x->kind == TOUCH_PLAIN && y->kind == TOUCH_PLAIN && x->write && y->write) return !(task && x->use == y->use); /* its share each */
     return true;
 }
+
+bool weiri_place_watched(const weiri_unrolled *u, int place) {
+    const weiri_upl *l = &u->places.v[place];
+    bool plain = false, async = false;
+    for (int i = 0; i < u->touches.n; i++) {
+        const weiri_touch *t = &u->touches.v[i];
+        bool thread = t->kind == TOUCH_PLAIN || t->kind == TOUCH_CP;
+        plain = plain || (t->place == place && t->write && thread);
+        async = async || (!thread && weiri_places_meet(l, &u->places.v[t->place]));
+    }
+    return plain && async && l->reg < 0;
+}

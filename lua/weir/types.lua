@@ -389,6 +389,10 @@ function kernel:schedule_table() end
 ---The dependency graph, for Graphviz.
 ---@return string
 function kernel:dot() end
+--- The barrier protocol with these sizes, as a model for spin. Every dim needs a size; `tiles`: work tiles of each CTA, default 1.
+---@param sizes? table<string, integer>
+---@return string
+function kernel:promela(sizes) end
 
 ---Who arrives on the mbarriers of a pipelined resource or a group, how often, with how many bytes, and the sum their counts come from.
 ---@param resource weir.piped

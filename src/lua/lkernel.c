@@ -755,6 +755,32 @@ int weirl_explain(lua_State *L) {
     return lua_pushstring(L, text), 1;
 }
 
+/* k:promela { N = 3, tiles = 2 } */
+static int k_promela(lua_State *L) {
+    weirl_kernel *kb = weirl_checkkernel(L, 1);
+    not_in_schedule(L, kb, "k:promela");
+    if (!lua_isnoneornil(L, 2) && !lua_istable(L, 2)) return weirl_raise(L, "k:promela { N = 3, tiles = 2 }: a table of sizes, got %s", weirl_typename(L, 2));
+    lua_settop(L, 2);
+    const char *names[32];
+    int64_t sizes[32];
+    weir_promela_desc d = { .dims = names, .sizes = sizes };
+    lua_pushnil(L);
+    while (lua_istable(L, 2) && lua_next(L, 2)) {
+        if (lua_type(L, -2) != LUA_TSTRING) return weirl_raise(L, "k:promela: sizes are given by the names of dims");
+        int isint = 0;
+        int64_t x = lua_tointegerx(L, -1, &isint);
+        if (!isint || x < 0) return weirl_raise(L, "k:promela: the size of '%s' is not a whole number", lua_tostring(L, -2));
+        if (strcmp(lua_tostring(L, -2), "tiles") == 0) d.tiles = weirl_tointx(L, -1, "tiles");
+        else if (d.n == 32) return weirl_raise(L, "k:promela: more than 32 dims");
+        else names[d.n] = lua_tostring(L, -2), sizes[d.n++] = x;
+        lua_pop(L, 1);
+    }
+    const char *text = weir_kernel_promela(kb->k, &d);
+    if (!text) return weirl_raise(L, "k:promela: %s", weir_error(kb->ctx->c));
+    lua_pushstring(L, text);
+    return 1;
+}
+
 static void set_int(lua_State *L, const char *key, int64_t x) {
     lua_pushinteger(L, (lua_Integer)x);
     lua_setfield(L, -2, key);
@@ -842,6 +868,7 @@ void weirl_open_kernel(lua_State *L) {
                                      { "print", k_print },
                                      { "schedule_table", k_schedule_table },
                                      { "dot", k_dot },
+                                     { "promela", k_promela },
                                      { "explain", k_explain },
                                      { "smem_layout", k_smem_layout },
                                      { "tmem_layout", k_tmem_layout },

@@ -61,15 +61,7 @@ static void prepare(explorer *x) {
         for (int j = 0; j < nt; j++) x->clash[i * nt + j] = weiri_touches_clash(u, &u->touches.v[i], &u->touches.v[j]);
     /* places that plain writes and asynchronous accesses share are watched for fences */
     x->dirty = room((size_t)u->places.n, sizeof *x->dirty);
-    for (int i = 0; i < u->places.n; i++) {
-        bool plain = false, async = false;
-        for (int j = 0; j < nt; j++) {
-            const weiri_touch *t = &u->touches.v[j];
-            plain = plain || (t->place == i && t->write && (t->kind == TOUCH_PLAIN || t->kind == TOUCH_CP));
-            async = async || (t->kind != TOUCH_PLAIN && t->kind != TOUCH_CP && weiri_places_meet(&u->places.v[i], &u->places.v[t->place]));
-        }
-        x->dirty[i] = plain && async && u->places.v[i].reg < 0 ? x->ndirty++ : -1;
-    }
+    for (int i = 0; i < u->places.n; i++) x->dirty[i] = weiri_place_watched(u, i) ? x->ndirty++ : -1;
     x->landed_at = threads;
     x->cell_at = x->landed_at + (u->items.n + 15) / 16;
     x->meet_at = x->cell_at + CELL * u->cells.n;

@@ -67,16 +67,41 @@ static void put_number(lua_State *L, const char *name, uint64_t x) {
     lua_setfield(L, -2, name);
 }
 
+/* The plan of a program, with sizes from a table: dims by name, tiles, truths. */
+static weiri_unrolled *unroll(lua_State *L, int program, int table) {
+    weirl_program *u = luaL_checkudata(L, program, WEIRL_PROGRAM);
+    luaL_checktype(L, table, LUA_TTABLE);
+    const weir_kernel *k = u->p->k;
+    int64_t dims[64] = { 0 };
+    if (k->dims.n > 64) luaL_error(L, "too many dims");
+    for (int i = 0; i < k->dims.n; i++) dims[i] = option(L, table, weiri_val(k, k->dims.v[i])->name, 0);
+    weiri_sizes sizes = { .dims = dims, .tiles = (int)option(L, table, "tiles", 1), .truths = (uint64_t)option(L, table, "truths", 0) };
+    weiri_unrolled *x = weiri_unroll(u->p->plan, &sizes);
+    if (!x) luaL_error(L, "out of memory");
+    return x;
+}
+
+/* promela(program, sizes) -> the text for spin; nil and why not */
+static int promela(lua_State *L) {
+    weiri_unrolled *x = unroll(L, 1, 2);
+    if (x->why) {
+        lua_pushnil(L);
+        lua_pushstring(L, x->why);
+        weiri_unrolled_free(x);
+        return 2;
+    }
+    weiri_buf b;
+    weiri_buf_init(&b, x->p->k->ctx);
+    weiri_promela(x, "", &b);
+    lua_pushlstring(L, b.s ? b.s : "", b.n);
+    weiri_buf_free(&b);
+    weiri_unrolled_free(x);
+    return 1;
+}
+
 /* explore(program, sizes, { limit, path }) -> { states, widest, complete, deadlocks, firings, cut = reason or nil, depth, path, and
  * a true field for each kind of fault }. sizes: dims by name, tiles, truths; path: a kind of fault, or "any". */
 static int explore(lua_State *L) {
-    weirl_program *u = luaL_checkudata(L, 1, WEIRL_PROGRAM);
-    luaL_checktype(L, 2, LUA_TTABLE);
-    const weir_kernel *k = u->p->k;
-    int64_t dims[64] = { 0 };
-    if (k->dims.n > 64) return luaL_error(L, "too many dims");
-    for (int i = 0; i < k->dims.n; i++) dims[i] = option(L, 2, weiri_val(k, k->dims.v[i])->name, 0);
-    weiri_sizes sizes = { .dims = dims, .tiles = (int)option(L, 2, "tiles", 1), .truths = (uint64_t)option(L, 2, "truths", 0) };
     int path = 0;
     if (lua_istable(L, 3)) {
         lua_getfield(L, 3, "path");
@@ -85,8 +110,7 @@ static int explore(lua_State *L) {
             if (!strcmp(want, "any") || !strcmp(want, fault_names[i])) path |= 1 << i;
         lua_pop(L, 1);
     }
-    weiri_unrolled *x = weiri_unroll(u->p->plan, &sizes);
-    if (!x) return luaL_error(L, "out of memory");
+    weiri_unrolled *x = unroll(L, 1, 2);
     weirx_result r = weirx_actions(x, (uint64_t)option(L, 3, "limit", 1000000), path);
     lua_createtable(L, 0, 16);
     put_number(L, "states", r.states);
@@ -245,5 +269,5 @@ static int credits(lua_State *L) {
     return 1;
 }
 
-const luaL_Reg weirx_functions[] = { { "of", plan_of },   { "explore", explore }, { "tasks", tasks }, { "twice", twice },
+const luaL_Reg weirx_functions[] = { { "of", plan_of },   { "explore", explore }, { "promela", promela }, { "tasks", tasks }, { "twice", twice },
                                        { "move", move },    { "credits", credits }, { NULL, NULL } };

@@ -3,7 +3,7 @@
 --   local agreement = require "gen.agreement"       -- needs weir_plan
 --   local said = agreement.compare(plan, program, sizes, { limit = 100000 })
 --   said.verdict    the prover's
---   said.kinds      what the explorer found, at which sizes
+--   said.kinds      what the explorer found, at which sizes; said.at: the same sizes as tables
 --   said.wrong      why the two contradict each other, or nil
 --   said.open       why the explorer could not decide, or nil
 local agreement = {}
@@ -30,7 +30,7 @@ end
 -- o.limit: states of one exploration; o.far: of one at the sizes that the prover names
 function agreement.compare(plan, program, sizes, o)
   local verdict, findings, text = plan.prove(program)
-  local said = { verdict = verdict, findings = findings, text = text, kinds = {}, states = 0, runs = 0, cut = 0 }
+  local said = { verdict = verdict, findings = findings, text = text, kinds = {}, at = {}, states = 0, runs = 0, cut = 0 }
   local function explore(at, limit)
     local r
     -- conditions that sizes do not decide: every truth of the first firings
@@ -42,7 +42,11 @@ function agreement.compare(plan, program, sizes, o)
       said.states, said.runs = said.states + r.states, said.runs + 1
       if r.cut then said.cut, said.why = said.cut + 1, r.cut end
       for _, kind in ipairs(agreement.kinds) do
-        if r[kind] and not said.kinds[kind] then said.kinds[kind] = ("N = %s, M = %s, T = %s"):format(at.N, at.M, at.T) end
+        if r[kind] and not said.kinds[kind] then
+          said.kinds[kind] = ("N = %s, M = %s, T = %s"):format(at.N, at.M, at.T)
+          said.at[kind] = {}
+          for name, n in pairs(at) do said.at[kind][name] = n end
+        end
       end
       truths = truths + 1
     until truths >= 1 << firings
@@ -66,7 +70,10 @@ function agreement.compare(plan, program, sizes, o)
         for tiles = 1, sizes.tiles or 1 do
           local at = witness(f.message, sizes[#sizes])
           if (at or sizes.tiles) and not confirmed(f) then
-            at = at or setmetatable({}, { __index = sizes[#sizes] })
+            if not at then
+              at = {}
+              for name, n in pairs(sizes[#sizes]) do at[name] = n end
+            end
             if sizes.with_tiles then sizes.with_tiles(at, tiles) elseif sizes.tiles then at.T, at.tiles = tiles, tiles end
             explore(at, o.far or o.limit)
           end

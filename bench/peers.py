@@ -147,13 +147,13 @@ def captured(f, n):
     return lambda _: graph.replay()
 
 
-def alternate(contestants, reps, graph):
-    """Milliseconds per launch of each, taking turns; launches of a sample so that it lasts some 2 ms."""
+def alternate(contestants, reps, graph, apart):
+    """Milliseconds per launch of each, taking turns; launches of a sample so that it lasts some 2 ms, or one (apart)."""
     n, run = {}, dict(contestants)
     for name, f in contestants.items():
         f(3)
         torch.cuda.synchronize()
-        n[name] = max(1, min(100, round(2.0 / max(1e-3, sample(f, 3)))))
+        n[name] = 1 if apart else max(1, min(100, round(2.0 / max(1e-3, sample(f, 3)))))
         if graph:
             run[name] = captured(f, n[name])
             run[name](1)
@@ -169,14 +169,14 @@ def relative(got, want):
 
 
 class Results:
-    def __init__(self, kernel, out, reps, graph):
-        self.kernel, self.out, self.reps, self.graph, self.cases = kernel, out, reps, graph, []
+    def __init__(self, kernel, out, reps, graph, apart):
+        self.kernel, self.out, self.reps, self.graph, self.apart, self.cases = kernel, out, reps, graph, apart, []
 
     def case(self, name, contestants, unit, amount, config, errors, most, copied=None):
         """unit: "TFLOP/s" or "TB/s"; amount: what one launch does, in flop or bytes; copied: bytes that the copy moves, if other.
         errors: relative, weir's first."""
         amounts = {k: copied if copied and k == "copy" else amount for k in contestants}
-        ms = alternate(contestants, self.reps, self.graph)
+        ms = alternate(contestants, self.reps, self.graph, self.apart)
         mid = {k: statistics.median(v) for k, v in ms.items()}
         ratio = {k: statistics.median(b / a for a, b in zip(ms["weir"], v)) * amount / amounts[k] for k, v in ms.items() if k != "weir"}
         right = errors["weir"] <= most
@@ -188,7 +188,7 @@ class Results:
 
     def write(self, setting):
         os.makedirs(self.out, exist_ok=True)
-        with open(os.path.join(self.out, f"peers_{self.kernel}{'_graph' if self.graph else ''}.json"), "w") as f:
+        with open(os.path.join(self.out, f"peers_{self.kernel}{'_graph' if self.graph else ''}{'_apart' if self.apart else ''}.json"), "w") as f:
             json.dump(dict(kind="peers", kernel=self.kernel, setting=setting, cases=self.cases), f, indent=1, sort_keys=True)
             f.write("\n")
 
@@ -457,6 +457,7 @@ def main():
     p.add_argument("--tuned", action="store_true", help="configurations from weir.tune's database")
     p.add_argument("--no-pdl", action="store_true", help="weir's launches do not overlap")
     p.add_argument("--graph", action="store_true", help="the launches of a sample are one CUDA graph")
+    p.add_argument("--apart", action="store_true", help="one launch a sample, on an idle GPU (as proto/README.md measures)")
     p.add_argument("--config", default="nil", help="Lua table of configuration overrides, e.g. '{ stagger = 4 }'")
     p.add_argument("--out", default=os.path.join(ROOT, "bench", "results"))
     o = p.parse_args()
@@ -469,7 +470,7 @@ def main():
     torch.cuda.set_stream(torch.cuda.Stream())           # launches on the default stream cannot be captured
     weir, wrong = Weir(Lua(), o.tuned, not o.no_pdl, o.config), 0
     for name in o.kernels or KERNELS:
-        r = Results(name, o.out, o.reps, o.graph)
+        r = Results(name, o.out, o.reps, o.graph, o.apart)
         try:
             KERNELS[name](weir, r, o.quick)
         except (RuntimeError, torch.cuda.OutOfMemoryError) as e:
@@ -477,7 +478,7 @@ def main():
             wrong += 1
         wrong += sum(not c["right"] for c in r.cases)
         if r.cases:
-            r.write(dict(setting(), pdl=not o.no_pdl, graph=o.graph))
+            r.write(dict(setting(), pdl=not o.no_pdl, graph=o.graph, apart=o.apart))
         torch.cuda.empty_cache()
     sys.exit(1 if wrong else 0)
 

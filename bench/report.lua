@@ -81,9 +81,10 @@ local function rates(c)
 end
 
 function section.peers(r, put)
-  put(("## %s against torch and Triton%s\n"):format(r.kernel, r.setting.graph and ", launches in CUDA graphs" or ""))
+  put(("## %s against torch and Triton%s\n"):format(r.kernel, r.setting.apart and ", launches apart" or r.setting.graph and ", launches in CUDA graphs" or ""))
   put "Ratio: a peer's time over weir's, median over neighbouring samples (copy: bytes per second over those of torch's device copy)."
-  put(r.setting.pdl and "weir's launches overlap (programmatic dependent launch, the default of `kernels/`), a sample is a few launches in a row."
+  put(r.setting.apart and "A sample is one launch between two events, on an idle GPU: what the host takes to launch counts."
+    or r.setting.pdl and "weir's launches overlap (programmatic dependent launch, the default of `kernels/`), a sample is a few launches in a row."
     or "weir's launches do not overlap; a sample is a few launches in a row.")
   put(("cuDNN %s, torch %s, Triton %s."):format(r.setting.cudnn, r.setting.torch, r.setting.triton))
   put "Error: Frobenius norm of the difference from a reference in f64 or f32 over that of the reference.\n"

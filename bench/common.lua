@@ -135,6 +135,17 @@ end
 
 -- ---- the run -----------------------------------------------------------------------------------------------------------------------
 
+--- What was measured on a machine without a GPU, or without using it.
+function M.host_setting()
+  return {
+    cpu = (M.run "sed -n 's/^model name.*: //p' /proc/cpuinfo 2>/dev/null | head -n 1" or ""):gsub("%s+", " "),
+    revision = os.getenv "WEIR_REVISION" or M.run "git rev-parse HEAD 2>/dev/null" or "unknown",
+    changed = (M.run "git status --porcelain --untracked-files=no 2>/dev/null" or "") ~= "",
+    date = os.date "!%Y-%m-%dT%H:%MZ",
+    host = M.run "uname -srm",
+  }
+end
+
 --- What was measured where: goes into every result.
 function M.setting(dev, peer)
   local driver, cublas, path = peer:versions()

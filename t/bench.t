@@ -29,6 +29,16 @@ common.write(folder .. "/bench/results/launch.json", { kind = "launch", setting 
 common.write(folder .. "/bench/results/peers_softmax.json", { kind = "peers", kernel = "softmax", setting = setting, cases = { {
   name = "2 x 4", config = "threads=128", unit = "TB/s", amount = { weir = 6e9, torch = 6e9, copy = 4e9 }, errors = { weir = 1e-3 }, most = 4e-3, right = false,
   ms = { weir = { 2, 3, 4 }, torch = { 4, 6, 6 }, copy = { 1, 2, 3 } } } } })
+local host = { cpu = "C", host = "Linux", revision = ("b"):rep(40), changed = true, date = "now" }
+common.write(folder .. "/bench/results/prove.json", { kind = "prove", setting = host,
+  kernels = { { name = "K", validate = { 0.1 }, plan = { 0.2 }, prove = { 0.4, 0.5, 0.6 }, emit = { 0.3 }, states = 7, actions = 9 } },
+  growth = { { of = "tasks", text = "tasks", x = { 1, 2 }, ms = { 0.1, 0.3 }, states = { 1, 1 } } },
+  searches = { { steps = 32, stages = 8, states = 1774667, seconds = { 0.05 } } } })
+common.write(folder .. "/bench/results/oracle.json", { kind = "oracle", setting = host,
+  random = { compared = 10, agreed = 8, wrong = { "x" }, open = 1, incomplete = 1, safe = 6, unsafe = 3, valid = 5, states = 2000000, seconds = 3.5 },
+  mutants = { made = 9, bases = 2, operators = { ["1"] = 9 }, found = 7, borne_out = 6, refused = 1, survives = 1, undecided = 0, open = 0, wrong = {},
+    controls = 4, alarms = {} },
+  models = { same = 3, differs = {}, safe = 1, unsafe = 2, version = "Spin" } })
 assert(common.run(("cd %s && lua5.4 bench/report.lua && lua5.4 bench/plot.lua"):format(folder)))
 local file <close> = assert(io.open(folder .. "/bench/RESULTS.md"))
 local report = file:read "a"
@@ -43,5 +53,11 @@ tap.like("softmax 2 x 4", svg, "the plot has the case")
 tap.like(">2.00<", svg, "with the ratio to the fastest peer")
 tap.is(select(2, svg:gsub("<text", "")), select(2, svg:gsub("</text>", "")), "and is closed text by text")
 tap.ok(report:find("| C: weir_bound_launch | 2.50 (1.50 to 3.50) |", 1, true), "launch cost")
+tap.like("| K | 0.10 (0.10 to 0.10) | 0.20 (0.20 to 0.20) | **0.50** (0.40 to 0.60) | 0.30 (0.30 to 0.30) | 7 |", report, "a proof's row")
+tap.like("| tasks | 1 | 2 | 0.100 | 0.300 | 1.50 |", report, "growth per unit")
+tap.like("| 32 | 8 | 1774667 | 0.0500 | 100.0 | 1.5e+06 |", report, "the search and the reference beside the proof")
+tap.like("10 compared, **8 agreed**, 1 contradictions; 0 left open by the explorer's limit, 1 by the prover", report, "schedules decided twice")
+tap.like("**0 missed or misnamed**", report, "mutants")
+tap.like("C, Linux; weir bbbbbbbbbbbb with changes, now.", report, "a result that needs no GPU")
 os.execute("rm -rf " .. folder)
 tap.done()

@@ -30,6 +30,7 @@ weir_timeline *weiri_timeline_new(const weiri_plan *p, int ctas, bool gpu) {
     weiri_arena_init(&t->a, t->ctx);
     t->p = p;
     t->kernel = weiri_arena_str(&t->a, p->k->name);
+    t->unchecked = p->k->arch >= WEIR_ARCH_SM_100A;
     t->gpu = gpu;
     t->ctas = ctas;
     t->warps = first_warps(p);

@@ -39,6 +39,7 @@ struct weir_timeline {
     weiri_arena a;
     const weiri_plan *p;             /* until finished */
     const char *kernel;
+    bool unchecked;              /* the model of its target has not been checked on hardware */
     bool gpu, cut;                   /* cut: some actor did more than there was room for */
     int ctas;
     uint32_t warps; int per_cta;     /* the first warp of each actor, bits; how many */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tcgen05.h"
 #include "trace.h"
 
 static weir_status save(weir_timeline *t, weiri_buf *b, const char *path) {
@@ -38,6 +39,7 @@ weir_status weir_timeline_perfetto(weir_timeline *t, const char *path) {
     weiri_buf_init(&b, t->ctx);
     weiri_put(&b, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"kernel\":");
     put_json(&b, t->kernel);
+    if (t->unchecked) weiri_put(&b, ",\"note\":\"sm_100a: " WEIRI_UNCHECKED "\"");
     weiri_put(&b, ",\"unit\":\"%s\"},\"traceEvents\":[\n", weir_timeline_unit(t));
     for (int i = 0; i < t->rows.n; i++) {
         const weiri_trow *r = &t->rows.v[i];
@@ -249,7 +251,8 @@ weir_status weir_timeline_svg(weir_timeline *t, const char *path) {
     put_patterns(&b);
     weiri_put(&b, "<text x=\"%d\" y=\"22\" font-size=\"15\" fill=\"#222\">", LEFT);
     put_text(&b, t->kernel);
-    weiri_put(&b, ": %d CTA%s, %.0f %s%s</text>\n", t->ctas, t->ctas > 1 ? "s" : "", t->end, weir_timeline_unit(t), t->cut ? ", cut short" : "");
+    weiri_put(&b, ": %d CTA%s, %.0f %s%s%s</text>\n", t->ctas, t->ctas > 1 ? "s" : "", t->end, weir_timeline_unit(t), t->cut ? ", cut short" : "",
+              t->unchecked ? "; sm_100a: " WEIRI_UNCHECKED : "");
     put_legend(&d);
     put_axis(&d, end, height);
     cta = -1;

@@ -85,6 +85,11 @@ function M.gemm(o)
       warp = warp + n
     end
   end
+  if o.queue == "atomic" then -- tiles drawn from a counter
+    k:task { name = "fetch", warps = { 7, 1 }, schedule = function()
+      for _ in weir.work_tile_loop(wq) do wq:fetch(); wq:next() end
+    end }
+  end
   if (o.issue or 1) > 1 then warp = 8 end
   k:task { name = "mma", warps = { warp, o.issue or 1 }, registers = o.registers and 40 or nil, schedule = function()
     for _ in weir.work_tile_loop(wq) do

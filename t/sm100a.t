@@ -62,6 +62,7 @@ local cases = {
   { "both by threads", { a = "threads", b = "threads", group = "none" } },
   { "a warpgroup whose first thread issues", { issue = 4 } },
   { "one tile a CTA", { queue = "grid" } },
+  { "tiles drawn from a counter", { queue = "atomic" } },
   { "cluster of 2 along m: B is multicast", { cluster = { 2, 1 } } },
   { "cluster of 2 along n: A is multicast", { cluster = { 1, 2 }, group = "none" } },
   { "cluster of 2 x 2: row and column", { cluster = { 2, 2 } } },
@@ -146,6 +147,21 @@ do
   k = s.gemm { n = 48, sums = 1, group = "none" }
   k:verify()
   tap.is({ 48, 64 }, { k:tmem_layout().total, k:tmem_layout().allocated }, "48 columns are laid out, 64 asked for")
+end
+
+do -- figures say it too
+  local dev = weir.device("sim", { seed = 2 })
+  local p = s.gemm():build { device = dev }
+  local function tensor(rows, cols) return dev:tensor { dtype = "bf16", shape = { rows, cols } }:randn(1) end
+  local timeline = assert(p:trace { A = tensor(128, 64), B = tensor(64, 64), D = tensor(128, 64) })
+  for _, kind in ipairs { "svg", "perfetto" } do
+    local path = os.tmpname()
+    assert(timeline[kind](timeline, path))
+    local f = assert(io.open(path))
+    tap.like("sm_100a: " .. unchecked, f:read "a", kind .. ": the figure says what it rests on")
+    f:close()
+    os.remove(path)
+  end
 end
 
 -- ---- edited by hand: the simulator stops ----------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 -- The prover against the oracles, at length: random schedules, every mutant, models for spin. Results in bench/results/oracle.json.
 --   lua5.4 bench/oracle.lua [--schedules 10000] [--models 100]        needs no GPU, and spin; half an hour on one core
 -- The tests run a little of the same: t/oracle.t, t/mutants.t, t/spin.t.
+io.stdout:setvbuf "line"
 local common = require "bench.common"
 package.path = "t/?.lua;" .. package.path
 package.cpath = common.build .. "/t/?.so;" .. package.cpath
@@ -25,7 +26,7 @@ while total.agreed < wanted.schedules do
     total.wrong[#total.wrong + 1] = text
     print("contradiction: " .. text)
   end
-  print(("%d compared, %d agreed, %d open, %d s"):format(total.compared, total.agreed, total.open, os.clock() - from))
+  print(("%d compared, %d agreed, %d open, %.0f s"):format(total.compared, total.agreed, total.open, os.clock() - from))
 end
 total.last, total.seconds, total.first_seed, total.last_seed = nil, os.clock() - from, 100001, next_seed - 1
 result.random = total

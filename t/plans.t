@@ -4,7 +4,7 @@
 local tap = require "tap"
 package.cpath = (os.getenv "WEIR_BUILD" or "build") .. "/t/?.so;" .. package.cpath
 local plan = require "weir_plan"
-local weir = require "weir"
+require "weir"
 local pipes = require "gen.pipes"
 
 local alarms, tally = {}, {}

@@ -237,6 +237,8 @@ static void scan_task(weiri_plan *p, int ti) {
         }
         for (int i = 0; i < op->nargs; i++)
             if (uses_reg(k, op->arg[i])) wg = true;
+        /* a body with mmas of its own, on a target where a warpgroup issues them: releases join it */
+        if (op->work && op->work->async_read && !weiri_tc(k)) wg = wg || t->num_warps % 4 == 0;
         if (op->res->kind == WEIR_RES_SMEM && op->res->pipe.given.type == WEIR_ASYNC_TMA) wg = wg || t->num_warps % 4 == 0;
     }
     pt->solo = (solo && any && !consumes) || one_thread_issues(k, t);

@@ -4,7 +4,7 @@
 local tap = require "tap"
 package.cpath = (os.getenv "WEIR_BUILD" or "build") .. "/t/?.so;" .. package.cpath
 local plan = require "weir_plan"
-require "weir"
+local weir = require "weir"
 local pipes = require "gen.pipes"
 
 local alarms, tally = {}, {}
@@ -48,6 +48,27 @@ for _, d in ipairs { 64, 128, 256 } do
   judge("attention with a window", (attention.kernel { d = d, window = { left = 100, right = 20 } }))
 end
 tap.is({}, alarms, ("%d attentions"):format(tally.SAFE or 0))
+
+-- Bodies with mmas of their own: each task's warpgroups join at barriers of their own.
+alarms, tally = {}, {}
+for _, warps in ipairs { 4, 8 } do
+  local k = weir.kernel { name = "bodies", arch = "sm_90a" }
+  local N, s = k:dim "N", {}
+  for i = 1, 2 do
+    s[i] = k:resource { name = "s" .. i, space = "smem", dtype = "u8", tile = { 64 }, pipeline = weir.pipeline.tma_umma { stages = 2 },
+      work = { put = weir.producer_work { code = ";", tx_bytes = 64 }, get = weir.consumer_work { code = ";", async_read = true } } }
+  end
+  k:task { name = "load", warps = { 12, 1 }, schedule = function()
+    for _ in weir.domain_loop(0, N) do for i = 1, 2 do s[i]:acquire(); s[i]:put(); s[i]:commit() end end
+  end }
+  for i = 1, 2 do
+    k:task { name = "use" .. i, warps = { i == 1 and 0 or 8, i == 1 and warps or 4 }, schedule = function()
+      for _ in weir.domain_loop(0, N) do s[i]:wait(); s[i]:get(); s[i]:release() end
+    end }
+  end
+  judge(("bodies with mmas, %d warps"):format(warps), k)
+end
+tap.is({}, alarms, ("%d with mmas in bodies"):format(tally.SAFE or 0))
 
 for _, name in ipairs { "rms_norm", "layer_norm", "softmax", "reduce" } do
   local M = require("weir.kernels." .. name)

@@ -9,7 +9,7 @@ local function add(t, key, n) t[key] = (t[key] or 0) + (n or 1) end
 --- Random schedules from seed `first` on until `wanted` have been compared. o: limit, far (states of one exploration).
 --- -> { compared, agreed, open, incomplete, safe, unsafe, valid, states, kinds = { kind = how often }, wrong = { text } }
 function campaign.random(plan, weir, first, wanted, o)
-  local out = { compared = 0, agreed = 0, open = 0, incomplete = 0, safe = 0, unsafe = 0, valid = 0, refused = 0, states = 0, kinds = {}, wrong = {} }
+  local out = { compared = 0, agreed = 0, open = 0, incomplete = 0, safe = 0, unsafe = 0, valid = 0, refused = 0, changed = 0, states = 0, kinds = {}, wrong = {} }
   local seed = first
   while out.compared < wanted do
     local s = schedules.random(seed)
@@ -18,6 +18,12 @@ function campaign.random(plan, weir, first, wanted, o)
     local program = plan.of(k)
     if not program then add(out, "refused")
     else
+      -- every eighth, right as written, is broken as planned
+      local change = seed % 8 == 0 and #s.mistakes == 0 and mutants.change(plan, program, seed) or nil
+      if change then
+        s.mistakes[1] = "plan: " .. change
+        add(out, "changed")
+      end
       local sizes = schedules.sizes(s)
       sizes.tiles = s.tiles and 5 or nil
       local said = agreement.compare(plan, program, sizes, o)

@@ -233,6 +233,16 @@ local function on_plan(plan, p, add)
   end
 end
 
+--- One random change of a plan, by a number; what it was, or nil.
+function mutants.change(plan, program, seed)
+  local list = {}
+  on_plan(plan, program, function(number, what, _, change) list[#list + 1] = { number, what, change } end)
+  if #list == 0 then return nil end
+  local m = list[(seed * 2654435761 >> 7) % #list + 1]
+  m[3](program)
+  return ("%d: %s"):format(m[1], m[2])
+end
+
 --- Every mutant of every base.
 function mutants.all(plan, weir, lab)
   local out = {}

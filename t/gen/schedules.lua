@@ -25,7 +25,8 @@ end
 
 -- ---- pipelines -------------------------------------------------------------------------------------------------------------------
 
--- kind: "bar" (no bytes), "threads" (bodies fill and use), "tx" (a body brings bytes), "tma" (a load), "mma" (a load that wgmma reads)
+-- kind: "bar" (no bytes), "threads" (bodies fill and use), "tx" (a body brings bytes), "tma" (a load), "mma" (a load that wgmma reads),
+-- "out" (sums staged for a bulk store, by the task that multiplies); and "pdl", the two moves of programmatic launch, with no pipeline
 local function make_pipe(pick, i, ntasks, kind)
   local p = { name = "p" .. i, kind = kind, stages = pick(3) }
   p.producer = pick(ntasks)
@@ -46,6 +47,12 @@ local function consume(p)
   if p.kind == "mma" then out[#out + 1] = { op = "drain", pipe = p, n = p.lag or 0 } end
   out[#out + 1] = { op = "release", pipe = p, n = p.lag }
   return out
+end
+
+-- A round of staging: sums to shared memory, from there to global memory.
+local function stage_out(p)
+  return { { op = "acquire", pipe = p }, { op = "fill", pipe = p }, { op = "commit", pipe = p }, { op = "wait", pipe = p }, { op = "use", pipe = p },
+    { op = "release", pipe = p } }
 end
 
 local function append(list, more) for _, x in ipairs(more) do list[#list + 1] = x end return list end
@@ -221,8 +228,27 @@ function schedules.random(seed, o)
     for _, p in ipairs(s.pipes) do
       if p.kind == "mma" and p.consumer == t then task.warps = 4 end
     end
+    if task.warps == 4 and chance(35) then -- sums leave, in the last step of the loop's body or behind it
+      local p = { name = "out" .. t, kind = "out", stages = pick(2), producer = t, consumer = t }
+      s.pipes[#s.pipes + 1] = p
+      local seg = task.segments[pick(#task.segments)]
+      local lag = false
+      for _, q in ipairs(s.pipes) do lag = lag or (q.kind == "mma" and q.consumer == t and q.lag) end
+      if lag or #seg.body == 0 then
+        seg = { body = {} }
+        task.segments[#task.segments + 1] = seg
+      end
+      for _ = 1, pick(2) do append(seg.body, stage_out(p)) end
+    end
     -- a task with nothing to do is none
     if #lists_of(task) > 0 then s.tasks[#s.tasks + 1] = task end
+  end
+  if #s.tasks > 0 and chance(8) then -- waits for the kernel before, lets the one behind start
+    local p = { name = "pdl", kind = "pdl", stages = 0 }
+    s.pipes[#s.pipes + 1] = p
+    table.insert(s.tasks[pick(#s.tasks)].segments, 1, { body = { { op = "grid_wait", pipe = p } } })
+    local last = s.tasks[pick(#s.tasks)].segments
+    last[#last + 1] = { body = { { op = "grid_launch", pipe = p } } }
   end
   if #s.tasks > 0 then
     if s.tasks[1].warps == 1 and chance(8) then s.tasks[1].warps = 2 end
@@ -269,7 +295,7 @@ function schedules.parse(text)
   local s = { seed = 0, pipes = {}, groups = {}, tasks = {}, mistakes = {} }
   local head, rest = text:match "^(.-)|(.*)$"
   local by_name = {}
-  for name, kind, stages in head:gmatch "(%w+):(%w+)/(%d+)" do
+  for name, kind, stages in head:gmatch "(%w+):(%w+)/(%d+)" do -- PDL has 0
     local p = { name = name, kind = kind, stages = tonumber(stages) }
     s.pipes[#s.pipes + 1], by_name[name] = p, p
   end
@@ -323,7 +349,11 @@ function schedules.kernel(weir, s)
   local N, M, T = k:dim "N", k:dim "M", k:dim "T"
   local of, row = {}, k:dim "R"
   for _, p in ipairs(s.pipes) do
-    if p.kind == "bar" then
+    if p.kind == "pdl" then
+      of[p] = { wait = k:pdl_wait { name = "before" }, launch = k:pdl_launch { name = "behind" } }
+    elseif p.kind == "out" then
+      of[p] = k:smem_tile { name = p.name, dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = P.async_tma { stages = p.stages } }
+    elseif p.kind == "bar" then
       of[p] = k:barrier { name = p.name, pipeline = P.async_async { stages = p.stages } }
     elseif p.kind == "threads" or p.kind == "tx" then
       local bytes = p.kind == "tx" and 64 or nil
@@ -341,7 +371,9 @@ function schedules.kernel(weir, s)
     if p.kind == "tma" or p.kind == "mma" then
       sources[p] = k:gmem_tile { name = "x_" .. p.name, tensor = k:tensor { name = "X" .. p.name, dtype = "bf16", shape = { row, 64 } }, tile = { 64, 16 } }
     end
-    if p.kind == "tma" then
+    if p.kind == "out" then
+      outputs[p] = k:gmem_tile { name = "y_" .. p.name, tensor = k:tensor { name = "Y" .. p.name, dtype = "bf16", shape = { row, 64 }, out = true }, tile = { 64, 64 } }
+    elseif p.kind == "tma" then
       outputs[p] = k:gmem_tile { name = "y_" .. p.name, tensor = k:tensor { name = "Y" .. p.name, dtype = "bf16", shape = { row, 64 }, out = true }, tile = { 64, 16 } }
     elseif p.kind == "mma" then
       accs[p] = k:wgmma_tile { name = "a_" .. p.name, tile = { 64, 64 } }
@@ -362,9 +394,14 @@ function schedules.kernel(weir, s)
     if of_ceil then return weir.ceil_div(N, tonumber(of_ceil)) end
     return tonumber(text)
   end
+  local function sums_of(task) for _, p in ipairs(s.pipes) do if accs[p] and p.consumer == task then return accs[p] end end end
   local function perform(x)
     local h = x.group and groups[x.group] or of[x.pipe]
-    if x.op == "fill" then
+    if x.op == "grid_wait" then h.wait:wait_griddep()
+    elseif x.op == "grid_launch" then h.launch:launch_griddep()
+    elseif x.pipe and x.pipe.kind == "out" and x.op == "fill" then h:store(sums_of(x.pipe.producer):read())
+    elseif x.pipe and x.pipe.kind == "out" and x.op == "use" then outputs[x.pipe]:tma_store(h:read(), outputs[x.pipe]:at(0, 0))
+    elseif x.op == "fill" then
       if sources[x.pipe] then h:tma_load(sources[x.pipe]:at(0, 0)) else h:fill() end
     elseif x.op == "use" then
       if outputs[x.pipe] then outputs[x.pipe]:store(h:read(), outputs[x.pipe]:at(0, 0))

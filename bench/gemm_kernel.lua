@@ -18,7 +18,8 @@ function M.choose(m, n, k)
   return { bm = 128, bn = narrow and 224 or 256, bk = 64, stages = 4, cluster = cluster, group = 8, en = narrow and 32 or 64 }
 end
 
---- c: bm, bn, bk, stages, cluster, group (rows of cluster tiles side by side); dtype.
+--- c: bm, bn, bk, stages, cluster, group (rows of cluster tiles side by side), mode of the group of A and B (fused_merge; "none": no
+--- group); dtype.
 function M.kernel(c, dtype)
   local EN = c.en or math.min(64, c.bn)                    -- columns of a staging tile
   local lag = math.min(1, c.stages - 1)                    -- batches left in flight when a stage is released
@@ -39,7 +40,11 @@ function M.kernel(c, dtype)
   local b = smem("b", { c.bn, c.bk }, P.tma_async { stages = c.stages })
   local stage = smem("stage", { c.bm, EN }, P.async_tma { stages = 2 })
   local acc = k:wgmma_tile { name = "acc", tile = { c.bm, c.bn } }
-  local ab = k:group { name = "ab", mode = "fused_merge", members = { a, b }, fold = c.fold == 1 }
+  local mode = c.mode or "fused_merge"
+  local ab = mode ~= "none" and k:group { name = "ab", mode = mode, members = { a, b }, fold = c.fold == 1 } or { a = a, b = b }
+  local function release(n)
+    if mode == "none" then a:release(n); b:release(n) else ab:release(n) end
+  end
   k:task { name = "load", warps = { 0, 1 }, registers = 40, schedule = function()
     for tile in weir.work_tile_loop(wq) do
       for kk in weir.domain_loop(0, cd(dk, c.bk)) do
@@ -53,12 +58,12 @@ function M.kernel(c, dtype)
     for tile in weir.work_tile_loop(wq) do
       acc:zero()
       for _ in weir.domain_loop(0, cd(dk, c.bk)) do
-        ab:wait()
+        if mode == "fused_merge" then ab:wait() else ab.a:wait(); ab.b:wait() end
         acc:mma(ab.a:read(), ab.b:read())
         acc:drain(lag)
-        ab:release(lag)
+        release(lag)
       end
-      acc:drain(); ab:release(0)
+      acc:drain(); release(0)
       for j = 0, c.bn // EN - 1 do
         stage:acquire(); stage:store(acc:read():cols(j * EN, EN)); stage:commit()
         stage:wait(); gd:tma_store(stage:read(), gd:at(tile.m, tile.n * (c.bn // EN) + j)); stage:release()

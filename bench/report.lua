@@ -112,6 +112,26 @@ function section.pipes(r, put)
   put(("weir %s, %s.\n"):format(r.revision, r.date))
 end
 
+function section.grouping(r, put)
+  put "## What a group buys\n"
+  put "The same work with the same geometry, only the barriers differ (`bench/grouping.lua`). Arrivals, waits and copies: of one tile's steps in"
+  put "one CTA; an arrival is one mbarrier operation of one thread, a wait one statement of a task. Ratio: time of the first line over that of"
+  put "this one, median over neighbouring samples: above 1 the group is faster."
+  for _, f in ipairs(r.families) do
+    put(("\n%s:\n"):format(f.name))
+    put "| | mbarriers | arrivals | waits | copies | us | ratio (lowest to highest) | samples |"
+    put "|---|---|---|---|---|---|---|---|"
+    for i, v in ipairs(f.variants) do
+      local ratio, c = {}, v.counts
+      for turn, x in ipairs(v.ms) do ratio[turn] = f.variants[1].ms[turn] / x end
+      local low, mid, high = range(ratio)
+      put(("| %s%s | %d | %d | %d | %d | %.1f | %s | %d |"):format(v.name, v.bad > 0 and " WRONG: " .. v.bad .. " elements" or "", c.mbarriers,
+        c.arrivals_a_step * f.steps, c.waits_a_step * f.steps, c.copies_a_step * f.steps, 1e3 * common.median(v.ms),
+        i == 1 and "" or ("**%.3f** (%.3f to %.3f)"):format(mid, low, high), #v.ms))
+    end
+  end
+end
+
 function section.prove(r, put)
   put "## Proof\n"
   put "Milliseconds on one core, median (lowest to highest); every loop length and tile count is proved. States: of the proof's search."
@@ -161,8 +181,8 @@ local function render()
   local function put(s) out[#out + 1] = s end
   put "# Results\n"
   put "Written by `lua5.4 bench/report.lua` from `bench/results/*.json`, which hold every sample. To measure: `./weir bench/gemm.lua`,"
-  put "`./weir bench/build_time.lua`, `./weir bench/launch_cost.lua` on a machine with an sm_90a GPU and cuBLAS, `python3 bench/peers.py` with"
-  put "torch besides; `lua5.4 bench/prove.lua` and `lua5.4 bench/oracle.lua` anywhere.\n"
+  put "`./weir bench/grouping.lua`, `./weir bench/build_time.lua`, `./weir bench/launch_cost.lua` on a machine with an sm_90a GPU and cuBLAS,"
+  put "`python3 bench/peers.py` with torch besides; `lua5.4 bench/prove.lua` and `lua5.4 bench/oracle.lua` anywhere.\n"
   local paths = files()
   if #paths == 0 then put "Nothing has been measured yet.\n" end
   for _, path in ipairs(paths) do

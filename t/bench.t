@@ -14,6 +14,15 @@ tap.is(2, common.median { 3, 1, 2 }, "median of three")
 tap.is(2.5, common.median { 4, 1, 3, 2 }, "median of four")
 tap.ok(common.run "lua5.4 bench/report.lua --check >/dev/null", "bench/RESULTS.md is what bench/results give")
 
+-- the kernels of bench/grouping.lua, in the simulator
+local sim = assert(common.run "lua5.4 bench/grouping.lua --sim 2>&1")
+tap.is({ "16", "12", "8", "8", "24", "18", "21", "8", "6", "4", "4", "8", "4", "6" }, (function()
+  local out = {}
+  for n in sim:gmatch "(%d+) mbarriers" do out[#out + 1] = n end
+  return out
+end)(), "what a group buys: all right in every element, and as many mbarriers")
+tap.unlike("WRONG", sim, "and none wrong")
+
 -- a result made up here gives every section, with the numbers in it
 local folder = assert(common.run "mktemp -d")
 local setting = { device = "D", driver = "1", driver_api = "13.0", cublas = "13.0.0", revision = ("a"):rep(40), changed = false, date = "now" }
@@ -29,6 +38,9 @@ common.write(folder .. "/bench/results/launch.json", { kind = "launch", setting 
 common.write(folder .. "/bench/results/peers_softmax.json", { kind = "peers", kernel = "softmax", setting = setting, cases = { {
   name = "2 x 4", config = "threads=128", unit = "TB/s", amount = { weir = 6e9, torch = 6e9, copy = 4e9 }, errors = { weir = 1e-3 }, most = 4e-3, right = false,
   ms = { weir = { 2, 3, 4 }, torch = { 4, 6, 6 }, copy = { 1, 2, 3 } } } } })
+local function counts(arrivals) return { mbarriers = 8, mbarriers_a_stage = 4, arrivals_a_step = arrivals, waits_a_step = 4, copies_a_step = 2 } end
+common.write(folder .. "/bench/results/grouping.json", { kind = "grouping", setting = setting, families = { { name = "F", of = "copy", steps = 3, variants = {
+  { name = "none", counts = counts(6), bad = 0, ms = { 0.2, 0.4, 0.3 } }, { name = "merge", counts = counts(4), bad = 5, ms = { 0.1, 0.1, 0.1 } } } } } })
 local host = { cpu = "C", host = "Linux", revision = ("b"):rep(40), changed = true, date = "now" }
 common.write(folder .. "/bench/results/prove.json", { kind = "prove", setting = host,
   kernels = { { name = "K", validate = { 0.1 }, plan = { 0.2 }, prove = { 0.4, 0.5, 0.6 }, emit = { 0.3 }, states = 7, actions = 9 } },
@@ -47,6 +59,8 @@ tap.ok(report:find("| 1 x 2 x 3 | 128 x 256 x 64, 4, 2 | 10.5 | 9.5 | **1.000** 
 tap.ok(report:find("weir's own part of the cold time, without loading the module: 14.0", 1, true), "what weir adds to NVRTC")
 tap.like("| 2 x 4 | threads=128 | weir 2.00, copy 2.00, torch 1.00 TB/s | copy **1.000** (0.750 to 1.125); torch **2.000** (1.500 to 2.000) | 1.0e-03 WRONG, 4e-03 | 3 |",
   report, "a peer's row: copies by bytes, and a wrong result shouts")
+tap.like("| none | 8 | 18 | 12 | 6 | 300.0 |  | 3 |", report, "a family's first row")
+tap.like("| merge WRONG: 5 elements | 8 | 12 | 12 | 6 | 100.0 | **3.000** (2.000 to 4.000) | 3 |", report, "the next: counts of a tile, the ratio to the first")
 local plot <close> = assert(io.open(folder .. "/bench/results.svg"))
 local svg = plot:read "a"
 tap.like("softmax 2 x 4", svg, "the plot has the case")

@@ -100,8 +100,7 @@ enum { L_PART, L_SUB, L_IDX, L_VARS };
 enum { C_OPEN, C_CLOSE, C_VARS };
 /* a tape: how many letters, units of the last instance (COUNT saturated, TOTAL exact and kept in a replay only), the letters */
 enum { T_LEN, T_COUNT, T_LO, T_HI, T_TOTAL, T_VARS };
-/* BY: row + 1 that made all arrivals of the open phase, 0 none yet, -1 several, or bytes */
-enum { B_PHASE, B_PENDING, B_TX, B_BY, B_VARS };
+enum { B_PHASE, B_PENDING, B_TX, B_VARS };
 enum { R_AGE, R_GEN, R_VARS };
 
 /* A ring: cursors, barriers and storage that turn together. */
@@ -126,10 +125,11 @@ typedef struct weiri_loc {
 
 typedef enum weiri_rec_kind {
     REC_READ, REC_WRITE, REC_MMA_READ, REC_MMA_WRITE, REC_BULK_READ, REC_LOAD, REC_CP_WRITE,
-    REC_WAITED                   /* no access: all threads of a warpgroup have passed a wait. Its bit is the waiter's */
+    REC_PASSED                   /* no access: all threads of a warpgroup have passed a wait, or all its lanes an arrival. Its bit
+                                  * is the waiter's or the arriver's */
 } weiri_rec_kind;
 typedef struct weiri_rec {
-    int loc, actor, by;          /* loc -1: REC_WAITED */
+    int loc, actor, by;          /* loc -1: REC_PASSED */
     weiri_rec_kind kind;
     int ring, bit, fence_bit;    /* bits inside a stage of the ring; fence_bit: known to the async proxy */
     int seen;                    /* 0, or 1 + bit. Tensor memory: known, and a fence of the knower's own behind it. Never handed on */
@@ -144,7 +144,10 @@ typedef struct weiri_bari {      /* a barrier run in one CTA */
     int row;                     /* two rows a stage: gathering, complete */
     int bit;                     /* of a stage: newest completion, the one before, then one a waiter */
     int waiters; int *waiter;    /* by actor: bit, or -1 */
-    int *waited;                 /* by actor: record REC_WAITED, or -1 */
+    int *waited;                 /* by actor: record REC_PASSED, or -1 */
+    int arrivers; int *arriver;  /* by row: its arrivals' number, or -1; two bits each behind the waiters': open phase, last one */
+    int *arrived;                /* by arriver: lanes of a warpgroup: two records REC_PASSED, for its two bits; or -1 */
+    bool lands;                  /* bytes or arrivals come by themselves: who has arrived says nothing */
 } weiri_bari;
 
 typedef struct weiri_prog {

@@ -580,6 +580,28 @@ static int rec_for(weiri_prog *g, int loc, int actor, weiri_rec_kind kind, int b
     return g->recs.n - 1;
 }
 
+/* The record that all threads of a warpgroup have got past what bit `bit` of a barrier stands for. */
+static int passed_rec(weiri_prog *g, int bar, int actor, int bit) {
+    weiri_rec w = { .loc = -1, .actor = actor, .by = BY_ALL, .kind = REC_PASSED, .ring = g->bars[bar].ring,
+                    .bit = g->bars[bar].bit + bit, .fence_bit = -1 };
+    WEIRI_PUSH(g->a, g->actors.v[actor].recs, g->recs.n);
+    WEIRI_PUSH(g->a, g->recs, w);
+    return g->recs.n - 1;
+}
+
+/* Who arrives where; at barriers that copies reach, too, that alone says nothing of a phase. */
+static void note_arrivals(weiri_prog *g, const weiri_actor *me, const weiri_action *act) {
+    int to[64], n = weiri_prog_targets(g, me->cta, act, to), row = me->row + me->by[weiri_prog_by(act)];
+    for (int t = 0; t < n; t++) {
+        weiri_bari *b = &g->bars[to[t] * g->nbars + act->bar];
+        if (act->kind != ACT_ARRIVE) b->lands = true;
+        else if (b->arriver[row] < 0) {
+            b->arrived[b->arrivers] = -1;
+            b->arriver[row] = b->arrivers++;
+        }
+    }
+}
+
 static void place_records(joiner *j, int ai) {
     weiri_prog *g = j->g;
     const weiri_actor *me = &g->actors.v[ai];
@@ -603,6 +625,7 @@ static void place_records(joiner *j, int ai) {
                 WEIRI_PUSH(g->a, g->eff, rec);
             }
         }
+        if (act->bar >= 0 && act->kind != ACT_WAIT) note_arrivals(g, me, act);
         if (act->kind == ACT_WAIT && act->bar >= 0) {
             weiri_bari *b = &g->bars[me->cta * g->nbars + act->bar];
             if (b->waiter[ai] < 0) b->waiter[ai] = b->waiters++;
@@ -764,6 +787,9 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     for (int i = 0; i < j.nbar; i++) {
         g->bars[i].waiter = WEIRI_NEW_N(a, int, nact + 1);
         g->bars[i].waited = WEIRI_NEW_N(a, int, nact + 1);
+        g->bars[i].arriver = WEIRI_NEW_N(a, int, g->nrows + 1);
+        for (int x = 0; x <= g->nrows; x++) g->bars[i].arriver[x] = -1;
+        g->bars[i].arrived = WEIRI_NEW_N(a, int, g->nrows + 1);
         for (int x = 0; x < nact; x++) g->bars[i].waiter[x] = g->bars[i].waited[x] = -1;
     }
     for (int i = 0; i < nact; i++) place_records(&j, i);
@@ -771,14 +797,15 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
         g->bars[i].ring = ring_of(&j, j.ncur + i);
         weiri_ring *r = &g->rings.v[g->bars[i].ring];
         g->bars[i].bit = r->bits;
-        r->bits += 2 + g->bars[i].waiters;
+        r->bits += 2 + g->bars[i].waiters + (g->bars[i].lands ? 0 : 2 * g->bars[i].arrivers);
         for (int x = 0; x < nact; x++) {
-            if (g->bars[i].waiter[x] < 0 || !p->tasks[g->actors.v[x].task].wg_actor) continue;
-            weiri_rec w = { .loc = -1, .actor = x, .by = BY_ALL, .kind = REC_WAITED, .ring = g->bars[i].ring,
-                            .bit = g->bars[i].bit + 2 + g->bars[i].waiter[x], .fence_bit = -1 };
-            g->bars[i].waited[x] = g->recs.n;
-            WEIRI_PUSH(a, g->actors.v[x].recs, g->recs.n);
-            WEIRI_PUSH(a, g->recs, w);
+            const weiri_actor *me = &g->actors.v[x];
+            if (!p->tasks[me->task].wg_actor) continue;
+            if (g->bars[i].waiter[x] >= 0) g->bars[i].waited[x] = passed_rec(g, i, x, 2 + g->bars[i].waiter[x]);
+            int lanes = g->bars[i].lands ? -1 : g->bars[i].arriver[me->row + me->by[BY_LANE]];
+            if (lanes < 0) continue;
+            g->bars[i].arrived[lanes] = passed_rec(g, i, x, arrival_bit(&g->bars[i], lanes, false));
+            passed_rec(g, i, x, arrival_bit(&g->bars[i], lanes, true));
         }
     }
     for (int i = 0; i < j.ncur; i++) {

@@ -71,6 +71,9 @@ static inline bit spot_bit(const weiri_run *r, const spot *s, int n) {
     return bit_of(r->g, s->b->ring, s->stage, s->b->bit + n);
 }
 
+/* Of a barrier's stage: the bit of an arriver, for the open phase or the last one. */
+static inline int arrival_bit(const weiri_bari *b, int arriver, bool last) { return 2 + b->waiters + 2 * arriver + last; }
+
 static inline const char *spot_name(const weiri_run *r, const spot *s) {
     const char *n = r->g->p->bars.v[s->bar].name;
     if (r->g->nctas > 1) return weiri_arena_fmt(r->a, "%s[%d] of CTA %d", n, s->stage, s->cta);

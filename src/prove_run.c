@@ -54,6 +54,21 @@ static void meet(weiri_run *r, const weiri_actor *me) {
 
 /* ---- mbarriers ---------------------------------------------------------------------------------------------------------- */
 
+/* Of a record REC_PASSED: 0 until an mma is issued, then 1 and one more for each commit. */
+static int *passed_age(const weiri_run *r, int rec, int stage) { return r->v + r->g->recs.v[rec].aux + R_VARS * stage + R_AGE; }
+
+/* Does row `rw` know that the last phase is over? It was told by who waited, or knows of every arrival. */
+static bool is_over(const weiri_run *r, const spot *s, int rw) {
+    bit now = spot_bit(r, s, 0);
+    if (!has(r, 0, now) || has(r, rw, now)) return true;
+    bool all = !s->b->lands && s->b->arrivers > 0;
+    for (int a = 0; a < s->b->arrivers && all; a++) {
+        bit last = spot_bit(r, s, arrival_bit(s->b, a, true));
+        all = !has(r, 0, last) || has(r, rw, last);
+    }
+    return all;
+}
+
 /* The phase ends if nothing is missing. Whoever waited for the phase before must have been seen by then. */
 static void complete(weiri_run *r, const spot *s, const weiri_action *act, int ai) {
     const weiri_prog *g = r->g;
@@ -76,19 +91,29 @@ static void complete(weiri_run *r, const spot *s, const weiri_action *act, int a
     }
     /* newest completion becomes the one before */
     bit now = spot_bit(r, s, 0), before = spot_bit(r, s, 1);
-    for (int i = 0; i < g->nrows; i++) {
+    for (int i = g->nrows - 1; i >= 0; i--) { /* row 0, which says what stands, last */
         uint64_t *x = row(r, i);
-        bool known = x[now.word] & now.mask;
+        bool known = i ? is_over(r, s, i) : x[now.word] & now.mask;
         x[before.word] &= ~before.mask;
         if (known) x[before.word] |= before.mask;
         x[now.word] &= ~now.mask;
+    }
+    for (int a = 0; a < s->b->arrivers && !s->b->lands; a++) {
+        bit open = spot_bit(r, s, arrival_bit(s->b, a, false)), last = spot_bit(r, s, arrival_bit(s->b, a, true));
+        for (int i = 0; i < g->nrows; i++) {
+            uint64_t *x = row(r, i);
+            bool known = x[open.word] & open.mask;
+            x[open.word] &= ~open.mask;
+            x[last.word] &= ~last.mask;
+            if (known) x[last.word] |= last.mask;
+        }
+        int from = s->b->arrived[a];
+        if (from >= 0) *passed_age(r, from + 1, s->stage) = *passed_age(r, from, s->stage);
     }
     set(r, 0, now);
     set(r, s->gather, now);
     memcpy(row(r, s->done), row(r, s->gather), sizeof(uint64_t) * (size_t)g->nwords);
     memset(row(r, s->gather), 0, sizeof(uint64_t) * (size_t)g->nwords);
-    if (s->v[B_BY] > 0) set(r, s->v[B_BY] - 1, now); /* who made all its arrivals need not be told */
-    s->v[B_BY] = 0;
     s->v[B_PHASE]++;
     s->v[B_PENDING] = g->p->bars.v[s->bar].count;
 }
@@ -109,8 +134,7 @@ static void usable(weiri_run *r, const spot *s, const weiri_action *act, int ai,
 /* An arrival (or bytes) meant for phase `k`: is that the phase it falls into, in every order? */
 static bool in_phase(weiri_run *r, const spot *s, const weiri_action *act, int ai, int need, int k, bool tx) {
     const weiri_prog *g = r->g;
-    bit now = spot_bit(r, s, 0);
-    bool late = s->v[B_PHASE] > k, early = s->v[B_PHASE] < k || (has(r, 0, now) && !has(r, need, now));
+    bool late = s->v[B_PHASE] > k, early = s->v[B_PHASE] < k || !is_over(r, s, need);
     if (!late && !early) return true;
     int before = r->nfaults;
     weiri_fault *f = weiri_fault_add(r, tx ? "PROVE-TX" : "PROVE-COUNT", act, ai, 4 * act->bar + (late ? 1 : 0));
@@ -144,9 +168,17 @@ static void arrive(weiri_run *r, const spot *s, const weiri_action *act, int ai,
     const weiri_actor *me = &r->g->actors.v[ai];
     int need = need_row(me, by);
     usable(r, s, act, ai, need);
-    if (!in_phase(r, s, act, ai, need, k, false)) return;
-    int row = 1 + me->row + me->by[by];
-    s->v[B_BY] = knows && (s->v[B_BY] == 0 || s->v[B_BY] == row) ? row : -1;
+    /* Lanes arrive one by one, and one knows nothing of the others but what every thread knows. */
+    bool single = me->by[by] == me->by[BY_ONE];
+    if (!in_phase(r, s, act, ai, single ? need : need_row(me, BY_ALL), k, false)) return;
+    int arriver = s->b->lands ? -1 : s->b->arriver[me->row + me->by[by]];
+    if (arriver >= 0) { /* the thread knows of its arrival; of several, only all together do */
+        bit mine = spot_bit(r, s, arrival_bit(s->b, arriver, false));
+        forget(r, mine);
+        set(r, 0, mine);
+        set(r, me->row + (single ? me->by[by] : 0), mine);
+        if (s->b->arrived[arriver] >= 0) *passed_age(r, s->b->arrived[arriver], s->stage) = 0;
+    }
     s->v[B_PENDING] -= n;
     s->v[B_TX] += (int)bytes;
     if (s->v[B_PENDING] < 0) {
@@ -192,8 +224,9 @@ static bool wait(weiri_run *r, const spot *s, const weiri_action *act, int ai, i
     const weiri_actor *me = &g->actors.v[ai];
     int need = need_row(me, by), ahead = s->v[B_PHASE] - k;
     usable(r, s, act, ai, need);
-    bit prev = spot_bit(r, s, ahead == 1 ? 1 : 0); /* the phase before k ended */
-    if (ahead < 0 || ahead > 1 || (has(r, 0, prev) && !has(r, need, prev))) {
+    bit before = spot_bit(r, s, 1);
+    bool known = ahead == 1 ? !has(r, 0, before) || has(r, need, before) : is_over(r, s, need); /* that the phase before k has ended */
+    if (ahead < 0 || ahead > 1 || !known) {
         weiri_fault *f = weiri_fault_add(r, "PROVE-PARITY", act, ai, act->bar);
         if (f) {
             f->object = g->p->bars.v[s->bar].name;
@@ -220,20 +253,19 @@ static bool wait(weiri_run *r, const spot *s, const weiri_action *act, int ai, i
         forget(r, w);
         set(r, 0, w);
         set(r, me->row + me->by[by], w); /* that all threads have passed no thread of them knows until they meet */
-        if (s->b->waited[ai] >= 0) r->v[g->recs.v[s->b->waited[ai]].aux + R_VARS * s->stage + R_AGE] = 0;
+        if (s->b->waited[ai] >= 0) *passed_age(r, s->b->waited[ai], s->stage) = 0;
     }
     return true;
 }
 
-/* An mma takes all threads of the warpgroup: once it is done, each knows that all have passed the waits in front of it. The age of
- * a wait is 0 until an mma is issued, then 1 and one more for each commit. */
-static void waits_before_mma(weiri_run *r, const weiri_actor *me, const weiri_action *act) {
+/* An mma takes all threads of the warpgroup: once it is done, each knows that all have passed the waits and arrivals in front of it. */
+static void passed_before_mma(weiri_run *r, const weiri_actor *me, const weiri_action *act) {
     const weiri_prog *g = r->g;
     for (int i = 0; i < me->recs.n; i++) {
         const weiri_rec *q = &g->recs.v[me->recs.v[i]];
-        for (int s = 0; q->kind == REC_WAITED && s < g->rings.v[q->ring].stages; s++) {
+        for (int s = 0; q->kind == REC_PASSED && s < g->rings.v[q->ring].stages; s++) {
             bit b = bit_of(g, q->ring, s, q->bit);
-            int *age = r->v + q->aux + R_VARS * s + R_AGE;
+            int *age = passed_age(r, me->recs.v[i], s);
             if (*age == COMPLETE || !has(r, 0, b)) continue;
             if (act->kind == ACT_MMA ? *age == 0 : act->kind == ACT_MMA_COMMIT && *age > 0 && *age < AGE_MAX) ++*age;
             if (act->kind == ACT_MMA_WAIT && *age - 1 > act->n) {
@@ -350,7 +382,6 @@ static void land(weiri_run *r, int ai, int pc, const weiri_action *act, int use,
         usable(r, &s, act, ai, need);
         if (!in_phase(r, &s, act, ai, need, lap(use, g->p->bars.v[act->bar].stages), true)) return;
         s.v[B_TX] -= (int)act->bytes;
-        s.v[B_BY] = -1;
         follow(r, need, s.gather);
         for (int e = 0, i = me->eff[pc]; e < act->neff; e++) {
             int tt[64], nt = weiri_prog_effect(g, me, act, &act->eff[e], tt);
@@ -495,9 +526,9 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         effects(r, ai, pc, act);
         break;
     case ACT_STORE_BULK: case ACT_CP_ASYNC: case ACT_TMEM_ALLOC: case ACT_TMEM_FREE: effects(r, ai, pc, act); break;
-    case ACT_MMA: effects(r, ai, pc, act); waits_before_mma(r, me, act); break;
-    case ACT_MMA_COMMIT: weiri_access_groups(r, me, GROUP_MMA, -1, by); waits_before_mma(r, me, act); break;
-    case ACT_MMA_WAIT: weiri_access_groups(r, me, GROUP_MMA, act->n, by); waits_before_mma(r, me, act); break;
+    case ACT_MMA: effects(r, ai, pc, act); passed_before_mma(r, me, act); break;
+    case ACT_MMA_COMMIT: weiri_access_groups(r, me, GROUP_MMA, -1, by); passed_before_mma(r, me, act); break;
+    case ACT_MMA_WAIT: weiri_access_groups(r, me, GROUP_MMA, act->n, by); passed_before_mma(r, me, act); break;
     case ACT_BULK_COMMIT: weiri_access_groups(r, me, GROUP_BULK, -1, by); break;
     case ACT_BULK_WAIT: weiri_access_groups(r, me, GROUP_BULK, act->n, by); break;
     case ACT_CP_COMMIT: weiri_access_groups(r, me, GROUP_CP, -1, by); break;

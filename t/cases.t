@@ -1,0 +1,50 @@
+#!/usr/bin/env lua5.4
+-- Schedules that a prover decides wrongly which knows too little or claims to know too much, one a line: what is wanted, and what the
+-- explorer of actions says. `without` names waits that are taken out of the plan: "p2" those of p2's barriers.
+local tap = require "tap"
+local lab = require "lab"
+local plan, weir = lab.plan, lab.weir
+local agreement, schedules = require "gen.agreement", require "gen.schedules"
+
+local function drop_waits(p, pipe)
+  local dropped = 0
+  local function look(list)
+    for _, n in ipairs(list) do
+      if type(n) == "table" then look(n)
+      elseif plan.get(p, "action", n, "kind") == "wait" and plan.get(p, "bars", plan.get(p, "action", n, "bar"), "name"):find("^" .. pipe .. "_") then
+        plan.drop(p, n)
+        dropped = dropped + 1
+      end
+    end
+  end
+  for _, name in ipairs(plan.tasks(p)) do look(plan.tree(p, name)) end
+  return dropped
+end
+
+-- what is shown, schedule, verdict or rule wanted, without
+for _, c in ipairs {
+  { "two warps' arrivals, both known by another way: the phase is over",
+    "p1:bar/1 p2:bar/1 | t1(1) for N{ p1.commit p2.wait p2.release } | t2(2) for N{ p1.wait p1.release p2.acquire p2.commit }", "SAFE" },
+  { "lanes of a warpgroup arrive one by one, each in its own time",
+    "p1:mma/2 p2:bar/1 | t1(1) { p1.acquire p1.fill p1.commit } | t2(4) { p1.wait p1.use p1.drain(0) p1.release } for N{ p2.acquire p2.commit } | t3(1) for N{ p2.wait p2.release }",
+    "PROVE-COUNT", "p2" },
+  { "an mma between joins them: it takes all warps",
+    "p1:mma/2 p2:bar/1 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(4) for N{ p1.wait p1.use p1.drain(0) p1.release p2.acquire p2.commit } | t3(1) for N{ p2.wait p2.release }",
+    "SAFE", "p2" },
+} do
+  local what, text, wanted, without = table.unpack(c)
+  local s = schedules.parse(text)
+  local k = schedules.kernel(weir, s)
+  local p = assert(plan.of(k))
+  if without then tap.ok(drop_waits(p, without) > 0, "waits of " .. without .. " are taken out") end
+  local sizes = schedules.sizes(s)
+  sizes.tiles = s.tiles and 4 or nil
+  local said = agreement.compare(plan, p, sizes, { limit = 200000 })
+  local seen = said.verdict
+  for _, f in ipairs(said.findings) do if f.rule == wanted then seen = wanted end end
+  tap.is(wanted, seen, what)
+  tap.is({}, { said.wrong, said.open }, "  so says the explorer")
+  p:close()
+  k:close()
+end
+tap.done()

@@ -145,6 +145,45 @@ static const char *loop_cond(emitter *e, const weiri_node *l, const char *var, c
     return em_fmt(e, "(%s > 0 ? %s < %s : %s > %s)", em_expr(e, l->step), var, stop, var, stop);
 }
 
+/* How often the loop runs, where that is one expression and its body moves cursors alone; else NULL. */
+static const char *skipped_trips(emitter *e, const weiri_pnode *n) {
+    int64_t step;
+    for (const weiri_pnode *x = n->first; x; x = x->next)
+        if (x->kind != PN_ACTION || x->act->kind != ACT_ADVANCE) return NULL;
+    if (!n->first) return NULL;
+    if (!weiri_value_const(e->k, n->src->step, &step) || step < 1) return NULL;
+    const char *way = em_fmt(e, "%s - %s", em_expr(e, n->src->stop), em_expr(e, n->src->start));
+    return em_fmt(e, "(u32)w_max(0, %s)", step > 1 ? em_fmt(e, "w_ceil_div(%s, %d)", way, (int)step) : way);
+}
+
+/* Moves cursors past the stages that a loop of another lane's tile takes, in one step each. */
+static void emit_skip(emitter *e, const weiri_pnode *loop, const char *trips) {
+    open_brace(e, "");
+    em_line(e, "const u32 n = %s;", trips);
+    for (const weiri_pnode *x = loop->first; x; x = x->next) {
+        const weiri_action *a = x->act;
+        const weiri_cursor *c = &e->p->cursors.v[a->cur];
+        const char *name = em_cursor_name(e, a->cur);
+        bool phased = e->p->pipes.v[c->pipe].full >= 0, seen = false;
+        int per = 0;
+        for (const weiri_pnode *y = loop->first; y; y = y->next) {
+            bool same = y->act->cur == a->cur && y->act->stage == a->stage;
+            if (same && !per && y != x) seen = true; /* done with the first of them */
+            per += same;
+        }
+        if (seen) continue;
+        const char *by = per > 1 ? em_fmt(e, "%d * n", per) : "n";
+        if (a->stage == STAGE_NEXT) {
+            if (c->stages > 1 && phased) em_line(e, "%s_phase ^= (%s_stage + %s) / %d & 1;", name, name, by, c->stages);
+            else if (phased) em_line(e, "%s_phase ^= %s & 1;", name, by);
+            if (c->stages > 1) em_line(e, "%s_stage = (%s_stage + %s) %% %d;", name, name, by, c->stages);
+        } else {
+            if (c->split_close && c->stages > 1) em_line(e, "%s_close = (%s_close + %s) %% %d;", name, name, by, c->stages);
+        }
+    }
+    close_brace(e);
+}
+
 /* A coordinate of this CTA's tile, from that of its cluster's. */
 static void emit_coord(emitter *e, const weir_res *q, int axis, const char *at) {
     weir_cluster c = e->k->cluster;
@@ -174,6 +213,8 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
     for (int i = 0; i < q->qrank; i++) weiri_put(&b, "%s%s_tiles_%s", i ? " * " : "", Q, q->axis[i]);
     em_line(e, "const i32 %s_tiles = %s;", Q, b.s ? b.s : "1");
     weiri_buf_free(&b);
+    int lanes = n->src->lanes;
+    if (lanes > 1) em_line(e, "u32 %s_turn = 0;", Q);
     if (q->qkind == WEIR_QUEUE_GRID) {
         em_line(e, "const i32 %s_index = %s;", Q, first);
         open_brace(e, em_fmt(e, "if (%s_index < %s_tiles)", Q, Q));
@@ -225,8 +266,19 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
     }
     const weiri_node *before = e->tiles;
     e->tiles = n->src;
+    if (lanes > 1) open_brace(e, em_fmt(e, "if (%s_turn == %d)", Q, n->src->lane));
     emit_nodes(e, n->first);
+    if (lanes > 1) close_brace(e);
+    if (n->skip) {
+        open_brace(e, "else");
+        em_line(e, "// another lane's tile: past its stages");
+        e->skipping = true;
+        emit_nodes(e, n->skip);
+        e->skipping = false;
+        close_brace(e);
+    }
     e->tiles = before;
+    if (lanes > 1) em_line(e, "if (++%s_turn == %d) %s_turn = 0;", Q, lanes, Q);
     forget(e, mark);
     close_brace(e);
 }
@@ -238,6 +290,11 @@ static void emit_nodes(emitter *e, const weiri_pnode *n) {
         switch (n->kind) {
         case PN_ACTION: emit_action(e, n->act); break;
         case PN_LOOP: {
+            const char *skipped = e->skipping ? skipped_trips(e, n) : NULL;
+            if (skipped) {
+                emit_skip(e, n, skipped);
+                break;
+            }
             int num = em_loop_number(e, s);
             const char *stop = em_expr(e, s->stop);
             int64_t c;

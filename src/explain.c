@@ -226,6 +226,7 @@ static bool add_term(explainer *e, const weiri_action *a, void *ud) {
     weiri_put(&s->terms, "\n");
     s->arrivals += (int64_t)n * a->arrivals * reach;
     for (int role = 0; role < 4; role++) s->lanes = s->lanes || a->op->res->pipe.given.interleave[role] > 1;
+    s->lanes = s->lanes || (a->cur >= 0 && e->p->cursors.v[a->cur].tile_lanes > 1);
     return true;
 }
 

@@ -133,6 +133,11 @@ static int cursor_for(lowering *l, const weir_res *r, bool producer) {
                          .producer = producer,
                          .stages = bare->pipe.given.stages,
                          .tile_lanes = 1 };
+    const weiri_node *lanes = weiri_lanes_of(l->pt->task);
+    if (lanes && c->kind != WEIR_RES_QUEUE && weiri_side_dealt(l->k, c, producer)) {
+        cur.tile_lane = lanes->lane;
+        cur.tile_lanes = lanes->lanes;
+    }
     WEIRI_PUSH(&p->a, p->cursors, cur);
     cursor_key key = { c, producer, p->cursors.n - 1 };
     WEIRI_PUSH(&p->a, l->cursors, key);
@@ -1199,6 +1204,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     }
 }
 
+static void lower_skip(lowering *l, const weiri_node *n, weiri_pnode *at);
+
 static void lower_nodes(lowering *l, const weiri_node *n, weiri_pnode *at) {
     for (; n; n = n->next) {
         if (n->kind == NODE_OP) {
@@ -1213,6 +1220,100 @@ static void lower_nodes(lowering *l, const weiri_node *n, weiri_pnode *at) {
         weiri_pnode *b = append(l->p, at, kinds[n->kind]);
         b->src = n;
         lower_nodes(l, n->first, b);
+        if (n->kind != NODE_TILES || n->lanes < 2) continue;
+        weiri_pnode *skip = WEIRI_NEW(&l->p->a, weiri_pnode);
+        lower_skip(l, n->first, skip);
+        b->skip = skip->first;
+    }
+}
+
+/* ---- lanes of the work tiles ------------------------------------------------------------------------------------------------ */
+
+const weiri_node *weiri_lanes_of(const weiri_task *t) {
+    for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n))
+        if (n->kind == NODE_TILES) return n->lanes > 1 ? n : NULL;
+    return NULL;
+}
+
+static bool within(const weir_res *r, const weir_res *group) {
+    for (int i = 0; group->kind == WEIR_RES_GROUP && i < group->nmembers; i++)
+        if (group->members[i] == r) return true;
+    return r == group;
+}
+
+bool weiri_side_dealt(const weir_kernel *k, const weir_res *r, bool producer) {
+    int lane = -1;
+    for (int i = 0; i < k->tasks.n; i++) {
+        const weiri_node *tiles = weiri_lanes_of(k->tasks.v[i]);
+        for (const weiri_node *n = tiles ? weiri_node_next(tiles, NULL) : NULL; n; n = weiri_node_next(tiles, n)) {
+            if (n->kind != NODE_OP || n->op->atom != ATOM_NONE) continue;
+            if (is_producer(n->op->stage) != producer || !(within(n->op->res, r) || within(r, n->op->res))) continue;
+            if (lane >= 0 && tiles->lane != lane) return true;
+            lane = tiles->lane;
+            break;
+        }
+    }
+    return false;
+}
+
+/* Can the value be had without the body: from sizes, scalars, coordinates and the indices of loops alone? */
+static bool known_outside(const weir_kernel *k, uint32_t id, int depth) {
+    const weiri_value *v = weiri_val(k, id);
+    if (v->op == WEIR_OP_RETURN || v->op == WEIR_OP_LOAD || v->op == WEIR_OP_READ_REG || v->op == WEIR_OP_VIEW_READ || depth > 64)
+        return false;
+    for (int i = 0; i < v->nargs; i++)
+        if (v->arg[i] && !known_outside(k, v->arg[i], depth + 1)) return false;
+    return true;
+}
+
+/* What the body would do to cursors that lanes share, and to a dynamic queue; every loop and guard around that. */
+static void lower_skip(lowering *l, const weiri_node *n, weiri_pnode *at) {
+    static const weiri_pnode_kind kinds[] = { PN_ACTION, PN_LOOP, PN_GUARD, PN_TILES, PN_SKIPPABLE };
+    for (; n; n = n->next) {
+        if (n->kind == NODE_OP) {
+            const weiri_op *op = n->op;
+            if (op->res->kind == WEIR_RES_QUEUE) {
+                if (op->atom != ATOM_NONE) lower_work(l, at, op);
+                else if (!piped_op(l->p, op)) continue;
+                else if (opens(op)) lower_open(l, at, op);
+                else if (op->stage == STAGE_PROD_COMMIT || op->stage == STAGE_CONS_RELEASE) lower_close(l, at, op);
+                continue;
+            }
+            bool closes = op->stage == STAGE_PROD_COMMIT || op->stage == STAGE_CONS_RELEASE, first, last;
+            if (!piped_op(l->p, op) || !(opens(op) || closes)) continue;
+            int cur = cursor_for(l, op->res, is_producer(op->stage));
+            weiri_cursor *c = &l->p->cursors.v[cur];
+            if (c->tile_lanes < 2) continue;
+            if (opens(op)) {
+                round_place(l, op, &first, &last);
+                if (!last) continue;
+                advance(l, at, op, cur, STAGE_NEXT);
+                if (c->held_max > 0) advance(l, at, op, cur, STAGE_CLOSE); /* what a tile opens it closes */
+            } else if (c->held_max == 0 && closes_cursor(l, op)) {
+                advance(l, at, op, cur, STAGE_CLOSE);
+            }
+            continue;
+        }
+        weiri_pnode *before = at->last, *b = append(l->p, at, kinds[n->kind]);
+        b->src = n;
+        lower_skip(l, n->first, b);
+        if (!b->first) { /* nothing in it */
+            at->last = before;
+            if (before) before->next = NULL;
+            else at->first = NULL;
+            continue;
+        }
+        const uint32_t asks[] = { n->kind == NODE_LOOP ? n->start : 0, n->kind == NODE_LOOP ? n->stop : 0,
+                                  n->kind == NODE_LOOP ? n->step : 0, n->kind == NODE_GUARD ? n->of : 0 };
+        for (int i = 0; i < 4; i++) {
+            if (!asks[i] || known_outside(l->k, asks[i], 0)) continue;
+            weir_finding *f = weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", place_of(&n->at),
+                                         "task '%s': how many stages a tile takes is read from memory, so that the other lanes of the "
+                                         "work tiles cannot skip them",
+                                         l->pt->task->name);
+            f->hint = "give each lane pipelines of its own, or lengths that follow from sizes and coordinates";
+            break;
+        }
     }
 }
 

@@ -10,6 +10,10 @@
 void weiri_lower(weiri_plan *p, const weiri_proto *protos);
 /* Does the loop run at least once, whatever the sizes? */
 bool weiri_loop_runs(const weir_kernel *k, const weiri_node *n);
+/* The task's work-tile loop if it takes every lanes-th tile, else NULL. */
+const weiri_node *weiri_lanes_of(const weiri_task *t);
+/* Do tasks of several lanes share this side of the pipeline of r, bare or a group? Their cursors then skip each other's stages. */
+bool weiri_side_dealt(const weir_kernel *k, const weir_res *r, bool producer);
 
 /* plan.c */
 int weiri_pipe_of(const weiri_plan *p, const weir_res *r);      /* index, -1 none */

@@ -344,24 +344,55 @@ static const weir_res *storage_of(const weir_res *r) {
     return r;
 }
 
-/* The side of the pipeline that closes with `stage`: tasks, warps, warpgroups that do it. */
-static weiri_pside side_of(const weiri_plan *p, const weir_res *r, weiri_stage stage) {
-    const weir_kernel *k = p->k;
+/* Does the task close a stage of r with `stage`? */
+static bool closes(const weiri_task *t, const weir_res *r, weiri_stage stage) {
     const weir_res *g = r->group;
-    weiri_pside s = { 0 };
+    for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n))
+        if (n->kind == NODE_OP && n->op->stage == stage && (n->op->res == r || (g && n->op->res == g))) return true;
+    return false;
+}
+
+/* The side of the pipeline that closes with `stage`: tasks, warps, warpgroups that do it. Tasks of other lanes of the work tiles than
+ * `tile_lane` fill or empty other stages; -1: there are no lanes. */
+static weiri_pside side_of_lane(const weiri_plan *p, const weir_res *r, weiri_stage stage, int tile_lane) {
+    const weir_kernel *k = p->k;
+    weiri_pside s = { .dealt = tile_lane >= 0 };
     uint64_t lanes = 0;
     for (int ti = 0; ti < k->tasks.n; ti++) {
-        bool does = false;
         const weiri_task *t = k->tasks.v[ti];
-        for (const weiri_node *n = weiri_node_next(t->root, NULL); n && !does; n = weiri_node_next(t->root, n))
-            does = n->kind == NODE_OP && n->op->stage == stage && (n->op->res == r || (g && n->op->res == g));
-        if (!does) continue;
+        const weiri_node *tiles = weiri_lanes_of(t);
+        if (!closes(t, r, stage) || (tile_lane >= 0 && tiles && tiles->lane != tile_lane)) continue;
         s.tasks++;
         s.warps += t->num_warps;
         if (p->tasks[ti].wg_actor) s.warpgroups += p->tasks[ti].warpgroups;
         if (t->num_warps > s.max_warps_of_a_task) s.max_warps_of_a_task = t->num_warps;
         int lane = loop_lane(k, t, r->pipe.given.interleave[stage == STAGE_PROD_COMMIT ? 1 : 3]);
         if (lane >= 0 && lane < 64 && !(lanes >> lane & 1)) lanes |= 1ull << lane, s.domain_lanes++;
+    }
+    return s;
+}
+
+/* Lanes of the work tiles that share the side take the stages in turn: a phase counts one lane's arrivals, so all must bring as many. */
+static weiri_pside side_of(weiri_plan *p, const weir_res *r, weiri_stage stage) {
+    const weir_kernel *k = p->k;
+    const weiri_task *first = NULL;
+    bool dealt = r->kind != WEIR_RES_QUEUE && weiri_side_dealt(k, r, stage == STAGE_PROD_COMMIT);
+    for (int i = 0; i < k->tasks.n && dealt && !first; i++)
+        if (weiri_lanes_of(k->tasks.v[i]) && closes(k->tasks.v[i], r, stage)) first = k->tasks.v[i];
+    if (!first) return side_of_lane(p, r, stage, -1);
+    weiri_pside s = side_of_lane(p, r, stage, weiri_lanes_of(first)->lane);
+    for (int i = 0; i < k->tasks.n; i++) {
+        const weiri_task *t = k->tasks.v[i];
+        if (!weiri_lanes_of(t) || !closes(t, r, stage)) continue;
+        weiri_pside x = side_of_lane(p, r, stage, weiri_lanes_of(t)->lane);
+        if (x.warps == s.warps && x.warpgroups == s.warpgroups && x.tasks == s.tasks) continue;
+        weir_finding *f = weiri_find(&p->findings, "V-CNT-06", place_of(&r->at),
+                                     "pipeline '%s': lanes of the work tiles bring unequal arrivals to a phase", r->name);
+        f->expected = weiri_arena_fmt(&p->a, "%d warps of %d tasks, as lane %d has", s.warps, s.tasks, weiri_lanes_of(first)->lane);
+        f->got = weiri_arena_fmt(&p->a, "%d warps of %d tasks of lane %d", x.warps, x.tasks, weiri_lanes_of(t)->lane);
+        f->hint = "give each lane as many tasks and warps";
+        f->objects[0] = r->name;
+        break;
     }
     return s;
 }
@@ -1034,6 +1065,7 @@ static void number_list(weiri_plan *p, weiri_pnode *n, int *next, int pass) {
             else if (!n->act->id) n->act->id = (*next)++; /* tasks of one warpgroup share its setmaxnreg */
         } else {
             number_list(p, n->first, next, pass);
+            number_list(p, n->skip, next, pass);
         }
     }
 }
@@ -1094,7 +1126,11 @@ static void print_nodes(const weiri_plan *p, const weiri_pnode *n, int depth, we
             weiri_put(b, "\n");
             break;
         }
-        case PN_TILES: weiri_put(b, "tiles of %s\n", n->src->queue->name); break;
+        case PN_TILES:
+            weiri_put(b, "tiles of %s", n->src->queue->name);
+            if (n->src->lanes > 1) weiri_put(b, ", lane %d of %d", n->src->lane, n->src->lanes);
+            weiri_put(b, "\n");
+            break;
         case PN_SKIPPABLE: weiri_put(b, "skippable\n"); break;
         case PN_HELD:
             weiri_put(b, "%s more than %d held on %s\n", n->once ? "if" : "while", n->keep, p->cursors.v[n->cur].name);
@@ -1102,6 +1138,8 @@ static void print_nodes(const weiri_plan *p, const weiri_pnode *n, int depth, we
         case PN_STAGES: weiri_put(b, "%d times\n", n->count); break;
         }
         print_nodes(p, n->first, depth + 1, b);
+        if (n->skip) weiri_put(b, "%*stiles of other lanes\n", 2 * depth, "");
+        print_nodes(p, n->skip, depth + 1, b);
     }
 }
 

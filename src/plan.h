@@ -107,6 +107,8 @@ struct weiri_pnode {
     weiri_pnode *parent, *next, *first, *last;
     weiri_action *act;           /* ACTION */
     const weiri_node *src;       /* LOOP, GUARD, TILES, SKIPPABLE: the captured block */
+    weiri_pnode *skip;           /* TILES dealt to lanes: what a tile of another lane takes instead of the body. It moves the cursors
+                                    that the lanes share past that lane's stages, and takes the tile from a dynamic queue. A list */
     int cur, keep; bool once;    /* HELD */
     int count;                   /* STAGES */
 };

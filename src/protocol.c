@@ -207,8 +207,8 @@ typedef struct share {
 
 static share share_of(const weiri_pside *s, int stride) {
     share r = { s->warps, s->warpgroups, s->tasks, s->one_cta_warps, s->warps > 0 && s->warpgroups * 4 == s->warps, "" };
+    if (stride > 1 || s->dealt) r.per = " of a lane";
     if (stride <= 1) return r;
-    r.per = " of a lane";
     if (s->domain_lanes > 0) {
         r.warps /= s->domain_lanes;
         r.groups /= s->domain_lanes;

@@ -47,6 +47,7 @@ typedef struct weiri_pside {
     bool async_reads;           /* consumer: the async proxy reads the stage too (wgmma, bulk store, a body that says so) */
     int max_warps_of_a_task;
     int domain_lanes;           /* interleaved by the loops' starts: lanes, each with as many warps; 0: by warps */
+    bool dealt;                 /* lanes of the work tiles take the stages in turn: the numbers are one lane's */
     int one_cta_tasks, one_cta_warps;   /* of these: tasks that a single CTA of the cluster runs, their warps */
 } weiri_pside;
 

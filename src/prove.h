@@ -55,6 +55,7 @@ typedef struct weiri_ins {
     int jump;                /* where to go when the test fails, or at a JUMP or BACK */
     int a, b;                /* LOOP to EVERY: loop; WHEN: key, wanted truth; HELD: cursor (task-local), keep */
     int period, phase;       /* EVERY */
+    int skip;                /* TILES: where a tile of another lane (not a of b) goes on; jump: when there are no more */
     const weiri_action *act; /* ACT */
 } weiri_ins;
 
@@ -74,7 +75,9 @@ typedef struct weiri_code {  /* of one task */
     int ncursors; int *cursor;       /* plan cursor of each */
     bool *opens, *closes;            /* by cursor: does anything depend on how often it was opened, closed? */
     bool tiles;              /* it has a work-tile loop */
+    int skip_from, skip_to;          /* what it does in tiles of other lanes */
     int *tape_end;                   /* by tape of the program: pc after which this task asks it no more within a tile */
+    int *skip_end;                   /* ... within a tile of another lane */
 } weiri_code;
 
 /* Threads of an actor, as far as what they know differs. */
@@ -86,7 +89,7 @@ typedef struct weiri_actor {
     int row;                 /* first knowledge row; BY_* offsets through `by` */
     int by[BY_COUNT];
     int nrows;
-    int vars;                /* ints: pc, stop, tile, cl, then keys, loops, cursors, tape offsets */
+    int vars;                /* ints: pc, stop, tile, turn, cl, then keys, loops, cursors, tape offsets */
     int keys, loops, cursors, offs;
     int threads;             /* that it brings to a named barrier */
     int *ring;               /* by cursor of its code */
@@ -95,7 +98,7 @@ typedef struct weiri_actor {
     const char *name;
 } weiri_actor;
 
-enum { V_PC, V_STOP, V_TILE, V_CLUSTER, V_FIXED };           /* STOP: nonzero: inside a rendezvous */
+enum { V_PC, V_STOP, V_TILE, V_TURN, V_CLUSTER, V_FIXED };   /* STOP: nonzero: inside a rendezvous. TURN: lane of the next tile */
 enum { L_PART, L_SUB, L_IDX, L_VARS };
 enum { C_OPEN, C_CLOSE, C_VARS };
 /* a tape: how many letters, units of the last instance (COUNT saturated, TOTAL exact and kept in a replay only), the letters */

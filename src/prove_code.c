@@ -194,14 +194,19 @@ static void compile_block(builder *b, const weiri_pnode *n) {
     }
     case PN_TILES:
         if (b->in_tiles || b->open.n || b->c->tiles) give_up(g, s, "a task has a work-tile loop inside a loop, or two of them");
-        if (s && s->lanes > 1) give_up(g, s, "work tiles are dealt to lanes");
         if (s && g->tiles && s->queue != g->tiles->queue) give_up(g, s, "there are two work queues");
         if (!g->tiles) g->tiles = s;
         if (s && s->queue && s->queue->qkind == WEIR_QUEUE_GRID) g->one_tile = true;
         b->in_tiles = b->c->tiles = true;
-        at = emit(b, (weiri_ins){ .op = IN_TILES });
+        at = emit(b, (weiri_ins){ .op = IN_TILES, .a = s ? s->lane : 0, .b = s ? s->lanes : 1 });
         compile(b, n->first);
         emit(b, (weiri_ins){ .op = IN_JUMP, .jump = at });
+        if (s && s->lanes > 1) { /* even where it does nothing there: a task skips no tile before there is one */
+            b->c->skip_from = b->c->ins.v[at].skip = b->c->ins.n;
+            compile(b, n->skip);
+            emit(b, (weiri_ins){ .op = IN_JUMP, .jump = at });
+            b->c->skip_to = b->c->ins.n;
+        }
         b->c->ins.v[at].jump = b->c->ins.n;
         b->in_tiles = false;
         return;
@@ -348,18 +353,20 @@ static void place_tapes(builder *b) {
     for (int ci = 0; ci < g->code.n; ci++) {
         weiri_code *c = &g->code.v[ci];
         c->tape_end = WEIRI_NEW_N(g->a, int, g->tapes.n + 1);
+        c->skip_end = WEIRI_NEW_N(g->a, int, g->tapes.n + 1);
         int outer = -1;
         for (int i = 0; i < c->ins.n; i++) {
             const weiri_ins *x = &c->ins.v[i];
             if (outer >= 0 && i >= outer) outer = -1;
             if (x->op == IN_LOOP && outer < 0) outer = c->ins.v[i + 1].jump;
             int end = outer >= 0 ? outer : i + 1;
+            int *ends = i >= c->skip_from && i < c->skip_to ? c->skip_end : c->tape_end;
             for (int cta = 0; cta < g->nctas; cta++) {
                 if (x->op == IN_LOOP)
                     for (int q = 0; q < c->loops.v[x->a].trips.nparts; q++)
-                        c->tape_end[weiri_prog_tape(g, c->loops.v[x->a].trips.part[q].tape, cta)] =
+                        ends[weiri_prog_tape(g, c->loops.v[x->a].trips.part[q].tape, cta)] =
                             c->ins.v[i + 1].jump > end ? c->ins.v[i + 1].jump : end;
-                if (x->op == IN_WHEN) c->tape_end[weiri_prog_tape(g, c->keys.v[x->a].tape, cta)] = end;
+                if (x->op == IN_WHEN) ends[weiri_prog_tape(g, c->keys.v[x->a].tape, cta)] = end;
             }
         }
     }

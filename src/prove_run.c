@@ -669,7 +669,8 @@ static outcome step(weiri_run *r, int ai, int *want) {
             for (int i = 0; i < g->tapes.n; i++)
                 if (g->tapes.v[i].tile) r->v[me->offs + i] = 0;
             reset_keys(r, me, c, -1);
-            v[V_PC]++;
+            v[V_PC] = v[V_TURN] == x->a ? pc + 1 : x->skip;
+            v[V_TURN] = (v[V_TURN] + 1) % x->b;
             return MOVED;
         }
         if (!stream[1]) {
@@ -677,6 +678,7 @@ static outcome step(weiri_run *r, int ai, int *want) {
             return ASKS;
         }
         v[V_TILE] = TILE_DONE;
+        v[V_TURN] = 0;
         for (int i = 0; i < g->tapes.n; i++)
             if (g->tapes.v[i].tile) r->v[me->offs + i] = 0;
         reset_keys(r, me, c, -1);
@@ -726,6 +728,9 @@ static outcome step(weiri_run *r, int ai, int *want) {
     return ENDED;
 }
 
+/* Is the task in a tile of another lane, moving its cursors only? */
+static bool skipping(const weiri_code *c, const int *v) { return v[V_PC] >= c->skip_from && v[V_PC] < c->skip_to; }
+
 /* Forgets letters that everybody has read, and tiles that everybody has left. */
 static void tidy_tapes(weiri_run *r) {
     const weiri_prog *g = r->g;
@@ -756,7 +761,10 @@ static void tidy_tapes(weiri_run *r) {
                 const weiri_actor *me = &g->actors.v[i];
                 const int *v = r->v + me->vars;
                 if (t->cta >= 0 && t->cta != me->cta) continue;
-                int end = g->code.v[me->code].tape_end[tape], off = r->v[me->offs + tape];
+                const weiri_code *c = &g->code.v[me->code];
+                int own = c->tape_end[tape], other = c->skip_end[tape], end = skipping(c, v) ? other : own;
+                int off = r->v[me->offs + tape];
+                if (t->tile && v[V_TILE] < tile) end = own > other ? own : other; /* whosever tile it is */
                 if (!end) continue;
                 if (!t->tile ? v[V_PC] >= end : v[V_TILE] > tile || (v[V_TILE] == tile && v[V_PC] >= end)) continue;
                 if (t->tile && v[V_TILE] < tile) off = 0;
@@ -779,7 +787,7 @@ void weiri_run_go(weiri_run *r) {
     r->nfaults = 0;
     r->stuck = r->done = r->fatal = r->endless = false;
     r->want = WEIRI_WANT_NONE;
-    bool moved = true, all = true;
+    bool moved = true, all = true, skipped = false; /* skipped: who asks skips the tile */
     long steps = 0;
     while (moved && !r->fatal) {
         moved = false;
@@ -797,7 +805,10 @@ void weiri_run_go(weiri_run *r) {
             int tile = actor_vars(r, i)[V_TILE];
             if (want == WEIRI_WANT_TILE) tile++;
             else if (!g->tapes.v[want].tile) tile = -1;
-            if (r->want == WEIRI_WANT_NONE || tile < r->want_tile) r->want = want, r->want_tile = tile;
+            /* of one tile, whoever works in it before who only skips it: the answers are the other's steps, and he must not run ahead */
+            bool skips = skipping(&g->code.v[g->actors.v[i].code], actor_vars(r, i));
+            if (r->want == WEIRI_WANT_NONE || tile < r->want_tile || (tile == r->want_tile && skipped && !skips))
+                r->want = want, r->want_tile = tile, skipped = skips;
         }
     }
     if (r->fatal) return;

@@ -34,7 +34,7 @@ const weiri_region *weiri_tell_region(const weiri_plan *p, int64_t offset, int *
 static void note_task(const weiri_pnode *n, int task, int *task_of) {
     for (; n; n = n->next) {
         if (n->kind == PN_ACTION) task_of[n->act->id] = task;
-        else note_task(n->first, task, task_of);
+        else note_task(n->first, task, task_of), note_task(n->skip, task, task_of);
     }
 }
 

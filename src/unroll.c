@@ -517,11 +517,11 @@ static void walk_block(walker *w, const weiri_pnode *n) {
     case PN_ACTION: act(w, n->act); return;
     case PN_LOOP: walk_loop(w, n); return;
     case PN_TILES:
-        if (w->tile >= 0 || s->lanes > 1) give_up(w, "it has work tiles inside work tiles, or deals them to lanes");
+        if (w->tile >= 0) give_up(w, "it has work tiles inside work tiles");
         for (int i = 0, all = tiles_of(w, s->queue); i < all && !w->u->why; i++) {
             set_tile(w, s->queue, i);
             new_truths(w, NULL);
-            walk(w, n->first);
+            walk(w, i % s->lanes == s->lane ? n->first : n->skip);
         }
         w->tile = -1;
         return;

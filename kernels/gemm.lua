@@ -8,7 +8,8 @@
 --
 -- One warp loads by TMA into a ring of stages; one or two warpgroups multiply, one k-step in flight while the next is issued; sums
 -- leave through two staging tiles and TMA stores while the next tile's loads run. CTAs are persistent. With `stagger` the two
--- warpgroups are out of step by an epilogue, as far as the ring is deep: one keeps the tensor core busy while the other stores.
+-- warpgroups are out of step by an epilogue, as far as the ring is deep: one keeps the tensor core busy while the other stores. With
+-- `pingpong` each takes every second tile, whole, and a turn passes between them: one runs its k-loop while the other stores.
 local weir = require "weir"
 local common = require "weir.kernels.common"
 local P, cd = weir.pipeline, weir.ceil_div
@@ -54,6 +55,8 @@ local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias
 ---@field fold? boolean       A's and B's bytes are expected by one arrive
 ---@field stagger? integer    the two math warpgroups are tasks of their own, and the second begins its epilogue when the first has stored
 ---                           this many parts of its own: each multiplies while the other stores. 0: they go in step
+---@field pingpong? boolean   two math warpgroups with a tile each: one multiplies while the other stores. bm 64 or 128, bm * bn at most 16384
+---                           (8192 where sums are promoted)
 
 -- ---- choosing a configuration -------------------------------------------------------------------------------------------------
 
@@ -69,7 +72,7 @@ local function staging(o, c)
   local en = KBYTES // math.max(size, csize)
   while en * size >= 32 and (csize == 0 or en * csize >= 32) do
     if c.bn % en == 0 then
-      local stages = (SMEM - 2 * c.bm * en * (size + csize)) // ((c.bm + c.bn) * KBYTES)
+      local stages = (SMEM - (c.pingpong and 4 or 2) * c.bm * en * (size + csize)) // ((c.bm + c.bn) * KBYTES)
       if not best or stages > best.stages and best.stages < 4 then best = { en = en, stages = math.min(stages, 12) } end
     end
     en = en // 2
@@ -94,7 +97,7 @@ local function clocks(o, c, sms)
   local torn = pitch % KBYTES ~= 0 and 1.5 or 1          -- a 128-byte row of a box then touches a sector more
   local shared = torn * (c.bm / c.cluster_n + c.bn / c.cluster_m) * KBYTES / FEED
   local own = (c.bm + c.bn) * KBYTES / 64                -- what multicast brings arrives all the same
-  local border = 1200 + c.bm * c.bn / 14                 -- epilogue and the ring filling again
+  local border = c.pingpong and 200 or 1200 + c.bm * c.bn / 14   -- epilogue and the ring filling again; or the turn changing hands
   local tm, tn = math.ceil(m / c.bm), math.ceil(n / c.bn)
   tm, tn = math.ceil(tm / c.cluster_m) * c.cluster_m, math.ceil(tn / c.cluster_n) * c.cluster_n
   local waves = math.ceil(l * c.split * tm * tn / sms)
@@ -112,20 +115,21 @@ local function hints(options)
   return o
 end
 
--- Configurations with the clocks the model gives them, fastest first.
-local function ranked(o, sms)
+-- Configurations with the clocks the model gives them, fastest first; with `pingpong` those of two warpgroups in turn.
+local function ranked(o, sms, pingpong)
   local list = {}
   local promoted = o.accumulate == "promoted"
   -- A warpgroup holds at most 64 x 256 sums (128 registers a thread), half of it beside the promoted sums.
   for _, t in ipairs { { 128, 256 }, { 128, 224 }, { 128, 192 }, { 128, 160 }, { 128, 128 }, { 128, 64 }, { 256, 128 }, { 64, 256 }, { 64, 192 },
                        { 64, 128 }, { 64, 64 }, { 64, 32 } } do
     local bm, bn = t[1], t[2]
-    local sums = bm * bn // (bm > 64 and 256 or 128)
+    local sums = bm * bn // (bm > 64 and not pingpong and 256 or 128)
     local panels = o.b_major ~= "n" or bn % 64 == 0      -- an n-major tile is cut into panels of 64 columns
     if panels and sums <= (promoted and 64 or 128) then
       for _, cl in ipairs { { 1, 1 }, { 2, 1 }, { 1, 2 } } do
         for _, split in ipairs(o.batched and { 1 } or { 1, 2, 3, 4, 6, 8 }) do
-          local c = { bm = bm, bn = bn, cluster_m = cl[1], cluster_n = cl[2], split = split, group = bm == 64 and 16 or 8, lag = 1 }
+          local c = { bm = bm, bn = bn, cluster_m = cl[1], cluster_n = cl[2], split = split, group = bm == 64 and 16 or 8, lag = 1,
+                      pingpong = pingpong }
           local s = staging(o, c)
           if s and s.stages >= 2 then
             c.stages = s.stages
@@ -145,7 +149,8 @@ local function ranked(o, sms)
   return list
 end
 
---- Configurations worth a try, the model's favourites first; of the first two also with other rasters and staggered.
+--- Configurations worth a try, the model's favourites first; of the first two also with other rasters and staggered; then a few with
+--- warpgroups in turn.
 ---@param options? weir.kernels.gemm.options
 ---@param sms? integer
 ---@return weir.kernels.gemm.config[]
@@ -161,6 +166,9 @@ function M.candidates(options, sms)
         table.insert(list, math.min(#list, 2 + 4 * (i - 1) + j), other)
       end
     end
+  end
+  for i, c in ipairs(ranked(hints(options), sms or 132, true)) do
+    if i <= 6 then table.insert(list, math.min(#list, 8 + i), c) end
   end
   return list
 end
@@ -224,7 +232,9 @@ local function product(o, c)
   local bm, bn, bk, en = c.bm, c.bn, KBYTES // SIZE[o.dtype], c.en
   local warpgroups = bm > 64 and 2 or 1
   local stagger = warpgroups == 2 and c.stagger or 0
-  local halves = stagger > 0 and 2 or 1                  -- math tasks
+  local halves = stagger > 0 and 2 or 1                  -- math tasks with a part of the tile each
+  local lanes = c.pingpong and 2 or 1                    -- ... with every second tile each
+  if lanes > 1 then warpgroups = 2 end
   local rows = bm // halves                              -- of one of them
   local a_mn, b_mn = o.a_major == "m", o.b_major == "n"
   local a_tile, b_tile = a_mn and { bk, rows } or { rows, bk }, b_mn and { bk, bn } or { bn, bk }
@@ -253,21 +263,22 @@ local function product(o, c)
   end
   local sb = smem("b", o.dtype_b, b_tile, P.tma_async { stages = c.stages })
   local half, members = {}, {}                           -- what each math task has for itself
-  for i = 1, halves do
-    local name = halves > 1 and tostring(i - 1) or ""
+  for i = 1, halves * lanes do
+    local name = halves * lanes > 1 and tostring(i - 1) or ""
+    local first = i == 1 or halves > 1                   -- lanes share the ring
     half[i] = {
-      name = name,
-      a = smem("a" .. name, o.dtype, a_tile, P.tma_async { stages = c.stages }),
+      name = name, of = lanes > 1 and { lane = i - 1, lanes = lanes } or nil,
+      a = first and smem("a" .. (halves > 1 and name or ""), o.dtype, a_tile, P.tma_async { stages = c.stages }) or half[1].a,
       c = gc and smem("c" .. name, o.c_dtype, { rows, en }, P.tma_async { stages = 2 }),
       stage = smem("stage" .. name, out, { rows, en }, P.async_tma { stages = 2 }),
       acc = k:wgmma_tile { name = "acc" .. name, tile = { rows, bn } },
       sum = o.accumulate == "promoted" and k:reg_tile { name = "sum" .. name, dtype = "f32", tile = { rows, bn } } or nil,
     }
-    members[i] = half[i].a
+    if first then members[i] = half[i].a end
   end
-  members[halves + 1] = sb
+  members[#members + 1] = sb
   local ab = k:group { name = "ab", mode = "fused_merge", members = members, fold = c.fold }
-  local turn = halves > 1 and k:barrier { name = "turn", pipeline = P.async_async { stages = 1 } } or nil
+  local turn = halves * lanes > 1 and k:barrier { name = "turn", pipeline = P.async_async { stages = 1 } } or nil
   local finish = not S and epilogue(k, o, rows, en) or function(x) return x end
 
   local parts = bn // en
@@ -296,8 +307,8 @@ local function product(o, c)
     for t in weir.work_tile_loop(wq) do
       local first, last = steps(t)
       for kk in weir.domain_loop(first, last) do
-        for i, h in ipairs(half) do
-          local a = ab:member("a" .. h.name)
+        for i = 1, halves do
+          local a = ab:member(half[i].a.name)
           a:acquire()
           a:tma_load(a_mn and at(ga, t, kk, row(t, i)) or at(ga, t, row(t, i), kk), share_a)
           a:commit()
@@ -310,13 +321,14 @@ local function product(o, c)
     end
   end }
 
-  if gc then
-    k:task { name = "load_c", warps = { 1, 1 }, registers = 40, schedule = function()
+  for lane = 1, gc and lanes or 0 do                     -- a lane's C is loaded by a warp of its own
+    k:task { name = "load_c" .. (lanes > 1 and lane - 1 or ""), warps = { lane, 1 }, registers = 40, schedule = function()
       wait()
-      for t in weir.work_tile_loop(wq) do
+      for t in weir.work_tile_loop(wq, half[lane].of) do
         for j = 0, parts - 1 do
-          for i, h in ipairs(half) do
-            h.c:acquire(); h.c:tma_load(at(gc, t, row(t, i), t.n * parts + j)); h.c:commit()
+          for i = lane, lanes > 1 and lane or halves do
+            local sc = half[i].c
+            sc:acquire(); sc:tma_load(at(gc, t, row(t, i), t.n * parts + j)); sc:commit()
           end
         end
         wq:next()
@@ -326,15 +338,18 @@ local function product(o, c)
 
   for i, h in ipairs(half) do
     local acc, sum, stage, sc = h.acc, h.sum, h.stage, h.c
-    local first_warp, warps = 4 * i, 4 * warpgroups // halves
+    local first_warp, warps = 4 * i, 4 * warpgroups // #half
+    local function take_turn() if i == 1 then turn:acquire() else turn:wait() end end
+    local function end_turn() if i == 1 then turn:commit() else turn:release() end end
     k:task { name = "mma" .. h.name, warps = { first_warp, warps }, registers = 232, schedule = function()
       wait()
-      for t in weir.work_tile_loop(wq) do
+      for t in weir.work_tile_loop(wq, h.of) do
         local first, last = steps(t)
         local function multiply()
-          local a, b = ab:member("a" .. h.name):read(), ab.b:read()
+          local a, b = ab:member(h.a.name):read(), ab.b:read()
           acc:mma(a_mn and a:t() or a, b_mn and b:t() or b)
         end
+        if h.of then take_turn() end                     -- the loop's first wait must follow the other lane's last
         if sum then
           sum:zero()
           for _ in weir.domain_loop(first, last) do      -- the other warpgroup's products run meanwhile
@@ -342,14 +357,16 @@ local function product(o, c)
             ab:wait(); multiply(); acc:drain(); ab:release()
             sum:set(sum:read() + acc:read())
           end
+          if h.of then end_turn() end
         else
           acc:zero()
           for _ in weir.domain_loop(first, last) do
             ab:wait(); multiply(); acc:drain(c.lag); ab:release(c.lag)
           end
+          if h.of then end_turn() end                    -- with its last products still in flight
           acc:drain(); ab:release(0)
         end
-        if turn and i == 1 then turn:acquire() elseif turn then turn:wait() end
+        if halves > 1 then take_turn() end
         for j = 0, parts - 1 do
           local x, col = (sum or acc):read():cols(j * en, en), t.n * parts + j
           local from_c = nil
@@ -357,9 +374,9 @@ local function product(o, c)
           stage:acquire(); stage:store(finish(x, from_c, row(t, i), col)); stage:commit()
           if sc then sc:release() end
           stage:wait(); gd:tma_store(stage:read(), place(t, row(t, i), col)); stage:release()
-          if turn and i == 1 and j + 1 == math.min(stagger, parts) then turn:commit() end
+          if halves > 1 and i == 1 and j + 1 == math.min(stagger, parts) then end_turn() end
         end
-        if turn and i == 2 then turn:release() end
+        if halves > 1 and i == 2 then end_turn() end
         wq:next()
       end
     end }
@@ -423,7 +440,14 @@ end
 local function configure(o)
   local c = {}
   for name, value in pairs(M.choose(o, o.device and not o.device.is_sim and o.device.sms or nil)) do c[name] = value end
-  for name, value in pairs(common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger")) do c[name] = value end
+  for name, value in pairs(common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger pingpong")) do c[name] = value end
+  if c.pingpong then
+    local most = o.accumulate == "promoted" and 8192 or 16384
+    if (c.stagger or 0) > 0 then error("gemm.build: config: stagger and pingpong are two ways to part the warpgroups: give one", 0) end
+    if c.bm > 128 or c.bm * c.bn > most then
+      error(("gemm.build: config: with pingpong a warpgroup holds a whole tile: bm 64 or 128 and bm * bn at most %d, got %d x %d"):format(most, c.bm, c.bn), 0)
+    end
+  end
   local s = staging({ out = c.split > 1 and "f32" or o.out, beta = c.split == 1 and o.beta, c_dtype = o.c_dtype }, c)
   if not s or s.stages < 2 then
     error(("gemm.build: a tile of %d x %d leaves no room for two stages; take a smaller one, with bn a multiple of 16"):format(c.bm, c.bn), 0)

@@ -26,8 +26,8 @@ end
 
 local function tensor(dev, dtype, shape, seed) return dev:tensor { dtype = dtype, shape = shape }:randn(seed) end
 
-local function launch(dev, p, args)
-  assert(p:launch(args))
+local function launch(dev, p, args, grid)
+  assert(p:launch(args, { grid = grid }))
   assert(dev:sync())
 end
 
@@ -35,7 +35,7 @@ end
 
 local gemm = {}
 
--- name, sizes { m, n, k, l }, options of build
+-- name, sizes { m, n, k, l }, options of build; grid: CTAs of the launch, so that each has several tiles on a GPU too
 gemm.cases = {
   { "one element", { 1, 1, 1 }, {} },
   { "ragged in every axis", { 130, 264, 200 }, { config = { bm = 128, bn = 256, cluster_m = 1, cluster_n = 1 } } },
@@ -59,6 +59,16 @@ gemm.cases = {
     { alpha = 0.5, beta = true, bias = "m", activation = "relu", config = { bm = 128, bn = 128, cluster_m = 2, cluster_n = 1, stagger = 1 } } },
   { "staggered, m-major A, K in 2 parts", { 260, 136, 200 }, { a_major = "m", config = { bm = 256, bn = 128, cluster_n = 1, split = 2, stagger = 2 } } },
   { "staggered, promoted", { 130, 104, 400 }, { dtype = "e4m3", accumulate = "promoted", config = { bm = 128, bn = 128, stagger = 2 } } },
+  { "warpgroups in turn, one CTA for 30 tiles", { 300, 330, 200 }, { config = { bm = 64, bn = 64, cluster_m = 1, cluster_n = 1, pingpong = true } }, grid = 1 },
+  { "in turn, 128 x 128, CTAs with odd and even tiles, two stages", { 300, 520, 330 },
+    { config = { bm = 128, bn = 128, cluster_m = 1, cluster_n = 1, stages = 2, pingpong = true } }, grid = 4 },
+  { "in turn, 64 x 256, more CTAs than tiles", { 70, 300, 72 }, { config = { bm = 64, bn = 256, cluster_m = 1, cluster_n = 1, pingpong = true } }, grid = 6 },
+  { "in turn, K of 0", { 130, 200, 0 }, { beta = 0.5, config = { bm = 64, bn = 64, cluster_m = 1, cluster_n = 1, pingpong = true } }, grid = 1 },
+  { "in turn, with everything, pair along m", { 400, 140, 136 },
+    { alpha = 0.5, beta = true, bias = "m", activation = "relu", config = { bm = 64, bn = 64, cluster_m = 2, cluster_n = 1, pingpong = true } }, grid = 2 },
+  { "in turn, m-major A, K in 2 parts, pair along n", { 260, 136, 200 }, { a_major = "m", config = { bm = 64, bn = 64, cluster_n = 2, cluster_m = 1, split = 2, pingpong = true } } },
+  { "in turn, promoted", { 130, 264, 400 }, { dtype = "e4m3", accumulate = "promoted", config = { bm = 64, bn = 128, cluster_m = 1, cluster_n = 1, pingpong = true } }, grid = 1 },
+  { "in turn, batched", { 70, 104, 96, 3 }, { batched = true, config = { bm = 64, bn = 64, cluster_m = 1, cluster_n = 1, pingpong = true } }, grid = 2 },
   { "e4m3 times e5m2", { 70, 80, 200 }, { dtype = "e4m3", dtype_b = "e5m2", config = { bm = 64, bn = 64 } } },
   { "e5m2 times e4m3, 128 x 256", { 70, 80, 200 }, { dtype = "e5m2", dtype_b = "e4m3", config = { bm = 128, bn = 256 } } },
   { "alpha, beta * C, bias along n, gelu", { 100, 136, 96 }, { alpha = true, beta = true, bias = "n", activation = "gelu", config = { bm = 128, bn = 128 } } },
@@ -115,7 +125,7 @@ function gemm.run(dev, case)
     args.scale_a, args.scale_b = dev:tensor { dtype = "f32", shape = { 1 } }:fill(0.5), dev:tensor { dtype = "f32", shape = { 1 } }:fill(0.25)
     alpha = alpha * 0.125
   end
-  launch(dev, p, args)
+  launch(dev, p, args, case.grid)
   local a, b, want = args.A:get(), args.B:get(), {}
   local f = case[3].reference or o.activation and scalar[o.activation] or function(x) return x end
   for h = 0, l - 1 do

@@ -37,6 +37,9 @@ ship("gemm, e4m3 promoted", gemm.build, { dtype = "e4m3", accumulate = "promoted
 ship("gemm, tf32", gemm.build, { dtype = "tf32", config = { bm = 128, bn = 256 } })
 ship("gemm, staggered", gemm.build, { config = { bm = 128, bn = 256, stagger = 4 } })
 ship("gemm, staggered, 256 x 128, C", gemm.build, { beta = true, config = { bm = 256, bn = 128, stagger = 2 } })
+ship("gemm, in turn, 128 x 128", gemm.build, { config = { bm = 128, bn = 128, cluster_m = 2, cluster_n = 1, pingpong = true } })
+ship("gemm, in turn, 64 x 256, C", gemm.build, { beta = true, bias = "n", activation = "gelu", config = { bm = 64, bn = 256, pingpong = true } })
+ship("gemm, in turn, e4m3 promoted", gemm.build, { dtype = "e4m3", accumulate = "promoted", config = { bm = 64, bn = 128, pingpong = true } })
 ship("gemm, K in 4 parts", gemm.build, { bias = "m", config = { bm = 128, bn = 128, split = 4 } })
 for _, d in ipairs { 64, 128, 256 } do
   for _, causal in ipairs { false, true } do

@@ -52,6 +52,10 @@ local function refused(wanted, options, name)
 end
 refused("unknown option 'dtyp'", { dtyp = "bf16" }, "an unknown option")
 refused("dtype is one of bf16, f16, tf32, e4m3, e5m2, got f64", { dtype = "f64" }, "a dtype without tensor cores")
+refused("unknown option 'pingpongs'", { config = { pingpongs = true } }, "an unknown field of config")
+refused("stagger and pingpong are two ways", { config = { bm = 128, bn = 128, stagger = 2, pingpong = true } }, "staggered and in turn")
+refused("at most 16384, got 128 x 256", { config = { bm = 128, bn = 256, pingpong = true } }, "a tile that a warpgroup cannot hold")
+refused("at most 8192, got 128 x 128", { dtype = "e4m3", accumulate = "promoted", config = { bm = 128, bn = 128, pingpong = true } }, "nor with promoted sums")
 refused("wgmma takes operands of e4m3 with K innermost only", { dtype = "e4m3", b_major = "n" }, "8 bits, n-major")
 
 tap.done()

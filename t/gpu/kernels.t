@@ -37,5 +37,22 @@ for _, s in ipairs { { 64, 8192, 8192 }, { 128, 1024, 16384 }, { 512, 2048, 1000
   tap.is(0, e.bad, ("no element is off (relative error %.2e)"):format(e.relative))
 end
 
+-- Warpgroups in turn, several tiles a lane: tails, one k-step, none.
+for _, s in ipairs { { 4096, 4096, 512, 128, 128, 2 }, { 2048, 2048, 2048, 64, 256, 1 }, { 1000, 1000, 1000, 64, 192, 1 }, { 3000, 3016, 64, 128, 128, 1 },
+                     { 5000, 5016, 1016, 128, 128, 1 }, { 2048, 2048, 0, 64, 256, 2 } } do
+  local m, n, k, bm, bn, pair = table.unpack(s)
+  local p = gemm.build { device = dev, config = { bm = bm, bn = bn, cluster_m = pair, cluster_n = 1, split = 1, pingpong = true } }
+  local a, b = dev:tensor { dtype = "bf16", shape = { m, k } }:randn(1), dev:tensor { dtype = "bf16", shape = { n, k } }:randn(2)
+  local d = dev:tensor { dtype = "bf16", shape = { m, n } }:fill(0 / 0)
+  for _, grid in ipairs { false, 2 } do
+    assert(p:launch({ A = a, B = b, D = d }, { grid = grid or nil }))
+    local name = ("%d x %d x %d, in turn, by %d x %d, pairs of %d%s"):format(m, n, k, bm, bn, pair, grid and ", two CTAs" or "")
+    tap.is(true, dev:sync(), name .. ": runs")
+    local e = reference.gemm { weir = weir, device = dev, dtype = "bf16", epilogue = "none", A = a, B = b, D = d, m = m, n = n, k = k }
+    tap.is(0, e.bad, ("no element is off (relative error %.2e)"):format(e.relative))
+    d:fill(0 / 0)
+  end
+end
+
 for _, side in ipairs { 128, 1000, 2048 } do tap.is(0, cases.chain(dev, side, 50), ("200 kernels of %d x %d, overlapping"):format(side, side)) end
 tap.done()

@@ -346,6 +346,25 @@ void em_gmem_index(emitter *e, const weiri_view *v, const char *row, const char 
     weiri_buf_free(&in);
 }
 
+/* Where an element of the stage that a view names lies: the stage is the one that lower.c noted. */
+static const char *stage_pointer(emitter *e, const weiri_view *v, const char *row, const char *col, bool load) {
+    weiri_tile_geom g;
+    if (!weiri_geom(e->p, v->res, &g)) return "0";
+    int region = weiri_region_of(e->p, v->res);
+    const weiri_effect *ef = NULL;
+    for (int i = 0; e->act && i < e->act->neff && !ef; i++)
+        if (e->act->eff[i].region == region && e->act->eff[i].write != load && e->act->eff[i].back == v->back)
+            ef = &e->act->eff[i];
+    const char *addr =
+        ef ? em_region_addr(e, region, ef->cur, ef->stage, ef->back) : em_region_addr(e, region, -1, STAGE_NONE, 0);
+    return em_fmt(e, "w_ptr(%s + %s)", addr, em_element_offset(e, &g, row, col));
+}
+
+const char *em_stage_pointer(emitter *e, uint32_t view, const char *row, const char *col) {
+    weiri_view v;
+    return weiri_view_of(e->k, view, &v) && v.res ? stage_pointer(e, &v, row, col, true) : "0";
+}
+
 /* An element of a view: its value (load: 0 outside) or an lvalue. */
 const char *em_view_element(emitter *e, uint32_t view, const char *row, const char *col, bool load) {
     weiri_view v;
@@ -371,17 +390,10 @@ const char *em_view_element(emitter *e, uint32_t view, const char *row, const ch
         return em_fmt(e, "(%s ? %s : %s)", exists, load_type(e, t->dtype, lv), em_is_float(t->dtype) ? "0.f" : "0");
     }
     if (r->kind == WEIR_RES_TMEM && e->ntensor) return em_tc_element(e, view);
-    weiri_tile_geom g;
-    if (!weiri_geom(e->p, r, &g)) return "0";
-    int region = weiri_region_of(e->p, r);
-    const weiri_effect *ef = NULL; /* the stage is the one that lower.c noted */
-    for (int i = 0; e->act && i < e->act->neff && !ef; i++)
-        if (e->act->eff[i].region == region && e->act->eff[i].write != load && e->act->eff[i].back == v.back)
-            ef = &e->act->eff[i];
-    const char *addr =
-        ef ? em_region_addr(e, region, ef->cur, ef->stage, ef->back) : em_region_addr(e, region, -1, STAGE_NONE, 0);
-    const char *lv = em_fmt(e, "*(%s%s *)w_ptr(%s + %s)", load ? "const " : "", weiri_ctype(weiri_stage_dtype(e->p, r)), addr,
-                            em_element_offset(e, &g, row, col));
+    for (int i = 0; load && i < e->npack; i++)
+        if (e->pack[i] == view) return load_type(e, weiri_stage_dtype(e->p, r), em_fmt(e, "p%u.x[i]", view));
+    const char *lv = em_fmt(e, "*(%s%s *)%s", load ? "const " : "", weiri_ctype(weiri_stage_dtype(e->p, r)),
+                            stage_pointer(e, &v, row, col, load));
     return load ? load_type(e, weiri_stage_dtype(e->p, r), em_fmt(e, "(%s)", lv)) : lv;
 }
 

@@ -83,6 +83,24 @@ static const char *add_offset(emitter *e, const char *base, int64_t n) {
     return n < 0 ? em_fmt(e, "%s - %" PRId64, base, -n) : em_fmt(e, "%s + %" PRId64, base, n);
 }
 
+/* Opens the block in which piece `q` is the thread's: the task's threads share `pieces` in turn. No test that is always true. */
+static void share_pieces(emitter *e, int pieces) {
+    int n = e->pt->solo ? 1 : 32 * e->pt->task->num_warps;
+    const char *tid = e->pt->solo ? "0" : "ttid";
+    if (pieces % n || pieces / n > 8) {
+        if (pieces < n) em_line(e, "if (const u32 q = %s; q < %d) {", tid, pieces);
+        else em_line(e, "for (u32 q = %s; q < %d; q += %d) {", tid, pieces, n);
+    } else if (pieces == n) {
+        em_line(e, "{");
+    } else {
+        em_line(e, "#pragma unroll");
+        em_line(e, "for (u32 turn = 0; turn < %d; turn++) {", pieces / n);
+    }
+    e->depth++;
+    if (pieces % n == 0 && pieces / n <= 8)
+        em_line(e, "const u32 q = %s%s;", tid, pieces == n ? "" : em_fmt(e, " + turn * %d", n));
+}
+
 /* cp.async, 16 bytes a piece; what lies outside the tensor is filled with zeros. */
 void em_cp_async(emitter *e, const weiri_action *a) {
     const weir_res *s = a->op->res;
@@ -92,11 +110,10 @@ void em_cp_async(emitter *e, const weiri_action *a) {
     const weir_tensor *t = g->tensor;
     weiri_tile_geom geo;
     weiri_geom(e->p, s, &geo);
-    int piece = 16 / geo.elem, per_row = geo.cols / piece, n = 32 * e->pt->task->num_warps;
+    int piece = 16 / geo.elem, per_row = geo.cols / piece;
     const char *dst = em_region_addr(e, a->eff[0].region, a->eff[0].cur, a->eff[0].stage, a->eff[0].back);
     em_line(e, "W_AT(%d);", a->id);
-    em_line(e, "for (u32 q = ttid; q < %d; q += %d) {", geo.rows * per_row, n);
-    e->depth++;
+    share_pieces(e, geo.rows * per_row);
     em_line(e, "const i32 row = (i32)(q / %d), col = (i32)(q %% %d) * %d;", per_row, per_row, piece);
     weiri_buf at, in;
     weiri_buf_init(&at, e->k->ctx);
@@ -343,13 +360,16 @@ void em_store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const
         em_line(e, "for (int j = 0; j < %d; j++) {", g.cols / 8);
         e->depth++;
         em_line(e, "#pragma unroll");
-        em_line(e, "for (int i = 0; i < 4; i++) {");
+        em_line(e, "for (int i = 0; i < 4; i += 2) {"); /* two columns lie side by side */
         e->depth++;
-        em_line(e,
-                "const u32 row = %sf * 64 + warp %% 4 * 16 + lane / 4 + (i >> 1) * 8, col = j * 8 + lane %% 4 * 2 + (i & 1);",
-                wg);
-        em_line(e, "*(%s *)w_ptr(%s + %s) = %s;", weiri_ctype(dtype), base, em_element_offset(e, &g, "row", "col"),
-                to_dtype(e, dtype, stored_element(e, value, pr)));
+        em_line(e, "const u32 row = %sf * 64 + warp %% 4 * 16 + lane / 4 + i * 4, col = j * 8 + lane %% 4 * 2;", wg);
+        const char *x[2];
+        for (int c = 0; c < 2; c++) {
+            e->el = em_fmt(e, "(j * 4 + i + %d)", c);
+            x[c] = to_dtype(e, dtype, stored_element(e, value, pr));
+        }
+        em_line(e, "*(w_pack<%s, 2> *)w_ptr(%s + %s) = { { %s, %s } };", weiri_ctype(dtype), base,
+                em_element_offset(e, &g, "row", "col"), x[0], x[1]);
         e->depth--;
         em_line(e, "}");
         e->depth--;
@@ -447,7 +467,18 @@ static bool packs_well(emitter *e, uint32_t view, int elems, weiri_view *v) {
     return cols > 1 && cols % elems == 0 && cols * weir_dtype_size(r->tensor->dtype) % 16 == 0;
 }
 
-/* Views of tensors in the value that packs can be loaded of; those that cannot are loaded an element at a time. */
+/* Can packs of a stage in shared memory be loaded? A swizzle moves 16 bytes at a time. */
+static bool stage_packs(emitter *e, uint32_t view, int elems, weiri_view *v) {
+    weiri_tile_geom g;
+    if (!weiri_view_of(e->k, view, v) || !v->res || weiri_region_of(e->p, v->res) < 0 ||
+        e->p->smem.v[weiri_region_of(e->p, v->res)].tmem || v->op != WEIR_OP_VIEW_READ || v->t || v->sub || v->row0 ||
+        v->col0 || v->nrows || v->ncols || v->limit || !weiri_geom(e->p, v->res, &g))
+        return false;
+    int bytes = elems * g.elem;
+    return g.cols % elems == 0 && g.row_bytes % 16 == 0 && (bytes <= 16 || (bytes % 16 == 0 && !g.swizzle));
+}
+
+/* Views of tensors and of stages in the value that packs can be loaded of; those that cannot are loaded an element at a time. */
 static void find_packs(emitter *e, uint32_t id, int elems, int depth) {
     const weiri_value *v = weiri_val(e->k, id);
     if (depth > 64) return;
@@ -456,81 +487,119 @@ static void find_packs(emitter *e, uint32_t id, int elems, int depth) {
     if (at) {
         for (int i = 0; i < e->npack; i++)
             if (e->pack[i] == at) return;
-        if (e->npack < 8 && packs_well(e, at, elems, &view)) e->pack[e->npack++] = at;
+        if (e->npack < 8 && (packs_well(e, at, elems, &view) || stage_packs(e, at, elems, &view))) e->pack[e->npack++] = at;
         return;
     }
     for (int i = 0; i < v->nargs; i++)
         if (v->arg[i]) find_packs(e, v->arg[i], elems, depth + 1);
 }
 
-/* The same tile to a tensor, 16 bytes of the destination a thread at a time where it and what it is made of allow; else, and at
- * ragged ends, element by element. */
-static bool store_packed(emitter *e, uint32_t value, uint32_t place, const weir_res *dst) {
-    const weir_dtype dtype = dst->tensor->dtype;
-    const char *type = weiri_ctype(dtype), *index, *exists;
+/* Is every view in the value one that packs can be loaded of? */
+static bool all_packs(emitter *e, uint32_t id, int elems, int depth) {
+    const weiri_value *v = weiri_val(e->k, id);
+    weiri_view view;
+    uint32_t at = v->op == WEIR_OP_LOAD ? v->arg[0] : v->kind == WEIR_VALUE_VIEW ? id : 0;
+    if (depth > 64) return false;
+    if (at) return packs_well(e, at, elems, &view) || stage_packs(e, at, elems, &view);
+    for (int i = 0; i < v->nargs; i++)
+        if (v->arg[i] && !all_packs(e, v->arg[i], elems, depth + 1)) return false;
+    return true;
+}
+
+static const char *stage_element(emitter *e, const weiri_action *a, const weir_res *s, const char *row, const char *col) {
+    const weiri_effect *ef = &a->eff[a->neff - 1];
+    weiri_tile_geom g;
+    weiri_geom(e->p, s, &g);
+    return em_fmt(e, "w_ptr(%s + %s)", em_region_addr(e, ef->region, ef->cur, ef->stage, ef->back),
+                  em_element_offset(e, &g, row, col));
+}
+
+/* A tile to a tensor or to a stage, 16 bytes of the destination a thread at a time where it and what it is made of allow; else, and
+ * at ragged ends, element by element. */
+static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint32_t place, const weir_res *dst) {
+    const bool gmem = dst->kind == WEIR_RES_GMEM;
+    const weir_dtype dtype = gmem ? dst->tensor->dtype : dst->dtype;
+    const char *type = weiri_ctype(dtype), *out, *one;
     int elems = 16 / weir_dtype_size(dtype), cols = dst->tile[dst->rank - 1], rows = 1;
     weiri_view v;
+    weiri_tile_geom g;
     e->dest = dst;
-    if (e->pt->solo || !packs_well(e, place, elems, &v)) return false;
+    if (e->pt->solo) return false;
+    if (gmem ? !packs_well(e, place, elems, &v)
+             : !weiri_geom(e->p, dst, &g) || g.cols % elems || g.row_bytes % 16 || !all_packs(e, value, elems, 0))
+        return false;
     for (int d = 0; d + 1 < dst->rank; d++) rows *= dst->tile[d];
     e->npack = 0;
     find_packs(e, value, elems, 0);
-    em_line(e, "for (u32 q = ttid; q < %d; q += %d) {", rows * cols / elems, 32 * e->pt->task->num_warps);
-    e->depth++;
+    share_pieces(e, rows * cols / elems);
     em_line(e, "const i32 row = (i32)(q / %d), first = (i32)(q %% %d) * %d;", cols / elems, cols / elems, elems);
     if (rows == 1) em_line(e, "(void)row;");
-    em_gmem_index(e, &v, "row", "first", elems, &index, &exists);
-    const char *out = em_fmt(e, "%s[%s]", em_ident(e, dst->tensor->name, ""), index);
-    weiri_buf all;
+    weiri_buf all; /* what must hold for packs */
     weiri_buf_init(&all, e->k->ctx);
-    weiri_put(&all, "%s_wide && %s", dst->tensor->name, exists);
+    if (gmem) {
+        const char *index, *exists;
+        em_gmem_index(e, &v, "row", "first", elems, &index, &exists);
+        out = em_fmt(e, "&%s[%s]", em_ident(e, dst->tensor->name, ""), index);
+        one = em_view_element(e, place, "row", "(first + i)", false);
+        weiri_put(&all, "%s_wide && %s", dst->tensor->name, exists);
+    } else {
+        out = stage_element(e, a, dst, "row", "first");
+        one = em_fmt(e, "*(%s *)%s", type, stage_element(e, a, dst, "row", "(first + i)"));
+    }
     const int npack = e->npack;
     const char *load[8];
     for (int i = 0; i < npack; i++) {
         weiri_view x;
         weiri_view_of(e->k, e->pack[i], &x);
-        if (x.op == WEIR_OP_VIEW_TILE) x.res = dst;
-        const char *at, *in, *t = weiri_ctype(x.res->tensor->dtype);
-        em_gmem_index(e, &x, "row", "first", elems, &at, &in);
-        const char *wide = em_fmt(e, "%s_wide", x.res->tensor->name);
-        if (!strstr(all.s, wide)) weiri_put(&all, " && %s", wide);
-        if (!strstr(all.s, in)) weiri_put(&all, " && %s", in);
-        load[i] = em_fmt(e, "const w_pack<%s, %d> p%u = *(const w_pack<%s, %d> *)&%s[%s];", t, elems, e->pack[i], t, elems,
-                         em_ident(e, x.res->tensor->name, ""), at);
+        const char *from, *t;
+        if (x.op == WEIR_OP_VIEW_READ) {
+            t = weiri_ctype(weiri_stage_dtype(e->p, x.res));
+            from = em_stage_pointer(e, e->pack[i], "row", "first");
+        } else {
+            if (x.op == WEIR_OP_VIEW_TILE) x.res = dst;
+            const char *at, *in, *wide = em_fmt(e, "%s_wide", x.res->tensor->name);
+            em_gmem_index(e, &x, "row", "first", elems, &at, &in);
+            if (!all.s || !strstr(all.s, wide)) weiri_put(&all, "%s%s", all.s ? " && " : "", wide);
+            if (!strstr(all.s, in)) weiri_put(&all, " && %s", in);
+            t = weiri_ctype(x.res->tensor->dtype);
+            from = em_fmt(e, "&%s[%s]", em_ident(e, x.res->tensor->name, ""), at);
+        }
+        load[i] = em_fmt(e, "const w_pack<%s, %d> p%u = *(const w_pack<%s, %d> *)%s;", t, elems, e->pack[i], t, elems, from);
     }
-    em_line(e, "if (%s) {", all.s);
+    const bool asks = all.s != NULL;
+    if (asks) {
+        em_line(e, "if (%s) {", all.s);
+        e->depth++;
+    }
     weiri_buf_free(&all);
-    e->depth++;
     for (int i = 0; i < npack; i++) em_line(e, "%s", load[i]);
     em_line(e, "w_pack<%s, %d> out;", type, elems);
     e->row = "row";
     e->col = "(first + i)";
     em_line(e, "#pragma unroll");
     em_line(e, "for (int i = 0; i < %d; i++) out.x[i] = %s;", elems, to_dtype(e, dtype, em_expr(e, value)));
-    em_line(e, "*(w_pack<%s, %d> *)&%s = out;", type, elems, out);
+    em_line(e, "*(w_pack<%s, %d> *)%s = out;", type, elems, out);
     e->npack = 0;
-    e->depth--;
-    em_line(e, "} else {");
-    e->depth++;
-    em_line(e, "for (int i = 0; i < %d; i++) %s = %s;", elems, em_view_element(e, place, "row", "(first + i)", false),
-            to_dtype(e, dtype, em_expr(e, value)));
-    e->row = e->col = NULL;
-    for (int i = 0; i < 2; i++) {
+    if (asks) {
+        e->depth--;
+        em_line(e, "} else {");
+        e->depth++;
+        em_line(e, "for (int i = 0; i < %d; i++) %s = %s;", elems, one, to_dtype(e, dtype, em_expr(e, value)));
         e->depth--;
         em_line(e, "}");
     }
+    e->row = e->col = NULL;
+    e->depth--;
+    em_line(e, "}");
     return true;
 }
 
 /* No fragments: the task's threads share the elements in order. */
 static void store_linear(emitter *e, const weiri_action *a, uint32_t value, uint32_t place, const weir_res *dst) {
-    if (dst->kind == WEIR_RES_GMEM && store_packed(e, value, place, dst)) return;
+    if (store_packed(e, a, value, place, dst)) return;
     int rows = 1, cols = dst->tile[dst->rank - 1];
     for (int d = 0; d + 1 < dst->rank; d++) rows *= dst->tile[d];
-    int n = 32 * e->pt->task->num_warps;
-    const char *tid = e->pt->solo ? "0" : "ttid";
-    em_line(e, "for (u32 q = %s; q < %d; q += %d) {", tid, rows * cols, e->pt->solo ? 1 : n);
-    e->depth++;
+    share_pieces(e, rows * cols);
     em_line(e, "const i32 row = (i32)(q / %d), col = (i32)(q %% %d);", cols, cols);
     e->row = "row";
     e->col = "col";
@@ -540,11 +609,7 @@ static void store_linear(emitter *e, const weiri_action *a, uint32_t value, uint
         e->dest = dst;
         em_line(e, "%s = %s;", em_view_element(e, place, "row", "col", false), to_dtype(e, dst->tensor->dtype, x));
     } else {
-        weiri_tile_geom g;
-        weiri_geom(e->p, dst, &g);
-        const weiri_effect *ef = &a->eff[a->neff - 1];
-        em_line(e, "*(%s *)w_ptr(%s + %s) = %s;", weiri_ctype(dst->dtype),
-                em_region_addr(e, ef->region, ef->cur, ef->stage, ef->back), em_element_offset(e, &g, "row", "col"),
+        em_line(e, "*(%s *)%s = %s;", weiri_ctype(dst->dtype), stage_element(e, a, dst, "row", "col"),
                 to_dtype(e, dst->dtype, x));
     }
     e->row = e->col = NULL;

@@ -509,7 +509,10 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             a->n = 99; /* bulk_step finds the number */
             a->read = true;
             break;
-        case ROW_MMA_DRAIN: a = act(p, at, ACT_MMA_WAIT, WHO_THREADS, op, note); break;
+        case ROW_MMA_DRAIN:
+            a = act(p, at, ACT_MMA_WAIT, WHO_THREADS, op, note);
+            a->n = -1; /* mma_step finds out whether anything can be in flight */
+            break;
         case ROW_SPILL: /* the one commit of a fork leaves every member's sums */
             for (int i = 0; i < (op->res->kind == WEIR_RES_GROUP ? op->res->nmembers : 1); i++) {
                 const weir_res *to = op->res->kind == WEIR_RES_GROUP ? op->res->members[i] : bare;
@@ -1401,7 +1404,10 @@ static void mma_step(lowering *l, weiri_action *a, qset *s) {
         for (int i = 0; i < s->n; i++) push_group(&s->v[i], a->reg, use);
         tidy(s);
     } else if (a->kind == ACT_MMA_WAIT && a->op && a->op->atom == ATOM_NONE) { /* a commit or release that drains all */
-        for (int i = 0; i < s->n; i++) s->v[i].n = 0, s->v[i].cut = false;
+        for (int i = 0; i < s->n; i++) {
+            if (s->v[i].n || s->v[i].cut || s->full) a->n = 0;
+            s->v[i].n = 0, s->v[i].cut = false;
+        }
         tidy(s);
     } else if (a->kind == ACT_MMA_WAIT && a->op && a->op->atom == ATOM_DRAIN) {
         int best = a->n;
@@ -1498,6 +1504,29 @@ static void settle_waits(weiri_pnode *n) {
         } else {
             settle_waits(n->first);
         }
+    }
+}
+
+/* What would wait for nothing is taken out: drains of commits and releases with no mma in flight, and fences behind a wait when
+ * another wait with its own follows at once. */
+static void elide(weiri_pnode *parent, weiri_pnode **first) {
+    for (weiri_pnode **at = first; *at;) {
+        weiri_pnode *n = *at;
+        if (n->kind != PN_ACTION) {
+            elide(n, &n->first);
+        } else {
+            bool idle = n->act->kind == ACT_MMA_WAIT && n->act->n < 0;
+            const weiri_pnode *m = n->next;
+            while (n->act->kind == ACT_TC_AFTER && m && m->kind == PN_ACTION &&
+                   (m->act->kind == ACT_WAIT || m->act->kind == ACT_ADVANCE))
+                m = m->next;
+            if (idle || (m != n->next && m && m->kind == PN_ACTION && m->act->kind == ACT_TC_AFTER)) {
+                *at = n->next;
+                continue;
+            }
+        }
+        if (parent) parent->last = n;
+        at = &n->next;
     }
 }
 
@@ -1648,6 +1677,7 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
         flow(&l, root->first, &s, mma_step);
         s = (qset){ .n = 1 };
         flow(&l, root->first, &s, bulk_step);
+        elide(root, &root->first);
         settle_waits(root->first);
         uint8_t *state = WEIRI_NEW_N(&p->a, uint8_t, k->res.n + 1);
         memset(state, 1, (size_t)k->res.n);

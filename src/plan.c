@@ -186,6 +186,13 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
     WEIRI_PUSH(&p->a, p->regs, g);
 }
 
+/* Stages that only bulk stores read, whose one issuer gives them back. */
+static bool drained_by_tma(const weiri_op *op) {
+    const weir_pipe_desc *d = &op->res->pipe.given;
+    return op->res->kind != WEIR_RES_GROUP && d->type == WEIR_ASYNC_TMA && op->stage < STAGE_PROD_AUX && !d->consumers &&
+           d->grain != WEIR_GRAIN_THREAD;
+}
+
 /* Solo: one thread can run the whole body. */
 static bool op_is_solo(const weir_kernel *k, const weiri_op *op) {
     (void)k;
@@ -196,10 +203,13 @@ static bool op_is_solo(const weir_kernel *k, const weiri_op *op) {
         const weir_pipe_desc *d = &b->pipe.given; /* threads that each release for themselves cannot be one */
         if (b->kind == WEIR_RES_QUEUE)
             return op->stage != STAGE_CONS_RELEASE || (!d->consumers && d->grain != WEIR_GRAIN_THREAD);
-        return t == WEIR_TMA_ASYNC || t == WEIR_TMA_UMMA;
+        return t == WEIR_TMA_ASYNC || t == WEIR_TMA_UMMA || drained_by_tma(op);
     }
-    return op->atom == ATOM_TMA_LOAD || op->atom == ATOM_QUEUE_ADVANCE || op->atom == ATOM_QUEUE_FETCH ||
-           op->atom == ATOM_QUEUE_INIT || op->atom == ATOM_GRID_WAIT || op->atom == ATOM_GRID_LAUNCH;
+    if (op->atom == ATOM_READ) return drained_by_tma(op); /* the view that a bulk store takes */
+    return op->atom == ATOM_TMA_LOAD || op->atom == ATOM_TMA_STORE || op->atom == ATOM_TMA_REDUCE_ADD ||
+           (op->atom == ATOM_DRAIN && r->kind == WEIR_RES_GMEM) || op->atom == ATOM_QUEUE_ADVANCE ||
+           op->atom == ATOM_QUEUE_FETCH || op->atom == ATOM_QUEUE_INIT || op->atom == ATOM_GRID_WAIT ||
+           op->atom == ATOM_GRID_LAUNCH;
 }
 
 /* Can one thread run the whole body of a task that issues mmas of sm_100a? Tensor core and copy engine do all its work then. */
@@ -229,7 +239,7 @@ static void scan_task(weiri_plan *p, int ti) {
         const weiri_op *op = n->op;
         any = true;
         if (!op_is_solo(k, op)) solo = false;
-        if (op->stage == STAGE_CONS_WAIT && op->res->kind != WEIR_RES_QUEUE) consumes = true;
+        if (op->stage == STAGE_CONS_WAIT && op->res->kind != WEIR_RES_QUEUE && !drained_by_tma(op)) consumes = true;
         if (op->atom == ATOM_MMA && (!weiri_tc(k) || t->num_warps % 4 == 0)) wg = true;
         if (is_reg(op->res) || is_sums(k, op)) {
             add_reg(p, ti, op->res);
@@ -990,9 +1000,9 @@ const char *weiri_ident(weiri_plan *p, const char *name, const char *suffix) {
         "unsigned", "using",  "virtual", "void",   "volatile", "while",    "bf16",   "f16",       "e4m3",    "e5m2",
         "u8",       "u16",    "u32",     "u64",    "i8",       "i16",      "i32",    "i64",       "smem",    "warp",
         "lane",     "tid",    "min",     "max",    "rank",     "asm",      "main",   "smem_base", "mbar",    "ttid",
-        "wtid",     "wg",     "kk",      "a",      "b",        "f",        "fh",     "h",         "i",       "j",
-        "q",        "x",      "y",       "x0",     "x1",       "at",       "twist",  "row",       "col",     "out",
-        "pairs"
+        "turn",     "wtid",   "wg",      "kk",     "a",        "b",        "f",      "fh",        "h",       "i",
+        "j",        "q",      "x",       "y",      "x0",       "x1",       "at",     "twist",     "row",     "col",
+        "out",      "pairs"
     };
     char *s = weiri_arena_fmt(&p->a, "%s%s", name, suffix);
     bool clash = !strncmp(s, "w_", 2) || !strncmp(s, "W_", 2);

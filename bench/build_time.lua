@@ -18,8 +18,7 @@ if arg[1] == "child" then
   local weir = require "weir"
   local dev = weir.device(0)
   local t1 = peer.now()
-  local gemm_kernel = require "bench.gemm_kernel"
-  local k = gemm_kernel.kernel(gemm_kernel.choose(8192), "bf16")
+  local k = require "weir.kernels.gemm".kernels { m = 8192, n = 8192, k = 8192 }[1]
   local t2 = peer.now()
   local program = k:build { device = dev }
   local t3 = peer.now()

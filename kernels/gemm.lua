@@ -53,6 +53,7 @@ local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias
 ---@field split? integer      parts of K, each summed by a CTA of its own; a second kernel adds them
 ---@field lag? integer        k-steps left in flight when a stage is released, 0 or 1
 ---@field fold? boolean       A's and B's bytes are expected by one arrive
+---@field swap? boolean       for few rows: rows of B are the rows of the tensor core's tile, rows of A (bm, a multiple of 8) its columns
 ---@field stagger? integer    the two math warpgroups are tasks of their own, and the second begins its epilogue when the first has stored
 ---                           this many parts of its own: each multiplies while the other stores. 0: they go in step
 ---@field pingpong? boolean   two math warpgroups with a tile each: one multiplies while the other stores. bm 64 or 128, bm * bn at most 16384
@@ -65,8 +66,9 @@ local KBYTES = 128                      -- of K in a stage: one swizzle span
 local SIZE = { bf16 = 2, f16 = 2, tf32 = 4, f32 = 4, e4m3 = 1, e5m2 = 1 }
 
 --- Columns of a staging tile: at most 128 bytes, so that one swizzled row is one span; and what the ring of A and B leaves. The widest
---- that does not cost a stage: narrower boxes make more TMA stores.
+--- that does not cost a stage: narrower boxes make more TMA stores. With few rows the f32 sums take what is staged.
 local function staging(o, c)
+  if c.swap then return { en = c.bn, stages = math.min(24, (SMEM - 4 * c.bm * c.bn) // ((c.bm + c.bn) * KBYTES)) } end
   local size, best = SIZE[o.out], nil
   local csize = o.beta and SIZE[o.c_dtype or o.out] or 0
   local en = KBYTES // math.max(size, csize)
@@ -120,6 +122,23 @@ local function ranked(o, sms, pingpong)
   local list = {}
   local promoted = o.accumulate == "promoted"
   -- A warpgroup holds at most 64 x 256 sums (128 registers a thread), half of it beside the promoted sums.
+  local function add(bm, bn, cl, split, swap)
+    local c = { bm = bm, bn = bn, cluster_m = cl[1], cluster_n = cl[2], split = split, group = bm <= 64 and 16 or 8, lag = 1, swap = swap,
+                pingpong = pingpong }
+    local s = staging(o, c)
+    if not s or s.stages < 2 then return end
+    c.stages = s.stages
+    local t_model = clocks(o, c, sms)
+    -- A pair waits for the slower of two (1 to 2 % where L2 keeps up, measured), and smaller tiles move more bytes, hence
+    -- take more power, per product: both have to pay.
+    if cl[1] + cl[2] > 2 then t_model = t_model * 1.015 end
+    if bm * bn < 32768 then t_model = t_model * 1.03 end
+    if not swap and o.m <= bm // 2 then t_model = t_model * 1.3 end                 -- boxes that are half outside
+    -- Short sums, many tiles: the epilogue is a tenth of a tile's time, and hiding it pays (1 to 2 % at K = 1024, measured).
+    local steps, tiles = math.ceil(o.k * SIZE[o.dtype] / KBYTES / split), math.ceil(o.m / bm) * math.ceil(o.n / bn)
+    if bm > 64 and not pingpong and not promoted and steps <= 32 and tiles > 2 * sms then c.stagger = 4 end
+    list[#list + 1] = { c, t_model, #list }
+  end
   for _, t in ipairs { { 128, 256 }, { 128, 224 }, { 128, 192 }, { 128, 160 }, { 128, 128 }, { 128, 64 }, { 256, 128 }, { 64, 256 }, { 64, 192 },
                        { 64, 128 }, { 64, 64 }, { 64, 32 } } do
     local bm, bn = t[1], t[2]
@@ -128,20 +147,14 @@ local function ranked(o, sms, pingpong)
     if panels and sums <= (promoted and 64 or 128) then
       for _, cl in ipairs { { 1, 1 }, { 2, 1 }, { 1, 2 } } do
         for _, split in ipairs(o.batched and { 1 } or { 1, 2, 3, 4, 6, 8 }) do
-          local c = { bm = bm, bn = bn, cluster_m = cl[1], cluster_n = cl[2], split = split, group = bm == 64 and 16 or 8, lag = 1,
-                      pingpong = pingpong }
-          local s = staging(o, c)
-          if s and s.stages >= 2 then
-            c.stages = s.stages
-            local t_model = clocks(o, c, sms)
-            -- A pair waits for the slower of two (1 to 2 % where L2 keeps up, measured), and smaller tiles move more bytes, hence
-            -- take more power, per product: both have to pay.
-            if cl[1] + cl[2] > 2 then t_model = t_model * 1.015 end
-            if bm * bn < 32768 then t_model = t_model * 1.03 end
-            list[#list + 1] = { c, t_model, #list }
-          end
+          add(bm, bn, cl, split)
         end
       end
+    end
+  end
+  for _, bm in ipairs(pingpong and {} or o.a_major == "m" and { 64 } or { 8, 16, 32, 64 }) do       -- few rows; an m-major tile is cut into panels of 64
+    for _, split in ipairs(o.batched and { 1 } or { 1, 2, 3, 4, 6, 8 }) do
+      if o.m <= bm and o.m > bm // 2 or bm == 8 and o.m <= bm then add(bm, 64, { 1, 1 }, split, true) end
     end
   end
   table.sort(list, function(x, y) if x[2] ~= y[2] then return x[2] < y[2] end return x[3] < y[3] end)
@@ -222,55 +235,108 @@ local function epilogue(k, o, bm, bn)
   end
 end
 
--- The product; with split > 1 partial sums in f32 go to W { split, [L,] M, N } and the epilogue is left to reduction().
-local function product(o, c)
+-- What both forms of the product begin with: the kernel, A's and B's tiles of a k-step, D's (or W's, where K is split) tile of `d_tile`,
+-- the queue of tiles of bm x bn, and how a task finds its tiles. `rows`: of A's tile, when two tasks have half of it each.
+local function frame(o, c, d_tile, rows)
   local k = weir.kernel { name = o.name, arch = o.arch or "sm_90a", cluster = { m = c.cluster_m, n = c.cluster_n } }
   local L = o.batched and k:dim "L" or nil
   local S = c.split > 1 and k:dim("S", { min = 1 }) or nil
   local dm, dn, dk = k:dim "M", k:dim "N", k:dim "K"
   o.dims = { m = dm, n = dn }
-  local bm, bn, bk, en = c.bm, c.bn, KBYTES // SIZE[o.dtype], c.en
-  local warpgroups = bm > 64 and 2 or 1
-  local stagger = warpgroups == 2 and c.stagger or 0
-  local halves = stagger > 0 and 2 or 1                  -- math tasks with a part of the tile each
-  local lanes = c.pingpong and 2 or 1                    -- ... with every second tile each
-  if lanes > 1 then warpgroups = 2 end
-  local rows = bm // halves                              -- of one of them
+  local bm, bn, bk = c.bm, c.bn, KBYTES // SIZE[o.dtype]
   local a_mn, b_mn = o.a_major == "m", o.b_major == "n"
-  local a_tile, b_tile = a_mn and { bk, rows } or { rows, bk }, b_mn and { bk, bn } or { bn, bk }
-  local out = S and "f32" or o.out
+  local f = { a_tile = a_mn and { bk, rows } or { rows, bk }, b_tile = b_mn and { bk, bn } or { bn, bk }, out = S and "f32" or o.out }
 
   local function memory(dtype) return dtype == "tf32" and "f32" or dtype end
-  local ga = operand(k, L, "A", memory(o.dtype), a_mn and { dk, dm } or { dm, dk }, a_tile)
-  local gb = operand(k, L, "B", memory(o.dtype_b), b_mn and { dk, dn } or { dn, dk }, b_tile)
-  local gc = not S and o.beta and operand(k, L, "C", o.c_dtype, { dm, dn }, { rows, en }) or nil
-  local gd
+  local ga = operand(k, L, "A", memory(o.dtype), a_mn and { dk, dm } or { dm, dk }, f.a_tile)
+  local gb = operand(k, L, "B", memory(o.dtype_b), b_mn and { dk, dn } or { dn, dk }, f.b_tile)
+  f.gc = not S and o.beta and operand(k, L, "C", o.c_dtype, { dm, dn }, d_tile) or nil
   if S then
-    local shape, tile = { S, dm, dn }, { 1, rows, en }
-    if L then shape, tile = { S, L, dm, dn }, { 1, 1, rows, en } end
-    gd = k:gmem_tile { name = "gW", tensor = k:tensor { name = "W", dtype = "f32", shape = shape, out = true }, tile = tile }
+    local shape, tile = { S, dm, dn }, { 1, d_tile[1], d_tile[2] }
+    if L then shape, tile = { S, L, dm, dn }, { 1, 1, d_tile[1], d_tile[2] } end
+    f.gd = k:gmem_tile { name = "gW", tensor = k:tensor { name = "W", dtype = "f32", shape = shape, out = true }, tile = tile }
   else
-    gd = operand(k, L, "D", out, { dm, dn }, { rows, en }, true)
+    f.gd = operand(k, L, "D", f.out, { dm, dn }, d_tile, true)
   end
 
   local axes, extent = { "m", "n" }, { cd(dm, bm), cd(dn, bn) }
   if L then table.insert(axes, 1, "l"); table.insert(extent, 1, L) end
   if S then table.insert(axes, 1, "s"); table.insert(extent, 1, S) end
-  local wq = k:work_queue { name = "wq", axes = axes, extent = extent, raster = "grouped", group = c.group }
+  f.queue = k:work_queue { name = "wq", axes = axes, extent = extent, raster = "grouped", group = c.group }
+
+  -- The tile of tensor `g` at (i, j) of this batch.
+  function f.at(g, t, i, j)
+    if L then return g:at(t.l, i, j) end
+    return g:at(i, j)
+  end
+  function f.a(t, kk, i) if a_mn then return f.at(ga, t, kk, i) end return f.at(ga, t, i, kk) end
+  function f.b(t, kk) if b_mn then return f.at(gb, t, kk, t.n) end return f.at(gb, t, t.n, kk) end
+  -- What the mma takes of stages of A and B: K innermost.
+  function f.operands(a, b) return a_mn and a:t() or a, b_mn and b:t() or b end
+  -- Where the tile (i, j) of sums goes.
+  function f.place(t, i, j)
+    if not S then return f.at(f.gd, t, i, j) end
+    if L then return f.gd:at(t.s, t.l, i, j) end
+    return f.gd:at(t.s, i, j)
+  end
+  function f.steps(t)                                    -- k-steps of a tile
+    local all = cd(dk, bk)
+    if not S then return 0, all end
+    local share = cd(all, S)
+    return weir.min(t.s * share, all), weir.min((t.s + 1) * share, all)
+  end
+  f.finish = not S and epilogue(k, o, d_tile[1], d_tile[2]) or function(x) return x end
+  return k, f
+end
+
+-- The main loop of a math task: what `multiply` adds to acc for every k-step; with promoted sums in f32 registers, `sum`. take_turn and
+-- end_turn stand around it where lanes share the ring: a lane's first wait must follow the other's last.
+local function accumulate(f, c, t, ab, acc, sum, multiply, take_turn, end_turn)
+  local first, last = f.steps(t)
+  if take_turn then take_turn() end
+  if sum then
+    sum:zero()
+    for _ in weir.domain_loop(first, last) do            -- the other warpgroup's products run meanwhile
+      acc:zero()
+      ab:wait(); multiply(); acc:drain(); ab:release()
+      sum:set(sum:read() + acc:read())
+    end
+    if end_turn then end_turn() end
+    return sum:read()
+  end
+  acc:zero()
+  for _ in weir.domain_loop(first, last) do
+    ab:wait(); multiply(); acc:drain(c.lag); ab:release(c.lag)
+  end
+  if end_turn then end_turn() end                        -- with the last products still in flight
+  acc:drain(); ab:release(0)
+  return acc:read()
+end
+
+-- The product; with split > 1 partial sums in f32 go to W { split, [L,] M, N } and the epilogue is left to reduction().
+local function product(o, c)
+  local warpgroups = c.bm > 64 and 2 or 1
+  local stagger = warpgroups == 2 and c.stagger or 0
+  local halves = stagger > 0 and 2 or 1                  -- math tasks with a part of the tile each
+  local lanes = c.pingpong and 2 or 1                    -- ... with every second tile each
+  if lanes > 1 then warpgroups = 2 end
+  local rows, bn, en = c.bm // halves, c.bn, c.en        -- of one of them
+  local k, f = frame(o, c, { rows, en }, rows)
+  local gc = f.gc
 
   local function smem(name, dtype, tile, pipeline)
     return k:smem_tile { name = name, dtype = dtype, tile = tile, swizzle = math.min(128, tile[2] * SIZE[dtype]), pipeline = pipeline }
   end
-  local sb = smem("b", o.dtype_b, b_tile, P.tma_async { stages = c.stages })
+  local sb = smem("b", o.dtype_b, f.b_tile, P.tma_async { stages = c.stages })
   local half, members = {}, {}                           -- what each math task has for itself
   for i = 1, halves * lanes do
     local name = halves * lanes > 1 and tostring(i - 1) or ""
     local first = i == 1 or halves > 1                   -- lanes share the ring
     half[i] = {
       name = name, of = lanes > 1 and { lane = i - 1, lanes = lanes } or nil,
-      a = first and smem("a" .. (halves > 1 and name or ""), o.dtype, a_tile, P.tma_async { stages = c.stages }) or half[1].a,
+      a = first and smem("a" .. (halves > 1 and name or ""), o.dtype, f.a_tile, P.tma_async { stages = c.stages }) or half[1].a,
       c = gc and smem("c" .. name, o.c_dtype, { rows, en }, P.tma_async { stages = 2 }),
-      stage = smem("stage" .. name, out, { rows, en }, P.async_tma { stages = 2 }),
+      stage = smem("stage" .. name, f.out, { rows, en }, P.async_tma { stages = 2 }),
       acc = k:wgmma_tile { name = "acc" .. name, tile = { rows, bn } },
       sum = o.accumulate == "promoted" and k:reg_tile { name = "sum" .. name, dtype = "f32", tile = { rows, bn } } or nil,
     }
@@ -279,108 +345,108 @@ local function product(o, c)
   members[#members + 1] = sb
   local ab = k:group { name = "ab", mode = "fused_merge", members = members, fold = c.fold }
   local turn = halves * lanes > 1 and k:barrier { name = "turn", pipeline = P.async_async { stages = 1 } } or nil
-  local finish = not S and epilogue(k, o, rows, en) or function(x) return x end
 
   local parts = bn // en
-  -- The tile of tensor `g` at (i, j) of this batch.
-  local function at(g, t, i, j)
-    if L then return g:at(t.l, i, j) end
-    return g:at(i, j)
-  end
-  local function place(t, i, j)
-    if not S then return at(gd, t, i, j) end
-    if L then return gd:at(t.s, t.l, i, j) end
-    return gd:at(t.s, i, j)
-  end
   local function row(t, i) return halves > 1 and t.m * halves + (i - 1) or t.m end    -- tile row of the i-th math task
-  local function steps(t)                                -- k-steps of a tile
-    local all = cd(dk, bk)
-    if not S then return 0, all end
-    local share = cd(all, S)
-    return weir.min(t.s * share, all), weir.min((t.s + 1) * share, all)
-  end
 
   local wait, launch = common.overlap(k, o.pdl)
   k:task { name = "load", warps = { 0, 1 }, registers = 40, schedule = function()
     wait(); launch()
     local share_a, share_b = { multicast = c.cluster_n > 1 and "n" or "none" }, { multicast = c.cluster_m > 1 and "m" or "none" }
-    for t in weir.work_tile_loop(wq) do
-      local first, last = steps(t)
-      for kk in weir.domain_loop(first, last) do
+    for t in weir.work_tile_loop(f.queue) do
+      for kk in weir.domain_loop(f.steps(t)) do
         for i = 1, halves do
           local a = ab:member(half[i].a.name)
-          a:acquire()
-          a:tma_load(a_mn and at(ga, t, kk, row(t, i)) or at(ga, t, row(t, i), kk), share_a)
-          a:commit()
+          a:acquire(); a:tma_load(f.a(t, kk, row(t, i)), share_a); a:commit()
         end
-        ab.b:acquire()
-        ab.b:tma_load(b_mn and at(gb, t, kk, t.n) or at(gb, t, t.n, kk), share_b)
-        ab.b:commit()
+        ab.b:acquire(); ab.b:tma_load(f.b(t, kk), share_b); ab.b:commit()
       end
-      wq:next()
+      f.queue:next()
     end
   end }
 
   for lane = 1, gc and lanes or 0 do                     -- a lane's C is loaded by a warp of its own
     k:task { name = "load_c" .. (lanes > 1 and lane - 1 or ""), warps = { lane, 1 }, registers = 40, schedule = function()
       wait()
-      for t in weir.work_tile_loop(wq, half[lane].of) do
+      for t in weir.work_tile_loop(f.queue, half[lane].of) do
         for j = 0, parts - 1 do
           for i = lane, lanes > 1 and lane or halves do
             local sc = half[i].c
-            sc:acquire(); sc:tma_load(at(gc, t, row(t, i), t.n * parts + j)); sc:commit()
+            sc:acquire(); sc:tma_load(f.at(gc, t, row(t, i), t.n * parts + j)); sc:commit()
           end
         end
-        wq:next()
+        f.queue:next()
       end
     end }
   end
 
   for i, h in ipairs(half) do
-    local acc, sum, stage, sc = h.acc, h.sum, h.stage, h.c
+    local stage, sc = h.stage, h.c
     local first_warp, warps = 4 * i, 4 * warpgroups // #half
     local function take_turn() if i == 1 then turn:acquire() else turn:wait() end end
     local function end_turn() if i == 1 then turn:commit() else turn:release() end end
     k:task { name = "mma" .. h.name, warps = { first_warp, warps }, registers = 232, schedule = function()
       wait()
-      for t in weir.work_tile_loop(wq, h.of) do
-        local first, last = steps(t)
-        local function multiply()
-          local a, b = ab:member(h.a.name):read(), ab.b:read()
-          acc:mma(a_mn and a:t() or a, b_mn and b:t() or b)
-        end
-        if h.of then take_turn() end                     -- the loop's first wait must follow the other lane's last
-        if sum then
-          sum:zero()
-          for _ in weir.domain_loop(first, last) do      -- the other warpgroup's products run meanwhile
-            acc:zero()
-            ab:wait(); multiply(); acc:drain(); ab:release()
-            sum:set(sum:read() + acc:read())
-          end
-          if h.of then end_turn() end
-        else
-          acc:zero()
-          for _ in weir.domain_loop(first, last) do
-            ab:wait(); multiply(); acc:drain(c.lag); ab:release(c.lag)
-          end
-          if h.of then end_turn() end                    -- with its last products still in flight
-          acc:drain(); ab:release(0)
-        end
+      for t in weir.work_tile_loop(f.queue, h.of) do
+        local sums = accumulate(f, c, t, ab, h.acc, h.sum, function() h.acc:mma(f.operands(ab:member(h.a.name):read(), ab.b:read())) end,
+                                h.of and take_turn, h.of and end_turn)
         if halves > 1 then take_turn() end
         for j = 0, parts - 1 do
-          local x, col = (sum or acc):read():cols(j * en, en), t.n * parts + j
+          local x, col = sums:cols(j * en, en), t.n * parts + j
           local from_c = nil
           if sc then sc:wait(); from_c = sc:read() end
-          stage:acquire(); stage:store(finish(x, from_c, row(t, i), col)); stage:commit()
+          stage:acquire(); stage:store(f.finish(x, from_c, row(t, i), col)); stage:commit()
           if sc then sc:release() end
-          stage:wait(); gd:tma_store(stage:read(), place(t, row(t, i), col)); stage:release()
+          stage:wait(); f.gd:tma_store(stage:read(), f.place(t, row(t, i), col)); stage:release()
           if halves > 1 and i == 1 and j + 1 == math.min(stagger, parts) then end_turn() end
         end
         if halves > 1 and i == 2 then end_turn() end
-        wq:next()
+        f.queue:next()
       end
     end }
   end
+  return k
+end
+
+-- The product for few rows of A: rows of B are the accumulator's rows, of which the tensor core takes 64 whatever there is, and A's
+-- its columns, of which it takes as few as 8. No box reaches past A by more than 7 rows: loads of missing rows are slow (a third of the
+-- time at 16 rows, measured). The sums turn on their way through shared memory.
+local function narrow(o, c)
+  local k, f = frame(o, c, { c.bm, c.bn }, c.bm)
+  local function ring(name, dtype, tile)
+    return k:smem_tile { name = name, dtype = dtype, tile = tile, swizzle = math.min(128, tile[2] * SIZE[dtype]), pipeline = P.tma_async { stages = c.stages } }
+  end
+  local a, b = ring("a", o.dtype, f.a_tile), ring("b", o.dtype_b, f.b_tile)
+  local ab = k:group { name = "ab", mode = "fused_merge", members = { a, b }, fold = c.fold }
+  local turned = k:smem_tile { name = "turned", dtype = "f32", tile = { c.bn, c.bm }, pipeline = P.async_async { stages = 1 } }
+  local acc = k:wgmma_tile { name = "acc", tile = { c.bn, c.bm } }
+  local sum = o.accumulate == "promoted" and k:reg_tile { name = "sum", dtype = "f32", tile = { c.bn, c.bm } } or nil
+
+  local wait, launch = common.overlap(k, o.pdl)
+  k:task { name = "load", warps = { 0, 1 }, schedule = function()
+    wait(); launch()
+    for t in weir.work_tile_loop(f.queue) do
+      for kk in weir.domain_loop(f.steps(t)) do
+        ab.a:acquire(); ab.a:tma_load(f.a(t, kk, t.m)); ab.a:commit()
+        ab.b:acquire(); ab.b:tma_load(f.b(t, kk)); ab.b:commit()
+      end
+      f.queue:next()
+    end
+  end }
+  k:task { name = "mma", warps = { 4, 4 }, schedule = function()
+    wait()
+    for t in weir.work_tile_loop(f.queue) do
+      local sums = accumulate(f, c, t, ab, acc, sum, function()
+        local x, y = f.operands(ab.a:read(), ab.b:read())
+        acc:mma(y, x)
+      end)
+      turned:acquire(); turned:store(sums); turned:commit()
+      turned:wait()
+      f.gd:store(f.finish(turned:read():t():load(), f.gc and f.at(f.gc, t, t.m, t.n), t.m, t.n), f.place(t, t.m, t.n))
+      turned:release()
+      f.queue:next()
+    end
+  end }
   return k
 end
 
@@ -437,16 +503,31 @@ local function settle(options)
   return o
 end
 
+-- The best of the model's configurations that have what is given; where none has, the best that is no special form, changed.
 local function configure(o)
+  local given = common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger swap pingpong")
+  local list, pick = ranked(hints(o), o.device and not o.device.is_sim and o.device.sms or 132, given.pingpong or nil), nil
+  for _, x in ipairs(list) do
+    local fits = true
+    for _, name in ipairs { "bm", "bn", "cluster_m", "cluster_n", "split", "swap" } do
+      fits = fits and (given[name] == nil or given[name] == (x[name] or false))
+    end
+    if fits or not pick and not x.swap then pick = x end
+    if fits then break end
+  end
   local c = {}
-  for name, value in pairs(M.choose(o, o.device and not o.device.is_sim and o.device.sms or nil)) do c[name] = value end
-  for name, value in pairs(common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger pingpong")) do c[name] = value end
+  for name, value in pairs(pick) do c[name] = value end
+  for name, value in pairs(given) do c[name] = value end
   if c.pingpong then
     local most = o.accumulate == "promoted" and 8192 or 16384
-    if (c.stagger or 0) > 0 then error("gemm.build: config: stagger and pingpong are two ways to part the warpgroups: give one", 0) end
+    if c.swap or (c.stagger or 0) > 0 then error("gemm.build: config: stagger and pingpong are two ways to part the warpgroups, and swap has but one: give one", 0) end
     if c.bm > 128 or c.bm * c.bn > most then
       error(("gemm.build: config: with pingpong a warpgroup holds a whole tile: bm 64 or 128 and bm * bn at most %d, got %d x %d"):format(most, c.bm, c.bn), 0)
     end
+  end
+  if c.swap and (c.cluster_m ~= 1 or c.cluster_n ~= 1 or c.bn ~= 64 or c.bm % (o.a_major == "m" and 64 or 8) ~= 0 or c.bm > 256) then
+    error(("gemm.build: config.swap takes no cluster, bn = 64 and bm a multiple of 8 (of 64 with m-major A), at most 256; got a tile of %d x %d, cluster %d x %d"):format(c.bm, c.bn,
+      c.cluster_m, c.cluster_n), 0)
   end
   local s = staging({ out = c.split > 1 and "f32" or o.out, beta = c.split == 1 and o.beta, c_dtype = o.c_dtype }, c)
   if not s or s.stages < 2 then
@@ -464,13 +545,17 @@ local function prepare(options)
   return o, configure(o)
 end
 
+local function forms(o, c)
+  local k = (c.swap and narrow or product)(o, c)
+  return c.split > 1 and { k, reduction(o, c) } or { k }
+end
+
 --- The kernels behind an option table, not yet built: one, or two where K is split.
 ---@param options weir.kernels.gemm.options
 ---@return weir.kernel[], weir.kernels.gemm.config
 function M.kernels(options)
   local o, c = common.blame(prepare, options)
-  if c.split > 1 then return { product(o, c), reduction(o, c) }, c end
-  return { product(o, c) }, c
+  return forms(o, c), c
 end
 
 -- Launch arguments of the steps of a split K: the workspace, kept for the next launch, and what each of the two takes.
@@ -532,7 +617,7 @@ end
 function M.build(options)
   local o, c = common.blame(prepare, options or {})
   local programs = {}
-  for i, k in ipairs(c.split > 1 and { product(o, c), reduction(o, c) } or { product(o, c) }) do programs[i] = k:build { device = o.device } end
+  for i, k in ipairs(forms(o, c)) do programs[i] = k:build { device = o.device } end
   return common.ready(steps_of(o, c, programs), c)
 end
 

@@ -2,9 +2,7 @@
 -- An exported program: the header compiles on its own and says what the plan decided. Needs NVRTC and a C compiler.
 local tap = require "tap"
 package.path = "./?.lua;" .. package.path
-local gemm_kernel = require "bench.gemm_kernel"
-
-local program = gemm_kernel.kernel({ bm = 128, bn = 256, bk = 64, stages = 4, cluster = 2, group = 8, en = 64 }, "bf16"):build {}
+local program = require "weir.kernels.gemm".build({ config = { bm = 128, bn = 256, cluster_m = 2, cluster_n = 1 } }).program
 local pipe = assert(io.popen "mktemp -d")
 local dir = pipe:read()
 pipe:close()

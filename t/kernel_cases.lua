@@ -81,6 +81,18 @@ gemm.cases = {
   { "K in 3 parts", { 70, 100, 328 }, { config = { bm = 64, bn = 64, split = 3 } } },
   { "K in more parts than k-steps, with everything", { 70, 136, 96 },
     { alpha = true, beta = true, bias = "n", activation = "relu", out = "f32", config = { bm = 64, bn = 64, split = 4, cluster_n = 2 } } },
+  { "few rows", { 13, 200, 520 }, { config = { bm = 16, bn = 64, swap = true, cluster_m = 1, cluster_n = 1, split = 1 } } },
+  { "one row", { 1, 136, 72 }, { out = "f32", config = { bm = 8, bn = 64, swap = true, cluster_m = 1, cluster_n = 1, split = 1 } } },
+  { "few rows, with everything", { 33, 100, 136 }, { alpha = true, beta = true, bias = "n", activation = "gelu",
+                                                     config = { bm = 32, bn = 64, swap = true, cluster_m = 1, cluster_n = 1, split = 1 } } },
+  { "few rows, bias along m, n-major B", { 20, 72, 136 }, { bias = "m", b_major = "n", dtype = "f16",
+                                                           config = { bm = 24, bn = 64, swap = true, cluster_m = 1, cluster_n = 1, split = 1 } } },
+  { "few rows, m-major A", { 60, 72, 136 }, { a_major = "m", config = { bm = 64, bn = 64, swap = true, cluster_m = 1, cluster_n = 1, split = 1 } } },
+  { "few rows, batched", { 7, 72, 328, 2 }, { batched = true, beta = 0.5, config = { bm = 8, bn = 64, swap = true, cluster_m = 1, cluster_n = 1, split = 1 } } },
+  { "few rows, K in 3 parts", { 7, 72, 328 }, { beta = 0.5, config = { bm = 8, bn = 64, swap = true, cluster_m = 1, cluster_n = 1, split = 3 } } },
+  { "few rows, e4m3 promoted", { 9, 72, 328 }, { dtype = "e4m3", accumulate = "promoted", scales = true,
+                                               config = { bm = 16, bn = 64, swap = true, cluster_m = 1, cluster_n = 1, split = 1 } } },
+  { "few rows, tf32", { 9, 72, 70 }, { dtype = "tf32", config = { bm = 16, bn = 64, swap = true, cluster_m = 1, cluster_n = 1, split = 1 } } },
   { "batched, K in 2 parts", { 66, 72, 200, 2 }, { batched = true, bias = "m", config = { bm = 64, bn = 64, split = 2 } } },
 }
 

@@ -4,14 +4,14 @@ local tap = require "tap"
 package.path = "./?.lua;" .. package.path
 local weir = require "weir"
 if weir.device_count() == 0 then tap.skip_all "no GPU" end
-local gemm_kernel = require "bench.gemm_kernel"
+local gemm = require "weir.kernels.gemm"
 local reference = require "examples.reference"
 local dev = weir.device(0)
 
 local programs = {}
 local function program_for(c)
-  local key = ("%d %d %d %d"):format(c.bm, c.bn, c.stages, c.cluster)
-  programs[key] = programs[key] or gemm_kernel.kernel(c, "bf16"):build { device = dev }
+  local key = ("%d %d %d %d"):format(c.bm, c.bn, c.stages, c.cluster_m)
+  programs[key] = programs[key] or gemm.build { config = c, device = dev }
   return programs[key]
 end
 
@@ -21,10 +21,10 @@ for _, s in ipairs(sizes) do
   local m, n, k = table.unpack(s)
   local a, b = dev:tensor { dtype = "bf16", shape = { m, k } }:randn(m), dev:tensor { dtype = "bf16", shape = { n, k } }:randn(n + 1)
   local d = dev:tensor { dtype = "bf16", shape = { m, n } }:fill(0 / 0)
-  for _, c in ipairs { gemm_kernel.choose(m), { bm = 128, bn = 256, bk = 64, stages = 1, cluster = 1, group = 8 } } do
+  for _, c in ipairs { gemm.choose { m = m, n = n, k = k, pitch = a.stride[1] * 2 }, { bm = 128, bn = 256, stages = 1, cluster_m = 1 } } do
     d:fill(0 / 0)
     assert(program_for(c):launch { A = a, B = b, D = d })
-    tap.is(true, dev:sync(), ("%d x %d x %d, %d stages, cluster %d runs"):format(m, n, k, c.stages, c.cluster))
+    tap.is(true, dev:sync(), ("%d x %d x %d, %d stages, cluster %d runs"):format(m, n, k, c.stages, c.cluster_m))
     local e = reference.gemm { weir = weir, device = dev, dtype = "bf16", epilogue = "none", A = a, B = b, D = d, m = m, n = n, k = k }
     tap.is(0, e.bad, ("no element is off (relative error %.2e)"):format(e.relative))
   end
@@ -33,7 +33,7 @@ end
 -- the same bits, a hundred times
 local a, b = dev:tensor { dtype = "bf16", shape = { 512, 1024 } }:randn(1), dev:tensor { dtype = "bf16", shape = { 512, 1024 } }:randn(2)
 local d = dev:tensor { dtype = "bf16", shape = { 512, 512 } }
-local program, first, same = program_for(gemm_kernel.choose(512)), nil, 0
+local program, first, same = program_for(gemm.choose { m = 512, n = 512, k = 1024 }), nil, 0
 for _ = 1, 100 do
   d:fill(0 / 0)
   assert(program:launch { A = a, B = b, D = d })

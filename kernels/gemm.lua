@@ -68,7 +68,7 @@ local SIZE = { bf16 = 2, f16 = 2, tf32 = 4, f32 = 4, e4m3 = 1, e5m2 = 1 }
 --- Columns of a staging tile: at most 128 bytes, so that one swizzled row is one span; and what the ring of A and B leaves. The widest
 --- that does not cost a stage: narrower boxes make more TMA stores. With few rows the f32 sums take what is staged.
 local function staging(o, c)
-  if c.swap then return { en = c.bn, stages = math.min(24, (SMEM - 4 * c.bm * c.bn) // ((c.bm + c.bn) * KBYTES)) } end
+  if c.swap then return { en = c.bn, stages = math.min(12, (SMEM - 4 * c.bm * c.bn) // ((c.bm + c.bn) * KBYTES)) } end
   local size, best = SIZE[o.out], nil
   local csize = o.beta and SIZE[o.c_dtype or o.out] or 0
   local en = KBYTES // math.max(size, csize)

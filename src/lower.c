@@ -774,6 +774,75 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
     return p->copies.n - 1;
 }
 
+/* What is known of a whole number: it is `rest` more than a multiple of `unit`, a power of two; unit 1: nothing is known. */
+typedef struct residue { int64_t unit, rest; } residue;
+
+static residue residue_of(int64_t unit, int64_t x) {
+    while (unit > 16) unit /= 2; /* no elements are smaller than a byte */
+    return (residue){ unit, ((x % unit) + unit) % unit };
+}
+
+static int64_t twos(int64_t x) { return x ? x & -x : 16; }
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static residue known_rest(const weir_kernel *k, uint32_t id) {
+    static const residue nothing = { 1, 0 };
+    const weiri_value *v = weiri_val(k, id);
+    residue a, b;
+    switch (v->op) {
+    case WEIR_OP_INT: return residue_of(16, v->i);
+    case WEIR_OP_DIM: return residue_of(v->multiple > 0 ? twos(v->multiple) : 1, 0);
+    case WEIR_OP_INDEX: { /* start, start + step, ... */
+        a = known_rest(k, v->loop->start);
+        b = known_rest(k, v->loop->step);
+        return residue_of(least(a.unit, least(b.unit, twos(b.rest))), a.rest);
+    }
+    case WEIR_OP_NEG:
+        a = known_rest(k, v->arg[0]);
+        return residue_of(a.unit, -a.rest);
+    case WEIR_OP_ADD:
+    case WEIR_OP_SUB:
+        a = known_rest(k, v->arg[0]);
+        b = known_rest(k, v->arg[1]);
+        return residue_of(least(a.unit, b.unit), v->op == WEIR_OP_ADD ? a.rest + b.rest : a.rest - b.rest);
+    case WEIR_OP_MUL: /* (a.rest + i a.unit) (b.rest + j b.unit) */
+        a = known_rest(k, v->arg[0]);
+        b = known_rest(k, v->arg[1]);
+        return residue_of(least(a.unit * b.unit, least(twos(a.rest) * b.unit, twos(b.rest) * a.unit)), a.rest * b.rest);
+    case WEIR_OP_MIN:
+    case WEIR_OP_MAX:
+    case WEIR_OP_SELECT:
+        a = known_rest(k, v->arg[v->nargs - 2]);
+        b = known_rest(k, v->arg[v->nargs - 1]);
+        return residue_of(least(least(a.unit, b.unit), twos(a.rest - b.rest)), a.rest);
+    default: return nothing;
+    }
+}
+
+/* A box begins at a multiple of 16 bytes along its innermost axis; elsewhere the copy engine raises an illegal instruction (seen on an
+ * H200; PTX ISA, "Tensor data movement", says it of addresses alone), and the context with every kernel in it is gone. */
+static void check_start(lowering *l, const weiri_op *op, const weiri_view *v, const weir_res *g) {
+    const weiri_value *x = weiri_val(l->p->k, v->base);
+    if (x->op != WEIR_OP_VIEW_FROM || x->nargs < 1) return; /* g:at counts in tiles, whose rows are whole */
+    uint32_t inner = x->arg[x->nargs - 1];
+    int64_t unit = 16 / (int64_t)weir_dtype_size(g->tensor->dtype);
+    residue r = known_rest(l->p->k, inner);
+    int64_t both = least(r.unit, unit);
+    bool off = r.rest % both != 0;
+    if (!off && both == unit) return;
+    char text[96];
+    weir_value_text(l->p->k, (weir_value){ inner }, text, sizeof text);
+    weir_finding *f = weiri_find(&l->p->findings, off ? "PLAN-ALIGN" : "PLAN-ALIGN-OPEN", place_of(&op->at),
+                                 "a box of '%s' begins at column %s, %s", g->name, text,
+                                 off ? "off 16 bytes" : "of which it is not known that it is whole 16 bytes");
+    f->expected = weiri_arena_fmt(&l->p->a, "a multiple of %" PRId64 " elements of %s", unit, weir_dtype_name(g->tensor->dtype));
+    f->hint = off ? weiri_arena_fmt(&l->p->a, "begin at a multiple of %" PRId64 " and skip what lies before in the body, or copy with cp_async or load()", unit)
+                  : weiri_arena_fmt(&l->p->a, "write x // %" PRId64 " * %" PRId64 ", or give the dim multiple = %" PRId64
+                                    "; at any other column the copy engine stops the kernel and the context is lost", unit, unit, unit);
+    f->objects[0] = g->name;
+}
+
 /* ---- work ------------------------------------------------------------------------------------------------------------------ */
 
 static void touch(lowering *l, const weir_tensor *t) {
@@ -1053,6 +1122,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         a->cur = cursor_for(l, r, true);
         a->stage = working_stage(l, r, true);
         a->targets = served > 1 ? axes : 0;
+        check_start(l, op, &v, v.res);
         a->copy = make_copy(l, op, v.res, r, false, served);
         a->bytes = weiri_tile_bytes(r) / served;
         stage_access(l, a, r, true, true, true);
@@ -1074,7 +1144,10 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
             return;
         }
         if (sliced(l, op, &v)) return;
-        if (op->nargs > 1 && weiri_view_of(k, op->arg[1], &v) && sliced(l, op, &v)) return;
+        if (op->nargs > 1 && weiri_view_of(k, op->arg[1], &v)) {
+            if (sliced(l, op, &v)) return;
+            check_start(l, op, &v, r);
+        }
         weiri_view_of(k, op->arg[0], &v);
         a = act(p, at, ACT_STORE_BULK, who_here(l, l->pt->wg_actor ? WHO_WG : WHO_ONE), op, NULL);
         a->copy = make_copy(l, op, r, v.res, true, 1);

@@ -203,6 +203,8 @@
     X("PLAN-REGS", WEIR_ERROR, "the register pool holds what setmaxnreg asks for") \
     X("PLAN-SWIZZLE", WEIR_ERROR, "a tile lies in shared memory as swizzle and copy engine need it") \
     X("PLAN-BOX", WEIR_ERROR, "the TMA box is legal") \
+    X("PLAN-ALIGN", WEIR_ERROR, "a bulk copy begins at a multiple of 16 bytes") \
+    X("PLAN-ALIGN-OPEN", WEIR_WARNING, "a bulk copy is known to begin at a multiple of 16 bytes") \
     X("PLAN-TILE", WEIR_ERROR, "the tile divides among warpgroups and instructions") \
     X("PLAN-WARPS", WEIR_ERROR, "the block's warps are legal") \
     X("PLAN-HELD", WEIR_ERROR, "no more stages are held at once than there are") \

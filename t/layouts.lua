@@ -248,9 +248,9 @@ for _, swizzle in ipairs { 0, 32, 64, 128 } do
   end
 end
 for _, more in ipairs {
-  { dtype = "bf16", size = 2, swizzle = 128, shape = { 40, 100 }, tile = { 16, 64 }, from = { -5, 60 }, name = "outside: above and right" },
-  { dtype = "bf16", size = 2, swizzle = 64, shape = { 40, 104 }, tile = { 16, 32 }, from = { 30, -10 }, name = "outside: below and left" },
-  { dtype = "f32", size = 4, swizzle = 0, shape = { 200 }, tile = { 64 }, from = { 150 }, name = "1 axis" },
+  { dtype = "bf16", size = 2, swizzle = 128, shape = { 40, 100 }, tile = { 16, 64 }, from = { -5, 56 }, name = "outside: above and right" },
+  { dtype = "bf16", size = 2, swizzle = 64, shape = { 40, 104 }, tile = { 16, 32 }, from = { 30, -8 }, name = "outside: below and left" },
+  { dtype = "f32", size = 4, swizzle = 0, shape = { 200 }, tile = { 64 }, from = { 148 }, name = "1 axis" },
   { dtype = "f32", size = 4, swizzle = 32, shape = { 5, 9, 20 }, tile = { 2, 8, 8 }, from = { 4, -2, 12 }, name = "3 axes" },
   { dtype = "bf16", size = 2, swizzle = 64, shape = { 3, 4, 9, 40 }, tile = { 2, 2, 4, 32 }, from = { 1, -1, 6, 8 }, name = "4 axes" },
   { dtype = "f32", size = 4, swizzle = 128, shape = { 5, 4, 3, 6, 40 }, tile = { 2, 2, 2, 4, 32 }, from = { -1, 3, 2, -2, 20 }, name = "5 axes" },

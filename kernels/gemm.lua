@@ -147,7 +147,7 @@ local function ranked(o, sms, pingpong)
     if panels and sums <= (promoted and 64 or 128) then
       for _, cl in ipairs { { 1, 1 }, { 2, 1 }, { 1, 2 } } do
         for _, split in ipairs(o.batched and { 1 } or { 1, 2, 3, 4, 6, 8 }) do
-          add(bm, bn, cl, split)
+          if not pingpong or bn < 256 or cl[1] + cl[2] == 2 then add(bm, bn, cl, split) end      -- a pair's addresses would spill
         end
       end
     end
@@ -534,8 +534,7 @@ local function configure(o)
     error(("gemm.build: a tile of %d x %d leaves no room for two stages; take a smaller one, with bn a multiple of 16"):format(c.bm, c.bn), 0)
   end
   c.en = s.en
-  local given = o.config and o.config.stages
-  c.stages = given and math.min(given, s.stages) or s.stages
+  c.stages = given.stages and math.min(given.stages, s.stages) or s.stages
   c.lag = math.min(c.lag, c.stages - 1)
   return c
 end

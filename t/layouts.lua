@@ -301,13 +301,13 @@ end
 
 -- Stores and additions: shared memory holds numbers that count, written past the staging's own layout.
 local stores = {
-  { dtype = "bf16", size = 2, swizzle = 128, shape = { 70, 100 }, tile = { 64, 64 }, from = { 16, 60 } },
+  { dtype = "bf16", size = 2, swizzle = 128, shape = { 70, 100 }, tile = { 64, 64 }, from = { 16, 56 } },
   { dtype = "bf16", size = 2, swizzle = 64, shape = { 70, 100 }, tile = { 64, 32 }, from = { 2, 40 } },
   { dtype = "bf16", size = 2, swizzle = 32, shape = { 70, 100 }, tile = { 64, 16 }, from = { 2, 40 } },
   { dtype = "f16", size = 2, swizzle = 128, shape = { 70, 100 }, tile = { 64, 64 }, from = { 2, 40 }, reduce = true },
   { dtype = "bf16", size = 2, swizzle = 128, shape = { 70, 100 }, tile = { 64, 64 }, from = { 2, 40 }, reduce = true },
   { dtype = "f32", size = 4, swizzle = 128, shape = { 70, 100 }, tile = { 64, 32 }, from = { 2, 40 }, reduce = true },
-  { dtype = "f32", size = 4, swizzle = 64, shape = { 70, 100 }, tile = { 64, 16 }, from = { 2, 90 } },
+  { dtype = "f32", size = 4, swizzle = 64, shape = { 70, 100 }, tile = { 64, 16 }, from = { 2, 88 } },
 }
 
 local function store_probe(weir, plan, b, i)

@@ -145,6 +145,7 @@ static weiri_pnode **link_to(weiri_pnode **at, int id) {
     for (; *at; at = &(*at)->next) {
         if ((*at)->kind == PN_ACTION && (*at)->act->id == id) return at;
         weiri_pnode **below = (*at)->kind == PN_ACTION ? NULL : link_to(&(*at)->first, id);
+        if (!below && (*at)->kind != PN_ACTION) below = link_to(&(*at)->skip, id);
         if (below) return below;
     }
     return NULL;

@@ -304,6 +304,12 @@ static void push_tree(lua_State *L, const weiri_pnode *n) {
             push_tree(L, n->first);
             lua_pushstring(L, kinds[n->kind]);
             lua_setfield(L, -2, "kind");
+            if (n->skip) { /* what a tile of another lane takes instead, as the list's last block */
+                push_tree(L, n->skip);
+                lua_pushstring(L, "skip");
+                lua_setfield(L, -2, "kind");
+                lua_seti(L, -2, luaL_len(L, -2) + 1);
+            }
             if (n->kind == PN_HELD) {
                 lua_pushinteger(L, n->keep);
                 lua_setfield(L, -2, "keep");
@@ -335,6 +341,7 @@ static weiri_pnode **link_to(weiri_pnode **at, int id) {
     for (; *at; at = &(*at)->next) {
         if ((*at)->kind == PN_ACTION && (*at)->act->id == id) return at;
         weiri_pnode **below = (*at)->kind == PN_ACTION ? NULL : link_to(&(*at)->first, id);
+        if (!below && (*at)->kind != PN_ACTION) below = link_to(&(*at)->skip, id);
         if (below) return below;
     }
     return NULL;

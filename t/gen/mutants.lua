@@ -30,6 +30,10 @@ local texts = {
   ["first step"] = "p1:threads/1 p2:bar/1 | t1(1) for N if first{ p1.acquire p1.fill p1.commit } for N{ p2.acquire p2.commit } | t2(1) for N if first{ p1.wait p1.use p1.release } for N{ p2.wait p2.release }",
   ["two lengths"] = "p1:threads/2 p2:tma/1 | t1(1) for N{ p1.acquire p1.fill p1.commit } for M{ p2.acquire p2.fill p2.commit } | t2(1) for N{ p1.wait p1.use p1.release } for M{ p2.wait p2.use p2.release }",
   ["tiles"] = "p1:tma/2 tiles | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(1) for N{ p1.wait p1.use p1.release }",
+  ["lanes"] = "p1:threads/2 turn:bar/1 tiles | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(1) lane 0/2 { turn.acquire } for N{ p1.wait p1.use p1.release } { turn.commit } | t3(1) lane 1/2 { turn.wait } for N{ p1.wait p1.use p1.release } { turn.release }",
+  ["lanes of the loading side"] = "p1:tma/2 turn:bar/1 tiles | t1(1) lane 0/2 { turn.acquire } for N{ p1.acquire p1.fill p1.commit } { turn.commit } | t2(1) lane 1/2 { turn.wait } for N{ p1.acquire p1.fill p1.commit } { turn.release } | t3(1) for N{ p1.wait p1.use p1.release }",
+  ["lanes with rings of their own"] = "p1:threads/1 p2:threads/1 tiles | t1(1) lane 0/2 for N{ p1.acquire p1.fill p1.commit } | t2(1) lane 1/2 for N{ p2.acquire p2.fill p2.commit } | t3(1) lane 0/2 for N{ p1.wait p1.use p1.release } | t4(1) lane 1/2 for N{ p2.wait p2.use p2.release }",
+  ["lanes of mmas, lagging"] = "p1:mma/3 turn:bar/1 tiles | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(4) lane 0/2 { turn.acquire } for N{ p1.wait p1.use p1.drain(1) p1.release(1) } { turn.commit p1.drain(0) p1.release(0) } | t3(4) lane 1/2 { turn.wait } for N{ p1.wait p1.use p1.drain(1) p1.release(1) } { turn.release p1.drain(0) p1.release(0) }",
   ["chain"] = "p1:threads/2 p2:threads/1 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(1) for N{ p1.wait p2.acquire p1.use p2.fill p2.commit p1.release } | t3(1) for N{ p2.wait p2.use p2.release }",
   ["exchange"] = "p1:threads/1 p2:threads/1 | t1(1) for N{ p1.acquire p1.fill p1.commit p2.wait p2.use p2.release } | t2(1) for N{ p2.acquire p2.fill p2.commit p1.wait p1.use p1.release }",
   ["two rings"] = "p1:tma/2 p2:threads/1 | t1(1) for N{ p1.acquire p1.fill p1.commit p2.acquire p2.fill p2.commit } | t2(1) for N{ p2.wait p2.use p2.release p1.wait p1.use p1.release }",
@@ -82,6 +86,10 @@ local doubled = { acquire = { 13, "DXBC" }, commit = { 5, "XBDL" }, wait = { 13,
 -- Calls add(number, what, allowed, change) for every place; change(copy of the schedule).
 local function on_schedule(s, add)
   for t, task in ipairs(s.tasks) do
+    for _, l in ipairs(task.lane and { { task.lane[1], 3 }, { 1 - task.lane[1], 2 }, { 0, 1 } } or {}) do
+      add(15, ("%s takes lane %d/%d for %d/%d"):format(task.name, l[1], l[2], task.lane[1], task.lane[2]), "DXLBC",
+        function(c) c.tasks[t].lane = l end)
+    end
     for g, seg in ipairs(task.segments) do
       local function at(c) return c.tasks[t].segments[g] end
       local function where(i) return ("%s: %s %d"):format(task.name, seg.body[i].op, i) end

@@ -162,6 +162,21 @@ function mistakes.extra(pick, seg, task)
   table.insert(task.segments, pick(#task.segments + 1), { body = copy(seg.body) })
   return "an extra round"
 end
+-- Tiles dealt to two tasks with the same moves; `turn`: one runs its moves when the other has run its own.
+local function deal(s, which, turn)
+  local task = s.tasks[which]
+  local other = { name = "t" .. 5 + #s.tasks, segments = copy(task.segments), warps = task.warps }
+  task.lane, other.lane = { 0, 2 }, { 1, 2 }
+  s.tasks[#s.tasks + 1] = other
+  if not turn then return end
+  local p = { name = "turn", kind = "bar", stages = 1 }
+  s.pipes[#s.pipes + 1] = p
+  for i, t in ipairs { task, other } do
+    table.insert(t.segments, 1, { body = { { op = i == 1 and "acquire" or "wait", pipe = p } } })
+    t.segments[#t.segments + 1] = { body = { { op = i == 1 and "commit" or "release", pipe = p } } }
+  end
+end
+
 local mistake_names = { "drop", "drop", "twice", "swap", "swap", "bound", "guard", "lag", "early", "extra" }
 
 --- o.mistakes: how many, nil: none to two by chance
@@ -250,8 +265,24 @@ function schedules.random(seed, o)
     local last = s.tasks[pick(#s.tasks)].segments
     last[#last + 1] = { body = { { op = "grid_launch", pipe = p } } }
   end
+  if s.tiles and #s.tasks > 1 and o.lanes ~= false and chance(40) then
+    local which = pick(#s.tasks)
+    local stages = false                                      -- staged sums stay with one task
+    for _, p in ipairs(s.pipes) do stages = stages or p.kind == "pdl" or p.name == "out" .. s.tasks[which].name:sub(2) end
+    if not stages then
+      deal(s, which, chance(75))
+      if not o.mistakes and chance(20) then
+        local t = s.tasks[pick(2) == 1 and which or #s.tasks]
+        local was = t.lane
+        t.lane = ({ { 0, 2 }, { 1, 2 }, { was[1], 3 }, { 2, 3 } })[pick(4)]
+        if t.lane[1] ~= was[1] or t.lane[2] ~= was[2] then
+          s.mistakes[#s.mistakes + 1] = ("%s: lane %d/%d for %d/%d"):format(t.name, t.lane[1], t.lane[2], was[1], was[2])
+        end
+      end
+    end
+  end
   if #s.tasks > 0 then
-    if s.tasks[1].warps == 1 and chance(8) then s.tasks[1].warps = 2 end
+    if s.tasks[1].warps == 1 and not s.tasks[1].lane and chance(8) then s.tasks[1].warps = 2 end
     local n = o.mistakes or (chance(45) and 0 or pick(2))
     for _ = 1, n do
       for _ = 1, 8 do
@@ -279,7 +310,7 @@ function schedules.text(s)
   for _, g in ipairs(s.groups) do out[#out + 1] = ("g=%s"):format(g.mode) end
   if s.tiles then out[#out + 1] = "tiles" end
   for _, t in ipairs(s.tasks) do
-    out[#out + 1] = ("| %s(%d)"):format(t.name, t.warps)
+    out[#out + 1] = ("| %s(%d)%s"):format(t.name, t.warps, t.lane and (" lane %d/%d"):format(t.lane[1], t.lane[2]) or "")
     for _, seg in ipairs(t.segments) do
       local ops = {}
       for i, x in ipairs(seg.body) do ops[i] = op_text(x) end
@@ -308,6 +339,8 @@ function schedules.parse(text)
   for part in rest:gmatch "[^|]+" do
     local name, warps, segs = part:match "^%s*(%w+)%((%d+)%)(.*)$"
     local task = { name = name, warps = tonumber(warps), segments = {} }
+    local lane, lanes, after = segs:match "^%s*lane (%d+)/(%d+)(.*)$"
+    if lane then task.lane, segs = { tonumber(lane), tonumber(lanes) }, after end
     local index = tonumber(name:match "%d+")
     for before, body in segs:gmatch "([^{]*)(%b{})" do
       local seg = { bound = before:match "for (.-)%s*$", body = {} }
@@ -336,7 +369,7 @@ end
 function schedules.copy(s)
   local out = { seed = s.seed, pipes = s.pipes, groups = s.groups, tiles = s.tiles, tasks = {}, mistakes = {} }
   for i, t in ipairs(s.tasks) do
-    out.tasks[i] = { name = t.name, warps = t.warps, segments = copy(t.segments) }
+    out.tasks[i] = { name = t.name, warps = t.warps, lane = t.lane, segments = copy(t.segments) }
   end
   return out
 end
@@ -376,7 +409,14 @@ function schedules.kernel(weir, s)
     elseif p.kind == "tma" then
       outputs[p] = k:gmem_tile { name = "y_" .. p.name, tensor = k:tensor { name = "Y" .. p.name, dtype = "bf16", shape = { row, 64 }, out = true }, tile = { 64, 16 } }
     elseif p.kind == "mma" then
-      accs[p] = k:wgmma_tile { name = "a_" .. p.name, tile = { 64, 64 } }
+      accs[p] = {}                                            -- by task: lanes have one each
+      for _, t in ipairs(s.tasks) do
+        local index, users = tonumber(t.name:match "%d+"), false
+        for _, seg in ipairs(t.segments) do for _, x in ipairs(seg.body) do users = users or (x.pipe == p and (x.op == "use" or x.op == "drain")) end end
+        if index == p.consumer or users then
+          accs[p][index] = k:wgmma_tile { name = index == p.consumer and "a_" .. p.name or ("a_%s_%d"):format(p.name, index), tile = { 64, 64 } }
+        end
+      end
     end
   end
   local groups = {}
@@ -394,8 +434,8 @@ function schedules.kernel(weir, s)
     if of_ceil then return weir.ceil_div(N, tonumber(of_ceil)) end
     return tonumber(text)
   end
-  local function sums_of(task) for _, p in ipairs(s.pipes) do if accs[p] and p.consumer == task then return accs[p] end end end
-  local function perform(x)
+  local function sums_of(task) for _, p in ipairs(s.pipes) do if accs[p] and accs[p][task] then return accs[p][task] end end end
+  local function perform(x, task)
     local h = x.group and groups[x.group] or of[x.pipe]
     if x.op == "grid_wait" then h.wait:wait_griddep()
     elseif x.op == "grid_launch" then h.launch:launch_griddep()
@@ -405,9 +445,9 @@ function schedules.kernel(weir, s)
       if sources[x.pipe] then h:tma_load(sources[x.pipe]:at(0, 0)) else h:fill() end
     elseif x.op == "use" then
       if outputs[x.pipe] then outputs[x.pipe]:store(h:read(), outputs[x.pipe]:at(0, 0))
-      elseif accs[x.pipe] then accs[x.pipe]:mma(h:read(), h:read())
+      elseif accs[x.pipe] then accs[x.pipe][task.index]:mma(h:read(), h:read())
       else h:use() end
-    elseif x.op == "drain" then accs[x.pipe]:drain(x.n)
+    elseif x.op == "drain" then accs[x.pipe][task.index]:drain(x.n)
     elseif x.op == "release" and x.n then h:release(x.n)
     else h[x.op](h) end
   end
@@ -419,10 +459,10 @@ function schedules.kernel(weir, s)
   end
   local function run(task)
     for _, p in ipairs(s.pipes) do
-      if accs[p] and p.consumer == task.index then accs[p]:zero() end
+      if accs[p] and accs[p][task.index] then accs[p][task.index]:zero() end
     end
     for _, seg in ipairs(task.segments) do
-      local function body() for _, x in ipairs(seg.body) do perform(x) end end
+      local function body() for _, x in ipairs(seg.body) do perform(x, task) end end
       if #seg.body == 0 then goto continue end
       if not seg.bound then body()
       else
@@ -433,7 +473,7 @@ function schedules.kernel(weir, s)
       ::continue::
     end
     for _, p in ipairs(s.pipes) do
-      if accs[p] and p.consumer == task.index and not p.lag then accs[p]:drain(0) end
+      if accs[p] and accs[p][task.index] and not p.lag then accs[p][task.index]:drain(0) end
     end
   end
   local warp, order = 0, {}
@@ -443,7 +483,7 @@ function schedules.kernel(weir, s)
   for _, t in ipairs(order) do first[t], warp = warp, warp + t.warps end
   for _, t in ipairs(s.tasks) do
     k:task { name = t.name, warps = { first[t], t.warps }, schedule = function()
-      if wq then for _ in weir.work_tile_loop(wq) do run(t); wq:next() end else run(t) end
+      if wq then for _ in weir.work_tile_loop(wq, t.lane and { lane = t.lane[1], lanes = t.lane[2] }) do run(t); wq:next() end else run(t) end
     end }
   end
   return k
@@ -452,11 +492,11 @@ end
 --- Sizes worth a look: small lengths, with tiles up to two.
 function schedules.sizes(s)
   local text, out = schedules.text(s), {}
-  local two = text:find "for M" ~= nil or text:find "%[.*M"
+  local two, dealt = text:find "for M" ~= nil or text:find "%[.*M", text:find " lane " ~= nil
   for n = 0, 3 do
     for m = two and 0 or 1, two and 2 or 1 do
-      for t = s.tiles and 0 or 1, s.tiles and 2 or 1 do
-        if n + m + t <= 5 then out[#out + 1] = { N = n, M = m, T = t, R = 64, tiles = t } end
+      for t = s.tiles and 0 or 1, dealt and 3 or s.tiles and 2 or 1 do
+        if n + m + t <= (dealt and 6 or 5) then out[#out + 1] = { N = n, M = m, T = t, R = 64, tiles = t } end
       end
     end
   end

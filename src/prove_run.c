@@ -766,7 +766,8 @@ static void tidy_tapes(weiri_run *r) {
                 int off = r->v[me->offs + tape];
                 if (t->tile && v[V_TILE] < tile) end = own > other ? own : other; /* whosever tile it is */
                 if (!end) continue;
-                if (!t->tile ? v[V_PC] >= end : v[V_TILE] > tile || (v[V_TILE] == tile && v[V_PC] >= end)) continue;
+                bool between = c->ins.v[v[V_PC]].op == IN_TILES; /* done with its tile, the next is not known */
+                if (!t->tile ? v[V_PC] >= end : v[V_TILE] > tile || (v[V_TILE] == tile && (between || v[V_PC] >= end))) continue;
                 if (t->tile && v[V_TILE] < tile) off = 0;
                 if (off < least) least = off;
             }

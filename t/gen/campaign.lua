@@ -25,7 +25,7 @@ function campaign.random(plan, weir, first, wanted, o)
         add(out, "changed")
       end
       local sizes = schedules.sizes(s)
-      sizes.tiles = s.tiles and 5 or nil
+      sizes.tiles = s.tiles and 7 or nil
       local said = agreement.compare(plan, program, sizes, o)
       add(out, "compared")
       add(out, "states", said.states)

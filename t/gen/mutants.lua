@@ -60,7 +60,7 @@ function mutants.bases(weir, lab)
   for _, name in ipairs(sorted(texts)) do
     local s = schedules.parse(texts[name])
     local sizes = schedules.sizes(s)
-    sizes.tiles = s.tiles and 4 or nil
+    sizes.tiles = s.tiles and (texts[name]:find " lane " and 7 or 4) or nil
     out[#out + 1] = { name = name, schedule = s, sizes = sizes, make = function() return schedules.kernel(weir, s) end }
   end
   for _, name in ipairs(sorted(gemms)) do
@@ -293,7 +293,9 @@ function mutants.harmless(plan, weir, lab)
           return plan.of(schedules.kernel(weir, c))
         end)
       end
-      changed("one stage more", function(c) for _, p in ipairs(c.pipes) do p.stages = p.stages + 1 end end)
+      changed("one stage more", function(c) -- a turn of two would let both in
+        for _, p in ipairs(c.pipes) do if p.name ~= "turn" then p.stages = p.stages + 1 end end
+      end)
       changed("tasks in another order", function(c)
         for i = 1, #c.tasks // 2 do c.tasks[i], c.tasks[#c.tasks + 1 - i] = c.tasks[#c.tasks + 1 - i], c.tasks[i] end
       end)

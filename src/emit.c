@@ -304,9 +304,16 @@ static void emit_nodes(emitter *e, const weiri_pnode *n) {
             }
             if (s->unroll > 0) em_line(e, "#pragma unroll %d", s->unroll);
             const char *var = em_fmt(e, "i%d", num);
-            bool one = weiri_value_const(e->k, s->step, &c) && c == 1;
-            open_brace(e, em_fmt(e, "for (i32 %s = %s; %s; %s)", var, em_expr(e, s->start), loop_cond(e, s, var, stop),
-                                 one ? em_fmt(e, "%s++", var) : em_fmt(e, "%s += %s", var, em_expr(e, s->step))));
+            bool known = weiri_value_const(e->k, s->step, &c), one = known && c == 1;
+            const char *start = em_expr(e, s->start), *by = em_expr(e, s->step);
+            if (n->deal && n->lane < 0) { /* to the task's warps in turn */
+                const char *turn = em_fmt(e, "(i32)(warp - %d)", e->pt->task->first_warp);
+                start = em_fmt(e, "%s + %s%s", start, turn, one ? "" : em_fmt(e, " * %s", by));
+                by = known ? em_fmt(e, "%d", (int)c * n->deal) : em_fmt(e, "%s * %d", by, n->deal);
+                one = false;
+            }
+            open_brace(e, em_fmt(e, "for (i32 %s = %s; %s; %s)", var, start, loop_cond(e, s, var, stop),
+                                 one ? em_fmt(e, "%s++", var) : em_fmt(e, "%s += %s", var, by)));
             const weiri_pnode *before = e->loop;
             e->loop = n;
             emit_nodes(e, n->first);
@@ -368,7 +375,7 @@ static void emit_task(emitter *e, int ti) {
     e->task = ti;
     e->pt = t;
     em_line(e, "// task %s: warps %d to %d, %s", task->name, task->first_warp, task->first_warp + task->num_warps - 1,
-            t->solo       ? "one thread"
+            t->solo       ? t->lanes ? "one thread of each" : "one thread"
             : t->wg_actor ? "by warpgroup"
                           : "by warp");
     const weiri_pnode *body = t->root;
@@ -383,9 +390,11 @@ static void emit_task(emitter *e, int ti) {
         weiri_buf_free(&b);
     }
     if (t->solo)
-        open_brace(e, task->num_warps > 1 ? em_fmt(e, "if (warp == %d && lane == 0)", task->first_warp) : "if (lane == 0)");
+        open_brace(e, task->num_warps > 1 && !t->lanes ? em_fmt(e, "if (warp == %d && lane == 0)", task->first_warp)
+                                                       : "if (lane == 0)");
     else {
-        em_line(e, "const u32 ttid = w_tid() - %d; (void)ttid;", 32 * task->first_warp);
+        if (t->lanes) em_line(e, "const u32 ttid = lane; (void)ttid;  // each warp goes its own way");
+        else em_line(e, "const u32 ttid = w_tid() - %d; (void)ttid;", 32 * task->first_warp);
         if (t->wg_actor) {
             em_line(e, "const u32 wtid = ttid %% 128; (void)wtid; W_MMA_TASK();");
             if (t->warpgroups > 1) em_line(e, "const u32 wg = warp / 4 - %d;", task->first_warp / 4);
@@ -396,9 +405,12 @@ static void emit_task(emitter *e, int ti) {
         if (c->task != ti) continue;
         const char *n = em_cursor_name(e, i);
         bool phased = p->pipes.v[c->pipe].full >= 0;
-        if (c->stages > 1) em_line(e, "u32 %s_stage = 0, %s_at = 0; (void)%s_at; (void)%s_stage;", n, n, n, n);
+        const char *from = c->stride < 2 ? "0"
+                           : c->lane < 0 ? em_fmt(e, "warp - %d", task->first_warp)
+                                         : em_fmt(e, "%d", c->lane);
+        if (c->stages > 1) em_line(e, "u32 %s_stage = %s, %s_at = 0; (void)%s_at; (void)%s_stage;", n, from, n, n, n);
         if (phased) em_line(e, "u32 %s_phase = %d; (void)%s_phase;", n, c->producer ? 1 : 0, n);
-        if (c->split_close && c->stages > 1) em_line(e, "u32 %s_close = 0;", n);
+        if (c->split_close && c->stages > 1) em_line(e, "u32 %s_close = %s;", n, from);
         if (c->needs_held) em_line(e, "int %s_held = 0;", n);
     }
     for (int i = 0; i < p->regs.n; i++) {

@@ -247,6 +247,7 @@ const char *em_stage_expr(emitter *e, int cur, weiri_stage_ref ref, int back) {
     const char *n = em_fmt(e, "%s%s", c->name, twin && c->producer ? "_put" : "");
     if (ref == STAGE_NEXT) return em_fmt(e, "%s_stage", n);
     if (ref == STAGE_CLOSE && c->split_close) return em_fmt(e, "%s_close", n);
+    back = back * c->stride % c->stages;
     if (back) return em_fmt(e, "(%s_at >= %d ? %s_at - %d : %s_at + %d)", n, back, n, back, n, c->stages - back);
     return em_fmt(e, "%s_at", n);
 }

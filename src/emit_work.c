@@ -52,14 +52,19 @@ void em_advance(emitter *e, const weiri_action *a) {
             if (phased) em_line(e, "%s_phase ^= 1;", n);
         } else if (phased) {
             em_line(e, "%s_at = %s_stage;", n, n);
-            em_line(e, "if (++%s_stage == %d) { %s_stage = 0; %s_phase ^= 1; }", n, c->stages, n, n);
+            if (c->stride > 1)
+                em_line(e, "if ((%s_stage += %d) >= %d) { %s_stage -= %d; %s_phase ^= 1; }", n, c->stride, c->stages, n,
+                        c->stages, n);
+            else em_line(e, "if (++%s_stage == %d) { %s_stage = 0; %s_phase ^= 1; }", n, c->stages, n, n);
         } else {
             em_line(e, "%s_at = %s_stage;", n, n);
             em_line(e, "if (++%s_stage == %d) %s_stage = 0;", n, c->stages, n);
         }
         if (c->needs_held) em_line(e, "%s_held++;", n);
     } else {
-        if (c->split_close && c->stages > 1) em_line(e, "if (++%s_close == %d) %s_close = 0;", n, c->stages, n);
+        if (c->split_close && c->stages > 1 && c->stride > 1)
+            em_line(e, "if ((%s_close += %d) >= %d) %s_close -= %d;", n, c->stride, c->stages, n, c->stages);
+        else if (c->split_close && c->stages > 1) em_line(e, "if (++%s_close == %d) %s_close = 0;", n, c->stages, n);
         if (c->needs_held) em_line(e, "%s_held--;", n);
     }
 }
@@ -85,7 +90,7 @@ static const char *add_offset(emitter *e, const char *base, int64_t n) {
 
 /* Opens the block in which piece `q` is the thread's: the task's threads share `pieces` in turn. No test that is always true. */
 static void share_pieces(emitter *e, int pieces) {
-    int n = e->pt->solo ? 1 : 32 * e->pt->task->num_warps;
+    int n = e->pt->solo ? 1 : e->pt->lanes ? 32 : 32 * e->pt->task->num_warps;
     const char *tid = e->pt->solo ? "0" : "ttid";
     if (pieces % n || pieces / n > 8) {
         if (pieces < n) em_line(e, "if (const u32 q = %s; q < %d) {", tid, pieces);
@@ -811,8 +816,11 @@ void em_call(emitter *e, const weiri_action *a) {
     const char *iter = e->loop ? em_fmt(e, "i%d", em_loop_number(e, e->loop->src)) : "0";
     bool solo = e->pt->solo;
     weiri_put(&b, "(%s, (i32)%s, %s, %s, %d, %s, %s, %s, %d", iter, stage, bar, solo ? "0" : "ttid",
-              solo ? 1 : 32 * e->pt->task->num_warps, solo ? "0" : em_fmt(e, "warp - %d", e->pt->task->first_warp),
-              solo ? "0" : "lane", solo ? "true" : "ttid == 0", e->pt->named_task);
+              solo           ? 1
+              : e->pt->lanes ? 32
+                             : 32 * e->pt->task->num_warps,
+              solo || e->pt->lanes ? "0" : em_fmt(e, "warp - %d", e->pt->task->first_warp), solo ? "0" : "lane",
+              solo ? "true" : "ttid == 0", e->pt->named_task);
     if (e->p->queue) {
         weiri_put(&b, ", %s_tile{", e->p->queue->name);
         for (int i = 0; i < e->p->queue->qrank; i++)

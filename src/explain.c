@@ -36,7 +36,7 @@ static int ctas_reached(const weiri_plan *p, const weiri_action *a) {
 /* Executions of the action per use of a stage, in one CTA. */
 static int executions(const weiri_plan *p, int task, const weiri_action *a) {
     const weiri_ptask *t = &p->tasks[task];
-    return a->who == WHO_ONE || a->twl || t->solo ? 1 : t->actors;
+    return a->who == WHO_ONE || a->twl || t->solo || t->lanes ? 1 : t->actors;
 }
 
 static void put_actors(const weiri_ptask *t, const weiri_action *a, int n, weiri_buf *b) {

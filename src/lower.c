@@ -132,7 +132,9 @@ static int cursor_for(lowering *l, const weir_res *r, bool producer) {
                          .res = c,
                          .producer = producer,
                          .stages = bare->pipe.given.stages,
-                         .tile_lanes = 1 };
+                         .tile_lanes = 1,
+                         .lane = -1,
+                         .stride = weiri_lanes_on(c, producer) };
     const weiri_node *lanes = weiri_lanes_of(l->pt->task);
     if (lanes && c->kind != WEIR_RES_QUEUE && weiri_side_dealt(l->k, c, producer)) {
         cur.tile_lane = lanes->lane;
@@ -425,7 +427,7 @@ static int named_wg(const lowering *l) { return l->pt->named_wg; }
 /* One thread goes on to arm and load; those that wait with it must not be left a phase behind. */
 static void join_waiters(lowering *l, weiri_pnode *at, const weiri_op *op, bool task) {
     const char *note = "every thread has waited";
-    if (task && l->pt->task->num_warps > 1) {
+    if (task && l->pt->task->num_warps > 1 && !l->pt->lanes) {
         weiri_action *a = act(l->p, at, ACT_NAMED_SYNC, WHO_THREADS, op, note);
         a->named = l->pt->named_task;
         a->threads = 32 * l->pt->task->num_warps;
@@ -1281,6 +1283,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
 }
 
 static void lower_skip(lowering *l, const weiri_node *n, weiri_pnode *at);
+static void deal_loop(lowering *l, const weiri_node *n, weiri_pnode *b);
 
 static void lower_nodes(lowering *l, const weiri_node *n, weiri_pnode *at) {
     for (; n; n = n->next) {
@@ -1296,10 +1299,98 @@ static void lower_nodes(lowering *l, const weiri_node *n, weiri_pnode *at) {
         weiri_pnode *b = append(l->p, at, kinds[n->kind]);
         b->src = n;
         lower_nodes(l, n->first, b);
+        if (n->kind == NODE_LOOP) deal_loop(l, n, b);
         if (n->kind != NODE_TILES || n->lanes < 2) continue;
         weiri_pnode *skip = WEIRI_NEW(&l->p->a, weiri_pnode);
         lower_skip(l, n->first, skip);
         b->skip = skip->first;
+    }
+}
+
+/* ---- lanes of the stages ---------------------------------------------------------------------------------------------------- */
+
+int weiri_lanes_on(const weir_res *r, bool producer) {
+    const int *q = (r->kind == WEIR_RES_GROUP ? r->members[0] : r)->pipe.given.interleave + (producer ? 0 : 2);
+    int n = q[0] > q[1] ? q[0] : q[1];
+    return n > 1 ? n : 1;
+}
+
+int weiri_warp_lanes(const weiri_task *t) {
+    for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n)) {
+        if (n->kind != NODE_OP || n->op->atom != ATOM_NONE || n->op->res->kind == WEIR_RES_QUEUE) continue;
+        int q = weiri_lanes_on(n->op->res, is_producer(n->op->stage));
+        if (q > 1 && q == t->num_warps) return q;
+    }
+    return 0;
+}
+
+int weiri_loop_lane(const weir_kernel *k, const weiri_task *t, const weiri_node *loop, int lanes) {
+    int64_t start, step;
+    if (lanes < 2 || t->num_warps == lanes || loop->kind != NODE_LOOP || !weiri_value_const(k, loop->start, &start) ||
+        !weiri_value_const(k, loop->step, &step) || step != lanes)
+        return -1;
+    return (int)((start % lanes + lanes) % lanes);
+}
+
+/* An op on stages that lanes take in turn. */
+static bool dealt_op(lowering *l, const weiri_node *n) {
+    return n->kind == NODE_OP && piped_op(l->p, n->op) && weiri_lanes_on(n->op->res, is_producer(n->op->stage)) > 1;
+}
+
+static bool dealt_inside(lowering *l, const weiri_node *loop) {
+    for (const weiri_node *n = weiri_node_next(loop, NULL); n; n = weiri_node_next(loop, n))
+        if (dealt_op(l, n)) return true;
+    return false;
+}
+
+/* A loop whose body opens or closes stages that lanes take in turn: its iterations are dealt likewise. */
+static void deal_loop(lowering *l, const weiri_node *n, weiri_pnode *b) {
+    const weiri_task *t = l->pt->task;
+    for (const weiri_node *x = weiri_node_next(n, NULL); x; x = weiri_node_next(n, x)) {
+        const weiri_node *loop = x->parent;
+        while (loop && loop->kind != NODE_LOOP) loop = loop->parent;
+        if (loop != n || !dealt_op(l, x)) continue;
+        int q = weiri_lanes_on(x->op->res, is_producer(x->op->stage));
+        int lane = q == t->num_warps ? -1 : weiri_loop_lane(l->k, t, n, q);
+        if (lane < 0 && q != t->num_warps) { /* V-ILV-06 names tasks that have no lane at all */
+            complain(l, "PLAN-UNSUPPORTED", x->op, "start the loop at the lane and step by the number of lanes",
+                     "stands in a loop that is no lane of its stages");
+            return;
+        }
+        if (b->deal && (b->deal != q || b->lane != lane)) {
+            complain(l, "PLAN-UNSUPPORTED", x->op, "give the pipelines of the loop one interleave",
+                     "is dealt differently from others in its loop");
+            return;
+        }
+        b->deal = q;
+        b->lane = lane;
+        weiri_cursor *c = &l->p->cursors.v[cursor_for(l, x->op->res, is_producer(x->op->stage))];
+        if (c->lane >= 0 && lane >= 0 && c->lane != lane) {
+            complain(l, "PLAN-UNSUPPORTED", x->op, "a task per lane", "takes another lane of its stages than a loop before");
+            return;
+        }
+        c->lane = lane;
+    }
+}
+
+/* Warps that go their own ways share nothing else: other stages, whatever one thread of the task would do, registers. */
+static void check_warp_lanes(lowering *l) {
+    const weiri_node *root = l->pt->task->root;
+    for (int i = 0; i < l->p->findings.list.n; i++)
+        if (!strncmp(l->p->findings.list.v[i].rule, "V-ILV-", 6)) return; /* such lanes there should not be */
+    for (const weiri_node *n = weiri_node_next(root, NULL); n && l->pt->lanes; n = weiri_node_next(root, n)) {
+        if (n->kind != NODE_OP || n->op->res->kind == WEIR_RES_QUEUE || n->op->atom == ATOM_GRID_WAIT ||
+            n->op->atom == ATOM_GRID_LAUNCH)
+            continue;
+        const weiri_node *loop = n->parent;
+        while (loop && loop->kind != NODE_LOOP) loop = loop->parent;
+        bool in = loop && dealt_inside(l, loop);
+        if (in && (n->op->atom != ATOM_NONE || dealt_op(l, n) || !piped_op(l->p, n->op))) continue;
+        complain(l, "PLAN-UNSUPPORTED", n->op,
+                 "a task per lane, whose loop starts at the lane and steps by the number of lanes",
+                 in ? "takes stages that are not dealt, in a loop that is dealt to the task's warps"
+                    : "stands outside the loop that is dealt to the task's warps, each of which goes its own way");
+        return;
     }
 }
 
@@ -1335,7 +1426,8 @@ bool weiri_side_dealt(const weir_kernel *k, const weir_res *r, bool producer) {
 /* Can the value be had without the body: from sizes, scalars, coordinates and the indices of loops alone? */
 static bool known_outside(const weir_kernel *k, uint32_t id, int depth) {
     const weiri_value *v = weiri_val(k, id);
-    if (v->op == WEIR_OP_RETURN || v->op == WEIR_OP_LOAD || v->op == WEIR_OP_READ_REG || v->op == WEIR_OP_VIEW_READ || depth > 64)
+    if (v->op == WEIR_OP_RETURN || v->op == WEIR_OP_LOAD || v->op == WEIR_OP_READ_REG || v->op == WEIR_OP_VIEW_READ ||
+        depth > 64)
         return false;
     for (int i = 0; i < v->nargs; i++)
         if (v->arg[i] && !known_outside(k, v->arg[i], depth + 1)) return false;
@@ -1383,10 +1475,11 @@ static void lower_skip(lowering *l, const weiri_node *n, weiri_pnode *at) {
                                   n->kind == NODE_LOOP ? n->step : 0, n->kind == NODE_GUARD ? n->of : 0 };
         for (int i = 0; i < 4; i++) {
             if (!asks[i] || known_outside(l->k, asks[i], 0)) continue;
-            weir_finding *f = weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", place_of(&n->at),
-                                         "task '%s': how many stages a tile takes is read from memory, so that the other lanes of the "
-                                         "work tiles cannot skip them",
-                                         l->pt->task->name);
+            weir_finding *f =
+                weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", place_of(&n->at),
+                           "task '%s': how many stages a tile takes is read from memory, so that the other lanes of the "
+                           "work tiles cannot skip them",
+                           l->pt->task->name);
             f->hint = "give each lane pipelines of its own, or lengths that follow from sizes and coordinates";
             break;
         }
@@ -1739,6 +1832,7 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
             }
         }
         check_late_tiles(&l);
+        check_warp_lanes(&l);
         lower_nodes(&l, l.pt->task->root->first, root);
         if (l.stores) {
             weiri_action *a =

@@ -12,6 +12,12 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos);
 bool weiri_loop_runs(const weir_kernel *k, const weiri_node *n);
 /* The task's work-tile loop if it takes every lanes-th tile, else NULL. */
 const weiri_node *weiri_lanes_of(const weiri_task *t);
+/* How many lanes take the stages on this side of r (bare or a group) in turn, by its `interleave`; 1: there are none. */
+int weiri_lanes_on(const weir_res *r, bool producer);
+/* The number of the task's warps if they are such lanes, else 0. */
+int weiri_warp_lanes(const weiri_task *t);
+/* The lane that a task takes by this loop of `lanes`: a constant start, a step of as many. -1: none. */
+int weiri_loop_lane(const weir_kernel *k, const weiri_task *t, const weiri_node *loop, int lanes);
 /* Do tasks of several lanes share this side of the pipeline of r, bare or a group? Their cursors then skip each other's stages. */
 bool weiri_side_dealt(const weir_kernel *k, const weir_res *r, bool producer);
 

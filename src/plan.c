@@ -233,7 +233,8 @@ static void scan_task(weiri_plan *p, int ti) {
     const weiri_task *t = k->tasks.v[ti];
     weiri_ptask *pt = &p->tasks[ti];
     pt->task = t;
-    bool solo = t->num_warps == 1, wg = false, any = false, consumes = false;
+    pt->lanes = weiri_warp_lanes(t);
+    bool solo = t->num_warps == 1 || pt->lanes, wg = false, any = false, consumes = false;
     for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n)) {
         if (n->kind != NODE_OP) continue;
         const weiri_op *op = n->op;
@@ -252,9 +253,9 @@ static void scan_task(weiri_plan *p, int ti) {
         if (op->res->kind == WEIR_RES_SMEM && op->res->pipe.given.type == WEIR_ASYNC_TMA) wg = wg || t->num_warps % 4 == 0;
     }
     pt->solo = (solo && any && !consumes) || one_thread_issues(k, t);
-    pt->wg_actor = wg && !pt->solo;
+    pt->wg_actor = wg && !pt->solo && !pt->lanes;
     pt->warpgroups = pt->wg_actor ? t->num_warps / 4 : 0;
-    pt->actors = pt->solo ? 1 : pt->wg_actor ? t->num_warps / 4 : t->num_warps;
+    pt->actors = pt->solo ? (pt->lanes ? pt->lanes : 1) : pt->wg_actor ? t->num_warps / 4 : t->num_warps;
     if (weiri_tc(k)) weiri_tc_check_warps(p, ti);
     if (pt->wg_actor && (t->first_warp % 4 || t->num_warps % 4)) {
         weir_finding *f =
@@ -331,14 +332,12 @@ static int serve_axes(const weir_kernel *k, const weir_res *r, bool *cross) {
     return axes;
 }
 
-/* The lane of r that a task takes by its loop: a constant start, a step equal to the stride. -1: none, or dealt to its warps. */
+/* The lane of r that a task takes by a loop. -1: none, or dealt to its warps. */
 static int loop_lane(const weir_kernel *k, const weiri_task *t, int stride) {
-    int64_t start, step;
-    if (stride < 2 || t->num_warps == stride) return -1;
-    for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n))
-        if (n->kind == NODE_LOOP && weiri_value_const(k, n->start, &start) && weiri_value_const(k, n->step, &step) &&
-            step == stride)
-            return (int)((start % stride + stride) % stride);
+    for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n)) {
+        int lane = weiri_loop_lane(k, t, n, stride);
+        if (lane >= 0) return lane;
+    }
     return -1;
 }
 
@@ -398,7 +397,8 @@ static weiri_pside side_of(weiri_plan *p, const weir_res *r, weiri_stage stage) 
         if (x.warps == s.warps && x.warpgroups == s.warpgroups && x.tasks == s.tasks) continue;
         weir_finding *f = weiri_find(&p->findings, "V-CNT-06", place_of(&r->at),
                                      "pipeline '%s': lanes of the work tiles bring unequal arrivals to a phase", r->name);
-        f->expected = weiri_arena_fmt(&p->a, "%d warps of %d tasks, as lane %d has", s.warps, s.tasks, weiri_lanes_of(first)->lane);
+        f->expected =
+            weiri_arena_fmt(&p->a, "%d warps of %d tasks, as lane %d has", s.warps, s.tasks, weiri_lanes_of(first)->lane);
         f->got = weiri_arena_fmt(&p->a, "%d warps of %d tasks of lane %d", x.warps, x.tasks, weiri_lanes_of(t)->lane);
         f->hint = "give each lane as many tasks and warps";
         f->objects[0] = r->name;
@@ -453,12 +453,15 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
                        "pipeline '%s': v = %d (CTAs that share one mma) cannot be built yet", r->name, k->cluster.v);
         f->hint = "v = 1, with a cluster along m or n and multicast loads";
     }
-    for (int i = 0; i < 4 && !missing; i++) {
-        if (in.given.interleave[i] < 2) continue;
+    for (int i = 0; i < 4 && !missing; i += 2) {
+        int open = in.given.interleave[i] > 1 ? in.given.interleave[i] : 1,
+            close = in.given.interleave[i + 1] > 1 ? in.given.interleave[i + 1] : 1;
+        if (open == close) continue;
         missing = true;
-        weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at), "pipeline '%s': interleaved stages cannot be built yet",
-                   r->name)
-            ->hint = "leave interleave out: one task fills or empties every stage";
+        weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
+                                     "pipeline '%s': %s by %d lanes and %s by %d cannot be built yet", r->name,
+                                     i ? "wait" : "acquire", open, i ? "release" : "commit", close);
+        f->hint = "one number for both";
     }
     if (type == WEIR_CLC_FETCH_ASYNC && p->cluster > 1) {
         weir_finding *f =
@@ -922,7 +925,7 @@ static void name_barriers(weiri_plan *p) {
             joins = joins || (n->op->stage == STAGE_PROD_ACQUIRE &&
                               n->op->res->pipe.given.producer_signaling & WEIR_SIGNAL_TASK_WARP_LEADER);
         }
-        if (joins && t->task->num_warps > 1) {
+        if (joins && t->task->num_warps > 1 && !t->lanes) {
             t->named_task = next++;
             weiri_named nb = { t->named_task, 32 * t->task->num_warps, weiri_arena_fmt(&p->a, "task %s", t->task->name) };
             WEIRI_PUSH(&p->a, p->named, nb);
@@ -1127,6 +1130,8 @@ static void print_nodes(const weiri_plan *p, const weiri_pnode *n, int depth, we
             weiri_value_print(p->k, n->src->start, b);
             weiri_put(b, " .. ");
             weiri_value_print(p->k, n->src->stop, b);
+            if (n->deal && n->lane < 0) weiri_put(b, ", dealt to %d warps in turn", n->deal);
+            else if (n->deal) weiri_put(b, ", lane %d of %d", n->lane, n->deal);
             weiri_put(b, "\n");
             break;
         case PN_GUARD: {
@@ -1161,7 +1166,7 @@ void weiri_plan_print(const weiri_plan *p, weiri_buf *b) {
         const weiri_ptask *t = &p->tasks[i];
         weiri_put(b, "task %s: warps %d to %d, %s\n", t->task->name, t->task->first_warp,
                   t->task->first_warp + t->task->num_warps - 1,
-                  t->solo       ? "one thread"
+                  t->solo       ? t->lanes ? "one thread of each warp" : "one thread"
                   : t->wg_actor ? "by warpgroup"
                                 : "by warp");
         print_nodes(p, t->root, 1, b);

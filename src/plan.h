@@ -109,6 +109,8 @@ struct weiri_pnode {
     const weiri_node *src;       /* LOOP, GUARD, TILES, SKIPPABLE: the captured block */
     weiri_pnode *skip;           /* TILES dealt to lanes: what a tile of another lane takes instead of the body. It moves the cursors
                                     that the lanes share past that lane's stages, and takes the tile from a dynamic queue. A list */
+    int deal, lane;              /* LOOP: its iterations, by one, are dealt to `deal` lanes in turn; the actor takes those of `lane`, or
+                                    (-1) each warp of the task those of its own number. 0: all are its own */
     int cur, keep; bool once;    /* HELD */
     int count;                   /* STAGES */
 };
@@ -159,6 +161,7 @@ typedef struct weiri_cursor {    /* position of one task on one side of one pipe
     bool needs_held;             /* the number held must be counted at run time */
     bool split_close;            /* opens and closes move separately: needs a second index */
     int tile_lane, tile_lanes;   /* skips the other lanes' stages at tile borders; 0, 1: none */
+    int stride, lane;            /* takes every stride-th stage, from `lane` on, or (-1) each warp of the task from its own number on */
 } weiri_cursor;
 
 typedef struct weiri_tmap_use {  /* a tensor map the kernel takes as parameter */
@@ -191,11 +194,12 @@ typedef struct weiri_preg {      /* a register tile in one task */
 typedef struct weiri_ptask {
     const weiri_task *task;
     weiri_pnode *root;           /* body incl. tails and drains */
-    bool solo;                   /* the body is run by one thread: every action is its own */
+    bool solo;                   /* the body is run by one thread (of each warp, if `lanes`): every action is its own */
     bool wg_actor;               /* actor of prover and simulator is the warpgroup, else the warp */
     int actors;                  /* of one CTA */
     int warpgroups;              /* that it covers, if wg_actor */
     int registers;               /* after the split, 0: no setmaxnreg */
+    int lanes;                   /* its warps take the iterations of dealt loops in turn, each by itself; 0: they work together */
     int named_task;              /* named barrier of the task's threads, 0 none */
     int named_wg;                /* of its first warpgroup (the next ones follow), 0 none */
 } weiri_ptask;

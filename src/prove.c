@@ -356,10 +356,15 @@ static const char *trace_text(search *s, replay *p, const weiri_fault *x, weiri_
     return text;
 }
 
-static void add_finding(weiri_findings *f, const weiri_fault *x, const char *with) {
+static void add_finding(const weiri_prog *g, weiri_findings *f, const weiri_fault *x, const char *with) {
     weir_finding *o = weiri_find(f, x->rule, x->at, "%s%s%s%s", x->text ? x->text : "", with && *with ? " (" : "",
                                  with ? with : "", with && *with ? ")" : "");
     o->hint = x->hint;
+    if (g->deals > 1 && (!strcmp(x->rule, "PROVE-DEADLOCK") || !strcmp(x->rule, "PROVE-PARITY")))
+        o->hint = weiri_arena_fmt(f->a,
+                                  "where lanes take the stages in turn and the other side takes them all, each run of the loop must be "
+                                  "a multiple of %d steps: k:dim(name, { multiple = ... })",
+                                  g->deals);
     o->expected = x->expected;
     o->got = x->got;
     o->objects[0] = x->object;
@@ -394,7 +399,7 @@ static int show(search *s, weiri_arena *a, weir_proof *out, weiri_findings *f, b
             weiri_buf_init(&with, s->ctx);
             if (!p.plausible || !sizes_exist(s, &p, &with)) *doubtful = true;
             else {
-                add_finding(f, y, with.s);
+                add_finding(s->g, f, y, with.s);
                 x->shown = true;
                 if (!shown++) out->trace = trace_text(s, &p, y, a);
             }

@@ -22,6 +22,7 @@ typedef struct weiri_tape {
     bool tile;               /* one a tile, else one a launch */
     int cta;                 /* CTA whose symbol it is, -1: all share it */
     int least, most;         /* TRIPS: units that always / at most exist; most < 0: no bound */
+    int multiple;            /* TRIPS: what their number is a multiple of, as far as lanes ask; 1: of nothing */
     int form;                /* TRIPS: the class of trip counts */
     bool steady;             /* value fixed for the launch: every instance has the same number of units */
     const weiri_node *node;  /* the first block that asks */
@@ -32,7 +33,8 @@ typedef struct weiri_forms weiri_forms;
 
 /* Collects the loops of all tasks; then settles how their counts add up. */
 weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a);
-int weiri_forms_loop(weiri_forms *f, const weiri_node *loop);                          /* a handle */
+/* A handle. lane >= 0: of the loop that a lane's is dealt from, which starts `lane` earlier and steps by 1. */
+int weiri_forms_loop(weiri_forms *f, const weiri_node *loop, int lane);
 void weiri_forms_settle(weiri_forms *f);
 /* The loop's shape: part[].tape is the class here, which the caller maps to its tapes. */
 weiri_trips weiri_forms_trips(const weiri_forms *f, int loop);
@@ -40,6 +42,8 @@ int weiri_forms_class_count(const weiri_forms *f);
 /* Lower and upper bound of a class's units; its first loop. */
 void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, bool *steady, bool *per_cta,
                        const weiri_node **node);
+/* What the number of units is a multiple of. */
+int64_t weiri_forms_multiple(const weiri_forms *f, int cls);
 /* Units of a class with these sizes; false: not computable. */
 bool weiri_forms_eval(const weiri_forms *f, int cls, const int64_t *dims, int64_t *out);
 /* How a value changes: its leaves vary with the launch only / with the tile / with the CTA of a cluster. */
@@ -48,19 +52,21 @@ bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta
 /* ---- code --------------------------------------------------------------------------------------------------------------- */
 
 typedef enum weiri_ins_op {
-    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_WHEN, IN_HELD, IN_JUMP, IN_END
+    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_DEAL, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_WHEN, IN_HELD, IN_JUMP, IN_END
 } weiri_ins_op;
 typedef struct weiri_ins {
     weiri_ins_op op;
     int jump;                /* where to go when the test fails, or at a JUMP or BACK */
     int a, b;                /* LOOP to EVERY: loop; WHEN: key, wanted truth; HELD: cursor (task-local), keep */
-    int period, phase;       /* EVERY */
+    int from, by;            /* FIRST, LAST, EVERY: of a lane's loop, its first iteration and the step to the next; else 0, 1 */
+    int period, phase;       /* EVERY; DEAL: lanes, and the actor's (-1: its number in the task) */
     int skip;                /* TILES: where a tile of another lane (not a of b) goes on; jump: when there are no more */
     const weiri_action *act; /* ACT */
 } weiri_ins;
 
 typedef struct weiri_loop {
     weiri_trips trips;       /* part[].tape: index in tapes of CTA 0; per CTA: see tape_of */
+    int deal, lane;          /* as in weiri_pnode */
     int count_to;            /* iteration number is kept up to here, then modulo `period` */
     int period;
     const weiri_node *node;
@@ -112,9 +118,13 @@ typedef struct weiri_ring {
     bool turns;              /* its stages may be renamed: nothing outside tells them apart */
     int ref_actor, ref_cur;  /* whose next open (ref_var) is the origin; -1: none, nothing moves */
     int ref_var;             /* C_OPEN, or C_CLOSE where that alone moves */
+    int lanes;               /* every lanes-th stage is a ring of its own, with an origin of its own; 1: one ring */
+    int first_lane;          /* these rings of their own: index in prog.lanes of the first, where lanes > 1 */
     int bits;                /* knowledge bits per stage */
     int at, stride;          /* first bit in a row, distance of the stages: whole words, or all stages lie in one word */
 } weiri_ring;
+
+typedef struct weiri_lane { int ref_actor, ref_cur, ref_var; } weiri_lane;
 
 /* Bytes that accesses name: part of every stage of a region, or a register tile of an actor. */
 typedef struct weiri_loc {
@@ -161,6 +171,7 @@ typedef struct weiri_prog {
     WEIRI_LIST(weiri_actor) actors;
     WEIRI_LIST(weiri_tape) tapes;
     WEIRI_LIST(weiri_ring) rings;
+    WEIRI_LIST(weiri_lane) lanes;
     WEIRI_LIST(weiri_loc) locs;
     WEIRI_LIST(weiri_rec) recs;
     WEIRI_LIST(int) eff;
@@ -169,6 +180,7 @@ typedef struct weiri_prog {
     int *root_tape, *tile_tape;  /* by tape: index among its kind */
     int nroot, ntile;
     bool has_init;
+    int deals;                   /* smallest number that the lanes of every dealt loop divide; 1: none is dealt */
     bool one_tile;               /* a grid queue: exactly one tile */
     const weiri_node *tiles;     /* a work-tile loop, for messages */
     weiri_forms *forms;
@@ -205,6 +217,7 @@ int weiri_prog_by(const weiri_action *act);                                     
 int weiri_prog_targets(const weiri_prog *g, int cta, const weiri_action *act, int *out);    /* CTAs, own first */
 weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e);
 int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_action *act);  /* barrier id; 16: the CTA's */
+int weiri_prog_lane(const weiri_prog *g, const weiri_actor *me, int cur);                  /* first stage of a cursor */
 int weiri_prog_slot(const weiri_prog *g, int cta, int id);                                 /* place of a named barrier */
 int weiri_prog_tape(const weiri_prog *g, int tape, int cta);                               /* the CTA's own, or the shared one */
 

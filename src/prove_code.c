@@ -46,7 +46,7 @@ bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_act
         if (((act->targets & 1) && c.m) || ((act->targets & 2) && c.n)) return false;
     }
     if (t->solo || act->who == WHO_THREADS || act->kind == ACT_ADVANCE) return true;
-    if (act->who == WHO_ONE) return me->index == 0;
+    if (act->who == WHO_ONE) return me->index == 0 || t->lanes;
     if ((act->who == WHO_WG || act->who == WHO_WG_CTAS) && !t->wg_actor) return me->index % 4 == 0;
     return true;
 }
@@ -56,6 +56,11 @@ int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_act
     if (act->kind == ACT_CTA_SYNC) return 16;
     if (t->wg_actor && t->named_wg && act->named == t->named_wg && act->threads == 128) return act->named + me->index;
     return act->named;
+}
+
+int weiri_prog_lane(const weiri_prog *g, const weiri_actor *me, int cur) {
+    const weiri_cursor *c = &g->p->cursors.v[cur];
+    return c->stride < 2 ? 0 : c->lane < 0 ? me->index : c->lane;
 }
 
 int weiri_prog_slot(const weiri_prog *g, int cta, int id) {
@@ -166,6 +171,15 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
     return b->c->keys.n - 1;
 }
 
+/* Greatest number that divides both. */
+static int common(int x, int y) {
+    while (y) {
+        int r = x % y;
+        x = y, y = r;
+    }
+    return x;
+}
+
 static void compile(builder *b, const weiri_pnode *n);
 
 static void compile_block(builder *b, const weiri_pnode *n) {
@@ -178,16 +192,22 @@ static void compile_block(builder *b, const weiri_pnode *n) {
         if (!idle(n->act)) emit(b, (weiri_ins){ .op = IN_ACT, .act = n->act });
         return;
     case PN_LOOP: {
-        weiri_loop loop = { .node = s };
-        int handle = weiri_forms_loop(g->forms, s);
+        weiri_loop loop = { .node = s, .deal = n->deal, .lane = n->lane };
+        int handle = weiri_forms_loop(g->forms, s, n->deal ? n->lane : -1), own = -1;
         WEIRI_PUSH(g->a, b->c->loops, loop);
         WEIRI_PUSH(g->a, b->handles, handle);
         l = b->c->loops.n - 1;
         WEIRI_PUSH(g->a, b->open, l);
         emit(b, (weiri_ins){ .op = IN_LOOP, .a = l });
         at = emit(b, (weiri_ins){ .op = IN_TEST, .a = l });
+        if (n->deal) {
+            own = emit(b, (weiri_ins){ .op = IN_DEAL, .a = l, .period = n->deal, .phase = n->lane });
+            b->c->loops.v[l].period = n->deal;
+            g->deals = g->deals / common(g->deals, n->deal) * n->deal;
+        }
         compile(b, n->first);
         emit(b, (weiri_ins){ .op = IN_BACK, .a = l, .jump = at });
+        if (n->deal) b->c->ins.v[own].jump = b->c->ins.n - 1;
         b->c->ins.v[at].jump = b->c->ins.n;
         b->open.n--;
         return;
@@ -243,14 +263,16 @@ static void compile_block(builder *b, const weiri_pnode *n) {
                                    : s->guard == WEIR_GUARD_LAST ? IN_LAST
                                                                  : IN_EVERY,
                              .a = l };
-            if (i.op == IN_FIRST && loop->count_to < 1) loop->count_to = 1;
+            /* of a lane's loop its own iterations count: every by-th, from `from` on */
+            int from = loop->deal && loop->lane > 0 ? loop->lane : 0, by = loop->deal && loop->lane >= 0 ? loop->deal : 1;
+            i.from = from, i.by = by;
+            if (i.op == IN_FIRST && loop->count_to < from + 1) loop->count_to = from + 1;
             if (i.op == IN_EVERY) {
                 i.period = s->period > 0 ? s->period : 1;
                 i.phase = s->phase > 0 ? s->phase : 0;
-                if (loop->count_to < i.phase) loop->count_to = i.phase;
-                int p = loop->period ? loop->period : 1, q = i.period, x = p, y = q;
-                while (y) { int r = x % y; x = y; y = r; }
-                loop->period = p / x * q;
+                if (loop->count_to < from + by * i.phase) loop->count_to = from + by * i.phase;
+                int p = loop->period ? loop->period : 1, q = by * i.period;
+                loop->period = p / common(p, q) * q;
             }
         }
         at = emit(b, i);
@@ -335,6 +357,7 @@ static void place_tapes(builder *b) {
                     weiri_tape t = { .kind = TAPE_TRIPS, .tile = in, .cta = -1, .form = cls };
                     bool per;
                     weiri_forms_class(g->forms, cls, &t.least, &t.most, &t.steady, &per, &t.node);
+                    t.multiple = common(g->deals, (int)(weiri_forms_multiple(g->forms, cls) % g->deals));
                     if (per && g->nctas > 1) t.cta = 0;
                     *slot = new_tape(g, t);
                 }
@@ -506,9 +529,38 @@ static bool regions_meet(const weiri_plan *p, int a, int b) {
 }
 
 static int new_ring(weiri_prog *g, int stages) {
-    weiri_ring r = { .stages = stages, .ref_actor = -1, .ref_cur = -1 };
+    weiri_ring r = { .stages = stages, .ref_actor = -1, .ref_cur = -1, .lanes = 1 };
     WEIRI_PUSH(g->a, g->rings, r);
     return g->rings.n - 1;
+}
+
+/* The cursor that a ring's uses are counted from; lane >= 0: of those of that lane. */
+static weiri_lane origin_cursor(joiner *j, int root, int lane) {
+    const weiri_prog *g = j->g;
+    for (int var = C_OPEN; var < C_VARS; var++)
+        for (int i = 0; i < j->ncur; i++) {
+            int actor = i / g->p->cursors.n, cur = i % g->p->cursors.n;
+            const weiri_code *c = &g->code.v[g->actors.v[actor].code];
+            int local = local_cursor(c, cur);
+            if (local < 0 || root_of(j, i) != root || !cursor_matters(c, cur, var, true)) continue;
+            if (lane >= 0 && weiri_prog_lane(g, &g->actors.v[actor], cur) != lane) continue;
+            if (!(var == C_OPEN ? c->opens : c->closes)[local]) continue;
+            return (weiri_lane){ actor, local, var };
+        }
+    return (weiri_lane){ -1, -1, C_OPEN };
+}
+
+/* Lanes that share no cursor's stages: all cursors of the ring take every lanes-th stage. 1: there are none. */
+static int ring_lanes(joiner *j, int root) {
+    const weiri_plan *p = j->g->p;
+    int lanes = 0;
+    for (int i = 0; i < j->ncur; i++) {
+        if (root_of(j, i) != root || local_cursor(&j->g->code.v[j->g->actors.v[i / p->cursors.n].code], i % p->cursors.n) < 0) continue;
+        int stride = p->cursors.v[i % p->cursors.n].stride;
+        if (lanes && stride != lanes) return 1;
+        lanes = stride;
+    }
+    return lanes > 1 ? lanes : 1;
 }
 
 static int ring_of(joiner *j, int thing) {
@@ -517,18 +569,14 @@ static int ring_of(joiner *j, int thing) {
     weiri_prog *g = j->g;
     j->ring[r] = new_ring(g, j->stages[r]);
     weiri_ring *ring = &g->rings.v[j->ring[r]];
-    for (int var = C_OPEN; var < C_VARS; var++)
-        for (int i = 0; i < j->ncur && ring->ref_actor < 0; i++) {
-            int actor = i / (g->p->cursors.n ? g->p->cursors.n : 1), cur = i % (g->p->cursors.n ? g->p->cursors.n : 1);
-            const weiri_code *c = &g->code.v[g->actors.v[actor].code];
-            int local = local_cursor(c, cur);
-            if (local < 0 || root_of(j, i) != r || !cursor_matters(c, cur, var, true)) continue;
-            if (!(var == C_OPEN ? c->opens : c->closes)[local]) continue;
-            ring->ref_actor = actor;
-            ring->ref_cur = local;
-            ring->ref_var = var;
-        }
+    weiri_lane o = origin_cursor(j, r, -1);
+    ring->ref_actor = o.ref_actor;
+    ring->ref_cur = o.ref_cur;
+    ring->ref_var = o.ref_var;
     ring->turns = !j->fixed[r] && ring->ref_actor >= 0 && !(g->without & WEIRI_STILL);
+    ring->lanes = ring_lanes(j, r);
+    ring->first_lane = g->lanes.n;
+    for (int l = 0; ring->lanes > 1 && l < ring->lanes; l++) WEIRI_PUSH(g->a, g->lanes, origin_cursor(j, r, l));
     return j->ring[r];
 }
 
@@ -745,6 +793,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     g->without = without;
     g->nctas = p->cluster > 0 ? p->cluster : 1;
     g->nbars = p->bars.n;
+    g->deals = 1;
     g->forms = weiri_forms_new(p->k, a);
     builder b = { .g = g };
     for (int i = 0; i < p->ntasks; i++) compile_task(&b, i);
@@ -768,6 +817,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
                       : i < j.ncur + j.nbar ? p->bars.v[(i - j.ncur) % g->nbars].stages
                                             : p->smem.v[(i - j.ncur - j.nbar) % p->smem.n].stages;
         if (j.stages[i] < 1) j.stages[i] = 1;
+        j.fixed[i] = i < j.ncur && p->cursors.v[i % p->cursors.n].stride > 1; /* a lane takes the same stages for good */
     }
     for (int i = 0; i < nact; i++) {
         const weiri_code *c = &g->code.v[g->actors.v[i].code];

@@ -55,7 +55,7 @@ static inline int *cursor_vars(const weiri_run *r, const weiri_actor *me, int cu
 static inline int use_of(const weiri_run *r, const weiri_actor *me, int cur, weiri_stage_ref ref, int back) {
     const int *c = cur >= 0 ? cursor_vars(r, me, cur) : NULL;
     if (!c) return 0;
-    return ref == STAGE_CLOSE ? c[C_CLOSE] : ref == STAGE_HELD ? c[C_OPEN] - 1 - back : c[C_OPEN];
+    return ref == STAGE_CLOSE ? c[C_CLOSE] : ref == STAGE_HELD ? c[C_OPEN] - (1 + back) * r->g->p->cursors.v[cur].stride : c[C_OPEN];
 }
 
 /* ---- barriers ----------------------------------------------------------------------------------------------------------- */

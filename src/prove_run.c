@@ -511,7 +511,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
     }
     case ACT_ADVANCE: {
         int *c = cursor_vars(r, me, act->cur);
-        if (c) c[act->stage == STAGE_CLOSE ? C_CLOSE : C_OPEN]++;
+        if (c) c[act->stage == STAGE_CLOSE ? C_CLOSE : C_OPEN] += p->cursors.v[act->cur].stride;
         return true; /* no event */
     }
     case ACT_LOAD_BULK: land(r, ai, pc, act, use, stage); break;
@@ -520,7 +520,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
             for (int e = 0; e < act->neff; e++)
                 if (act->eff[e].write && act->eff[e].cur >= 0)
                     use = use_of(r, me, act->eff[e].cur, act->eff[e].stage, act->eff[e].back);
-            if (me->index == 0) land(r, ai, pc, act, use, mod(use, stages));
+            if (me->index == 0 || p->tasks[me->task].lanes) land(r, ai, pc, act, use, mod(use, stages));
             break;
         }
         effects(r, ai, pc, act);
@@ -662,6 +662,11 @@ static outcome step(weiri_run *r, int ai, int *want) {
         v[V_PC] = x->jump;
         return MOVED;
     }
+    case IN_DEAL: {
+        int turn = r->v[me->loops + L_VARS * x->a + L_IDX] % x->period;
+        v[V_PC] = turn == (x->phase < 0 ? me->index : x->phase) ? pc + 1 : x->jump;
+        return MOVED;
+    }
     case IN_TILES: {
         int *stream = r->v + g->stream_at, next = v[V_TILE] + 1;
         if (next < stream[0]) {
@@ -685,15 +690,15 @@ static outcome step(weiri_run *r, int ai, int *want) {
         v[V_PC] = x->jump;
         return MOVED;
     }
-    case IN_FIRST: v[V_PC] = r->v[me->loops + L_VARS * x->a + L_IDX] == 0 ? pc + 1 : x->jump; return MOVED;
+    case IN_FIRST: v[V_PC] = r->v[me->loops + L_VARS * x->a + L_IDX] == x->from ? pc + 1 : x->jump; return MOVED;
     case IN_LAST: {
-        int yes = more(r, me, &c->loops.v[x->a], r->v + me->loops + L_VARS * x->a, 1, want);
+        int yes = more(r, me, &c->loops.v[x->a], r->v + me->loops + L_VARS * x->a, x->by, want);
         if (yes < 0) return ASKS;
         v[V_PC] = yes ? x->jump : pc + 1;
         return MOVED;
     }
     case IN_EVERY: {
-        int i = r->v[me->loops + L_VARS * x->a + L_IDX];
+        int i = (r->v[me->loops + L_VARS * x->a + L_IDX] - x->from) / x->by;
         v[V_PC] = i >= x->phase && (i - x->phase) % x->period == 0 ? pc + 1 : x->jump;
         return MOVED;
     }
@@ -719,7 +724,7 @@ static outcome step(weiri_run *r, int ai, int *want) {
     }
     case IN_HELD: {
         const int *k = r->v + me->cursors + C_VARS * x->a;
-        v[V_PC] = k[C_OPEN] - k[C_CLOSE] > x->b ? pc + 1 : x->jump;
+        v[V_PC] = k[C_OPEN] - k[C_CLOSE] > x->b * g->p->cursors.v[c->cursor[x->a]].stride ? pc + 1 : x->jump;
         return MOVED;
     }
     case IN_JUMP: v[V_PC] = x->jump; return MOVED;
@@ -838,7 +843,7 @@ bool weiri_run_may(const weiri_run *r, int letter) {
     if (t->kind != TAPE_TRIPS) return true;
     int force = forced(r, t);
     if (force >= 0) return letter ? x[T_COUNT] < force : x[T_COUNT] == force;
-    return letter ? t->most < 0 || x[T_COUNT] < t->most : x[T_COUNT] >= t->least;
+    return letter ? t->most < 0 || x[T_COUNT] < t->most : x[T_COUNT] >= t->least && x[T_COUNT] % t->multiple == 0;
 }
 
 bool weiri_run_far(const weiri_run *r) {
@@ -862,6 +867,7 @@ void weiri_run_choose(weiri_run *r, int letter) {
     if (t->kind != TAPE_TRIPS) return;
     int top = t->least > t->most ? t->least : t->most;
     if (force > top) top = force;
-    x[T_COUNT] = letter ? (x[T_COUNT] < top ? x[T_COUNT] + 1 : top) : 0;
+    int more = x[T_COUNT] + 1; /* beyond the bounds only the remainder counts */
+    x[T_COUNT] = !letter ? 0 : more >= top + t->multiple ? more - t->multiple : more;
     if (r->replay) x[T_TOTAL] = letter ? x[T_TOTAL] + 1 : 0;
 }

@@ -21,7 +21,8 @@ void weiri_run_start(weiri_run *r) {
         r->v[me->vars + V_TILE] = -1;
         for (int q = 0; q < c->ncursors; q++) {
             int *u = r->v + me->cursors + C_VARS * q;
-            u[C_OPEN] = u[C_CLOSE] = LAPS * g->p->cursors.v[c->cursor[q]].stages;
+            const weiri_cursor *cur = &g->p->cursors.v[c->cursor[q]];
+            u[C_OPEN] = u[C_CLOSE] = LAPS * cur->stages + weiri_prog_lane(g, me, c->cursor[q]);
         }
     }
     for (int i = 0; i < g->nctas * g->nbars; i++)
@@ -36,21 +37,45 @@ void weiri_run_start(weiri_run *r) {
 
 /* Uses are counted from the next open of the ring's reference cursor, LAPS laps in. A ring that turns has its stages renamed to
  * match; others are moved by whole laps. What is older than that is merely old. */
+typedef struct origins { int ring[256], lane[256]; } origins;
+
+/* What is taken off uses of a stage (or by a cursor of that lane). */
+static int origin_of(const weiri_prog *g, const origins *o, int ring, int stage) {
+    const weiri_ring *q = &g->rings.v[ring];
+    return q->lanes > 1 ? o->lane[q->first_lane + stage % q->lanes] : o->ring[ring];
+}
+
+static int next_of(const weiri_run *r, int actor, int cur, int var) {
+    return r->v[r->g->actors.v[actor].cursors + C_VARS * cur + var];
+}
+
+static bool is_ref(const weiri_prog *g, const weiri_ring *q, int lane, int actor, int cur, int var) {
+    const weiri_lane *l = q->lanes > 1 ? &g->lanes.v[q->first_lane + lane] : NULL;
+    return l ? l->ref_actor == actor && l->ref_cur == cur && (var < 0 || l->ref_var == var)
+             : q->ref_actor == actor && q->ref_cur == cur && (var < 0 || q->ref_var == var);
+}
+
 void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
     weiri_run a = { 0 }, b = { 0 };
     weiri_run_init(&a, g, NULL, state);
     weiri_run_init(&b, g, NULL, scratch);
-    int origin[256];
+    origins o;
     bool any = false;
-    if (g->rings.n > 256) return;
+    if (g->rings.n > 256 || g->lanes.n > 256) return;
     for (int i = 0; i < g->rings.n; i++) {
         const weiri_ring *q = &g->rings.v[i];
-        origin[i] = 0;
-        if (q->ref_actor < 0) continue;
-        int u = a.v[g->actors.v[q->ref_actor].cursors + C_VARS * q->ref_cur + q->ref_var];
+        o.ring[i] = 0;
+        for (int n = 0; q->lanes > 1 && n < q->lanes; n++) {
+            const weiri_lane *l = &g->lanes.v[q->first_lane + n];
+            int u = l->ref_actor < 0 ? LAPS * q->stages : next_of(&a, l->ref_actor, l->ref_cur, l->ref_var);
+            o.lane[q->first_lane + n] = (lap(u, q->stages) - LAPS) * q->stages;
+            any = any || o.lane[q->first_lane + n] != 0;
+        }
+        if (q->ref_actor < 0 || q->lanes > 1) continue;
+        int u = next_of(&a, q->ref_actor, q->ref_cur, q->ref_var);
         if (!q->turns) u = lap(u, q->stages) * q->stages;
-        origin[i] = u - LAPS * q->stages;
-        any = any || origin[i] != 0;
+        o.ring[i] = u - LAPS * q->stages;
+        any = any || o.ring[i] != 0;
     }
     for (int i = 0; i < g->actors.n; i++) {
         const weiri_actor *me = &g->actors.v[i];
@@ -59,12 +84,13 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
         for (int k = 0; k < c->ncursors; k++) {
             const weiri_ring *q = &g->rings.v[me->ring[k]];
             int *u = a.v + me->cursors + C_VARS * k;
-            u[C_OPEN] -= origin[me->ring[k]];
-            u[C_CLOSE] -= origin[me->ring[k]];
-            bool ref = q->ref_actor == i && q->ref_cur == k;
+            int lane = weiri_prog_lane(g, me, c->cursor[k]), from = origin_of(g, &o, me->ring[k], lane);
+            u[C_OPEN] -= from;
+            u[C_CLOSE] -= from;
+            bool ref = is_ref(g, q, lane, i, k, -1);
             /* a count that nothing depends on says nothing; it could grow for ever */
             if ((ended || !c->opens[k]) && !ref) u[C_OPEN] = 0;
-            if (((ended && !ref) || !c->closes[k]) && !(ref && q->ref_var == C_CLOSE)) u[C_CLOSE] = 0;
+            if (((ended && !ref) || !c->closes[k]) && !is_ref(g, q, lane, i, k, C_CLOSE)) u[C_CLOSE] = 0;
         }
     }
     if (!any) return;
@@ -72,7 +98,7 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
     /* bits of a stage move with it, in every row */
     for (int i = 0; i < g->rings.n; i++) {
         const weiri_ring *q = &g->rings.v[i];
-        int by = q->turns ? mod(-origin[i], q->stages) * q->stride : 0, all = q->stages * q->stride;
+        int by = q->turns ? mod(-o.ring[i], q->stages) * q->stride : 0, all = q->stages * q->stride;
         if (!by) continue;
         if (q->stride % 64) { /* a field of one word */
             uint64_t field = (all < 64 ? (1ull << all) - 1 : ~0ull);
@@ -93,10 +119,10 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
     memcpy(b.w, a.w, sizeof(uint64_t) * (size_t)g->nrows * (size_t)g->nwords);
     for (int i = 0; i < g->nctas * g->nbars; i++) {
         const weiri_bari *q = &g->bars[i];
-        int n = g->rings.v[q->ring].stages, o = origin[q->ring];
+        int n = g->rings.v[q->ring].stages;
         for (int s = 0; s < n; s++) {
             const int *from = b.v + q->vars + B_VARS * s;
-            int use = from[B_PHASE] * n + s - o, t = mod(use, n), *to = a.v + q->vars + B_VARS * t;
+            int use = from[B_PHASE] * n + s - origin_of(g, &o, q->ring, s), t = mod(use, n), *to = a.v + q->vars + B_VARS * t;
             memcpy(to, from, sizeof(int) * B_VARS);
             to[B_PHASE] = use < 0 ? ANCIENT : lap(use, n);
             for (int w = 0; w < 2; w++)
@@ -105,13 +131,13 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
     }
     for (int i = 0; i < g->recs.n; i++) {
         const weiri_rec *q = &g->recs.v[i];
-        int n = g->rings.v[q->ring].stages, o = origin[q->ring];
+        int n = g->rings.v[q->ring].stages;
         for (int s = 0; s < n; s++) {
             const int *from = b.v + q->aux + R_VARS * s;
-            int *to = a.v + q->aux + R_VARS * mod(s - o, n);
+            int off = origin_of(g, &o, q->ring, s), *to = a.v + q->aux + R_VARS * mod(s - off, n);
             memcpy(to, from, sizeof(int) * R_VARS);
-            bool stands = has(&a, 0, bit_of(g, q->ring, mod(s - o, n), q->bit));
-            if (to[R_GEN] != 0 && to[R_GEN] != GEN_MANY) to[R_GEN] = from[R_GEN] - o > 0 && stands ? from[R_GEN] - o : 0;
+            bool stands = has(&a, 0, bit_of(g, q->ring, mod(s - off, n), q->bit));
+            if (to[R_GEN] != 0 && to[R_GEN] != GEN_MANY) to[R_GEN] = from[R_GEN] - off > 0 && stands ? from[R_GEN] - off : 0;
         }
     }
 }

@@ -9,7 +9,7 @@ enum { MAX_TERMS = 8, DEEP = 24 };
 
 typedef struct lin { int n; int atom[MAX_TERMS]; int64_t coef[MAX_TERMS]; int64_t c; } lin;
 typedef struct atom { bool ceil; uint32_t id; lin of; int64_t by; } atom; /* a value, or ceil(of / by) */
-typedef struct loop_form { const weiri_node *node; bool fixed; int64_t trips; int cls; int64_t c; } loop_form;
+typedef struct loop_form { const weiri_node *node; int lane; bool fixed; int64_t trips; int cls; int64_t c; } loop_form;
 typedef struct form_class {
     lin terms;                /* constant 0 */
     int64_t top;              /* largest constant of its loops */
@@ -263,13 +263,17 @@ weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a) {
     return f;
 }
 
-int weiri_forms_loop(weiri_forms *f, const weiri_node *n) {
-    loop_form l = { .node = n };
+int weiri_forms_loop(weiri_forms *f, const weiri_node *n, int lane) {
+    loop_form l = { .node = n, .lane = lane };
     for (int i = 0; i < f->loops.n; i++)
         if (f->loops.v[i].node == n) return i;
     int64_t step = 0;
     lin start = lin_of(f, n->start, 0), d = lin_of(f, n->stop, 0);
     bool plain = weiri_value_const(f->k, n->step, &step) && step != 0 && add(&d, &start, -1);
+    if (plain && lane >= 0) {
+        d.c += lane;
+        step = 1;
+    }
     if (plain) {
         if (step < 0) {
             lin neg = { 0 };
@@ -393,6 +397,39 @@ void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, boo
     *node = c->node;
 }
 
+static int64_t gcd(int64_t a, int64_t b) {
+    while (b) {
+        int64_t r = a % b;
+        a = b, b = r;
+    }
+    return a < 0 ? -a : a;
+}
+
+/* Divides x whatever the sizes; 0: x is 0. */
+static int64_t divisor(const weiri_forms *f, const lin *x, int depth) {
+    int64_t d = x->c < 0 ? -x->c : x->c;
+    for (int i = 0; i < x->n && d != 1; i++) {
+        const atom *a = &f->atoms.v[x->atom[i]];
+        int64_t m = 1;
+        if (a->ceil) {
+            int64_t of = depth < 6 ? divisor(f, &a->of, depth + 1) : 1;
+            if (of && of % a->by == 0) m = of / a->by;
+        } else {
+            const weiri_value *v = weiri_val(f->k, a->id);
+            if (v->op == WEIR_OP_DIM && v->multiple > 1) m = v->multiple;
+        }
+        d = gcd(d, m * x->coef[i]);
+    }
+    return d;
+}
+
+int64_t weiri_forms_multiple(const weiri_forms *f, int cls) {
+    lin x = f->classes.v[cls].terms;
+    x.c = f->classes.v[cls].top;
+    int64_t d = divisor(f, &x, 0);
+    return d ? d : 1;
+}
+
 bool weiri_forms_eval(const weiri_forms *f, int cls, const int64_t *dims, int64_t *out) {
     const form_class *c = &f->classes.v[cls];
     const weiri_node *n = c->node;
@@ -400,9 +437,12 @@ bool weiri_forms_eval(const weiri_forms *f, int cls, const int64_t *dims, int64_
     if (!weiri_value_eval(f->k, n->start, dims, NULL, 0, &start) || !weiri_value_eval(f->k, n->stop, dims, NULL, 0, &stop) ||
         !weiri_value_eval(f->k, n->step, dims, NULL, 0, &step) || !step)
         return false;
-    int64_t d = step > 0 ? -floor_div(start - stop, step) : -floor_div(stop - start, -step);
+    const loop_form *l = NULL;
     for (int i = 0; i < f->loops.n; i++)
-        if (f->loops.v[i].node == n) d += c->top - f->loops.v[i].c;
+        if (f->loops.v[i].node == n) l = &f->loops.v[i];
+    if (l && l->lane >= 0) start -= l->lane, step = 1;
+    int64_t d = step > 0 ? -floor_div(start - stop, step) : -floor_div(stop - start, -step);
+    if (l) d += c->top - l->c;
     *out = d > 0 ? d : 0;
     return true;
 }

@@ -185,7 +185,7 @@ static int stage_of(int use, int stages) { return use - lap(use, stages) * stage
 
 static int use_of(const walker *w, int cur, weiri_stage_ref ref, int back) {
     if (cur < 0) return 0;
-    return ref == STAGE_CLOSE ? w->close[cur] : ref == STAGE_HELD ? w->open[cur] - 1 - back : w->open[cur];
+    return ref == STAGE_CLOSE ? w->close[cur] : ref == STAGE_HELD ? w->open[cur] - (1 + back) * w->p->cursors.v[cur].stride : w->open[cur];
 }
 
 static int cell_of(const walker *w, int cta, int bar, int use) {
@@ -328,7 +328,7 @@ static bool on_this_actor(const walker *w, const weiri_action *a) {
         if ((a->targets & 1 && me.m > 0) || (a->targets & 2 && me.n > 0)) return false;
     }
     if (t->solo || a->who == WHO_THREADS) return true;
-    if (a->who == WHO_ONE) return w->index == 0;
+    if (a->who == WHO_ONE) return w->index == 0 || t->lanes;
     return t->wg_actor || (a->who != WHO_WG && a->who != WHO_WG_CTAS) || w->index % 4 == 0;
 }
 
@@ -402,7 +402,7 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
         return;
     case ACT_BODY:
         if (a->bar >= 0 && a->bytes > 0) { /* it brings bytes for the stage that it fills: one thread issues them */
-            if (w->index > 0 || t > 0) return;
+            if ((w->index > 0 && !p->tasks[w->task].lanes) || t > 0) return;
             for (int i = 0; i < a->neff; i++)
                 if (a->eff[i].write && a->eff[i].cur >= 0) use = use_of(w, a->eff[i].cur, a->eff[i].stage, a->eff[i].back);
         } else {
@@ -476,8 +476,7 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
 static void act(walker *w, const weiri_action *a) {
     if (a->kind == ACT_ADVANCE) {
         if (a->cur < 0 || !on_this_actor(w, a)) return;
-        if (a->stage == STAGE_CLOSE) w->close[a->cur]++;
-        else w->open[a->cur]++;
+        *(a->stage == STAGE_CLOSE ? &w->close[a->cur] : &w->open[a->cur]) += w->p->cursors.v[a->cur].stride;
         return;
     }
     if (a->bar >= 0 && a->cur >= 0 && w->p->bars.v[a->bar].stages != w->p->cursors.v[a->cur].stages)
@@ -498,6 +497,7 @@ static void walk_loop(walker *w, const weiri_pnode *n) {
         give_up(w, "the length of a loop does not follow from the sizes");
         return;
     }
+    const bool warps = n->deal && n->lane < 0; /* dealt to the task's warps in turn */
     int64_t trips = step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
     if ((step > 0 ? stop <= start : stop >= start)) trips = 0;
     w->around[w->depth++] = s;
@@ -506,7 +506,7 @@ static void walk_loop(walker *w, const weiri_pnode *n) {
         w->iter[s->id] = (int)i;
         w->trips[s->id] = (int)trips;
         new_truths(w, s);
-        walk(w, n->first);
+        if (!warps || i % n->deal == w->index) walk(w, n->first);
     }
     w->depth--;
 }
@@ -545,7 +545,7 @@ static void walk_block(walker *w, const weiri_pnode *n) {
         return;
     }
     case PN_HELD:
-        for (int turn = 0; w->open[n->cur] - w->close[n->cur] > n->keep && !(n->once && turn) && turn < 1000 && !w->u->why; turn++)
+        for (int turn = 0; w->open[n->cur] - w->close[n->cur] > n->keep * w->p->cursors.v[n->cur].stride && !(n->once && turn) && turn < 1000 && !w->u->why; turn++)
             walk(w, n->first);
         return;
     case PN_STAGES:
@@ -642,6 +642,8 @@ static void walk_actors(walker *w) {
         roles_of(w, t->task, w->role, weight);
         memset(w->open, 0, sizeof *w->open * (size_t)p->cursors.n);
         memset(w->close, 0, sizeof *w->close * (size_t)p->cursors.n);
+        for (int q = 0; q < p->cursors.n; q++)
+            if (p->cursors.v[q].stride > 1) w->open[q] = w->close[q] = p->cursors.v[q].lane < 0 ? w->index : p->cursors.v[q].lane;
         memset(w->commits, 0, sizeof *w->commits * 12);
         for (int q = 0; q < 4; q++) w->group[q].n = 0;
         w->nkeys = w->depth = 0;

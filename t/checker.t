@@ -93,7 +93,7 @@ local otherwise = {
 }
 local not_expressible = {
   C46 = "weir has no wait for the previous kernel outside the kernel", C55 = "a resource has one range of bytes for both sides",
-  C63 = "interleaved stages are not built yet", C64 = "interleaved stages are not built yet", C80 = "a kernel has a task",
+  C80 = "a kernel has a task",
 }
 
 local class = { ["PROVE-ASYNC-READ"] = "RACE" }

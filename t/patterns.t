@@ -21,7 +21,7 @@ end
 local function describe(name, options)
   options = options or {}
   local k = weir.kernel { name = name, arch = "sm_90a", cluster = options.cluster }
-  local H, W = k:dim "H", k:dim "W"
+  local H, W = k:dim "H", k:dim("W", { multiple = options.multiple or 1 })
   local X = k:tensor { name = "X", dtype = "f32", shape = { H, W } }
   local Y = k:tensor { name = "Y", dtype = "f32", shape = { H, W }, out = true }
   local t = { k = k, H = H, W = W, X = X, Y = Y, steps = weir.ceil_div(W, C),
@@ -369,6 +369,170 @@ case("skippable tiles", function()
   end) }
   return t.k
 end, function(i, j, x) return i // R % 3 == 1 and UNTOUCHED or x(i, j) end, { grid = 1 })
+
+-- ---- stages dealt to lanes ----------------------------------------------------------------------------------------------------------
+
+-- Lanes take the stages in turn, by the warps of one task or by tasks whose loops start at the lane. Where both sides are lanes any
+-- length will do; a side that takes every stage needs whole rounds.
+local whole = { { 8, 128 }, { 24, 256 }, { 20, 384 }, { 40, 128 } }
+for _, o in ipairs {
+  { "async_async", 8, 4, "warps", "warps" }, { "async_async", 4, 4, "warps", "dense" }, { "async_async", 6, 3, "tasks", "tasks" },
+  { "async_async", 4, 2, "dense", "tasks" }, { "tma_async", 4, 2, "warps", "warps" }, { "tma_async", 4, 4, "warps", "dense" },
+  { "tma_async", 8, 4, "dense", "tasks" }, { "tma_async", 8, 2, "tasks", "warps" }, { "tma_async", 4, 2, "dense", "warps" },
+} do
+  local kind, stages, q, fills, empties = table.unpack(o)
+  local dense = fills == "dense" or empties == "dense"
+  case(("%s, %d stages, lanes of %d: %s fill, %s empty"):format(kind, stages, q, fills, empties), function()
+    local t = describe("lanes", { multiple = dense and q * C or 1 })
+    local fq, eq = fills == "dense" and 1 or q, empties == "dense" and 1 or q
+    local wq, a = t.queue(), t.ring("a", P[kind] { stages = stages, interleave = { fq, fq, eq, eq } })
+    local warp = 0
+    local function side(name, how, wide, body)
+      for l = 0, how == "tasks" and q - 1 or 0 do
+        local n = how == "warps" and q or wide
+        t.k:task { name = name .. l, warps = { warp, n }, schedule = function()
+          for tile in weir.work_tile_loop(wq) do
+            for j in weir.domain_loop(l, t.steps, how == "tasks" and q or 1) do body(tile, j) end
+            wq:next()
+          end
+        end }
+        warp = warp + n
+      end
+    end
+    side("store", empties, 1, function(tile, j) a:wait(); t.y:store(a:read(), t.y:at(tile.m, j)); a:release() end)
+    side("fill", fills, 1, function(tile, j)
+      a:acquire()
+      if kind == "tma_async" then a:tma_load(t.x:at(tile.m, j)) else a:store(t.x:at(tile.m, j)) end
+      a:commit()
+    end)
+    return t.k
+  end, same, { sizes = dense and whole or nil, grid = 2 })
+end
+
+-- Whole rounds must be known.
+if not only or ("lanes"):find(only, 1, true) then
+  local t = describe "lanes"
+  local a = t.ring("a", P.tma_async { stages = 4, interleave = { 1, 1, 2, 2 } })
+  local wq = t.queue()
+  t.k:task { name = "load", warps = { 4, 1 }, schedule = each(wq, t.steps, function(tile, j)
+    a:acquire(); a:tma_load(t.x:at(tile.m, j)); a:commit()
+  end) }
+  t.k:task { name = "store", warps = { 0, 2 }, schedule = each(wq, t.steps, function(tile, j)
+    a:wait(); t.y:store(a:read(), t.y:at(tile.m, j)); a:release()
+  end) }
+  local report = t.k:verify()
+  tap.is("UNSAFE", report.proof.verdict, "lanes beside a side that takes every stage, of any length: refused")
+  tap.like("each run of the loop must be a multiple of 2 steps", report.text, "and the hint says what must be known")
+  t.k:close()
+end
+
+-- A lane holds a stage longer, and does something else in its first and last step.
+case("a lane that lags, with guards", function()
+  local t = describe("lag", { multiple = 2 * C })
+  local wq, a = t.queue(), t.ring("a", P.tma_async { stages = 8, interleave = { 1, 1, 2, 2 } })
+  t.k:task { name = "load", warps = { 4, 1 }, schedule = each(wq, t.steps, function(tile, j)
+    a:acquire(); a:tma_load(t.x:at(tile.m, j)); a:commit()
+  end) }
+  for l = 0, 1 do
+    t.k:task { name = "store" .. l, warps = { l, 1 }, schedule = function()
+      for tile in weir.work_tile_loop(wq) do
+        for j in weir.domain_loop(l, t.steps, 2) do
+          a:wait()
+          t.y:store(a:read(), t.y:at(tile.m, j))
+          for _ in j:first_iter() do t.y:store(a:read():load() * 2, t.y:at(tile.m, j)) end
+          for _ in j:last_iter() do t.y:store(a:read():load() * 3, t.y:at(tile.m, j)) end
+          a:release(1)
+        end
+        a:release(0)
+        wq:next()
+      end
+    end }
+  end
+  return t.k
+end, function(i, j, x, _, W)
+  local step, last = j // C, W // C - 1
+  return x(i, j) * (step >= last - 1 and 3 or step < 2 and 2 or 1)
+end, { sizes = { { 8, 64 }, { 24, 192 }, { 20, 640 } }, grid = 1 })
+
+-- A merge whose members are dealt alike.
+case("lanes of a merge", function()
+  local t = describe "merge"
+  local wq = t.queue()
+  local function ring(name) return t.ring(name, P.tma_async { stages = 4, interleave = 2 }) end
+  local g = t.k:group { name = "g", mode = "merge", members = { ring "a", ring "b" } }
+  t.k:task { name = "load", warps = { 4, 2 }, schedule = each(wq, t.steps, function(tile, j)
+    g.a:acquire(); g.a:tma_load(t.x:at(tile.m, j)); g.a:commit()
+    g.b:acquire(); g.b:tma_load(t.x:at(tile.m, 0)); g.b:commit()
+  end) }
+  t.k:task { name = "store", warps = { 0, 2 }, schedule = each(wq, t.steps, function(tile, j)
+    g.a:wait(); g.b:wait()
+    t.y:store(g.a:read():load() - g.b:read():load(), t.y:at(tile.m, j))
+    g:release()
+  end) }
+  return t.k
+end, function(i, j, x) return x(i, j) - x(i, j % C) end, { grid = 1 })
+
+-- The tensor core beside lanes. Y = X times one: what is filled by lanes is read by one mma, and the other way round.
+local function one(t, k)
+  local b = k:smem_tile { name = "b", dtype = "tf32", tile = { C, C }, swizzle = 128, pipeline = P.tma_umma { stages = 1 } }
+  local gb = k:gmem_tile { name = "gb", tensor = k:tensor { name = "ONE", dtype = "f32", shape = { C, C } }, tile = { C, C } }
+  k:task { name = "one", warps = { 12, 1 }, schedule = function()
+    for _ in weir.work_tile_loop(t.wq) do b:acquire(); b:tma_load(gb:at(0, 0)); b:commit(); t.wq:next() end
+  end }
+  return b
+end
+local function ones()
+  local list = {}
+  for i = 0, C - 1 do for j = 0, C - 1 do list[#list + 1] = i == j and 1 or 0 end end
+  return { ONE = dev:tensor { dtype = "f32", shape = { C, C } }:set(list) }
+end
+for _, kind in ipairs { "tma_umma", "async_umma", "umma_async" } do
+  case("lanes of " .. kind, function()
+    local t = describe("lanes_" .. kind, { multiple = 2 * C })
+    local k = t.k
+    local x, y = k:gmem_tile { name = "x64", tensor = t.X, tile = { 64, C } }, k:gmem_tile { name = "y64", tensor = t.Y, tile = { 64, C } }
+    t.wq = k:work_queue { name = "wq", axes = { "m" }, extent = { weir.ceil_div(t.H, 64) } }
+    local b = one(t, k)
+    local function task(name, first, n, lane, body)
+      k:task { name = name, warps = { first, n }, schedule = function()
+        for tile in weir.work_tile_loop(t.wq) do
+          local mma = name:find "mma"
+          if mma then b:wait() end
+          for j in weir.domain_loop(lane or 0, t.steps, lane and 2 or 1) do body(tile, j) end
+          if mma then b:release() end
+          t.wq:next()
+        end
+      end }
+    end
+    local function ring(pipe) return k:smem_tile { name = "s", dtype = "tf32", tile = { 64, C }, swizzle = 128, pipeline = pipe } end
+    local function multiply(s, acc, place)
+      acc:zero(); s:wait(); acc:mma(s:read(), b:read()); acc:drain(); s:release()
+      y:store(acc:read(), place)
+    end
+    local function acc(name) return k:wgmma_tile { name = name, tile = { 64, C } } end
+    if kind == "tma_umma" then -- two tasks of a warpgroup multiply in turn, two warps load
+      local s = ring(P.tma_umma { stages = 4, interleave = 2 })
+      task("load", 8, 2, nil, function(tile, j) s:acquire(); s:tma_load(x:at(tile.m, j)); s:commit() end)
+      for l = 0, 1 do
+        local sum = acc("acc" .. l)
+        task("mma" .. l, 4 * l, 4, l, function(tile, j) multiply(s, sum, y:at(tile.m, j)) end)
+      end
+    elseif kind == "async_umma" then -- two warps fill in turn
+      local s, sum = ring(P.async_umma { stages = 4, interleave = { 2, 2, 1, 1 } }), acc "acc"
+      task("fill", 8, 2, nil, function(tile, j) s:acquire(); s:store(x:at(tile.m, j)); s:commit() end)
+      task("mma", 0, 4, nil, function(tile, j) multiply(s, sum, y:at(tile.m, j)) end)
+    else -- the sums are taken in turn by two tasks of four warps (spec P34)
+      local a = ring(P.tma_umma { stages = 2 })
+      local s = k:tmem_tile { name = "sums", tile = { 64, C }, pipeline = P.umma_async { stages = 4, interleave = { 1, 1, 2, 2 } } }
+      task("load", 13, 1, nil, function(tile, j) a:acquire(); a:tma_load(x:at(tile.m, j)); a:commit() end)
+      task("mma", 0, 4, nil, function() s:acquire(); a:wait(); s:zero(); s:mma(a:read(), b:read()); a:release(); s:commit() end)
+      for l = 0, 1 do
+        task("store" .. l, 4 + 4 * l, 4, l, function(tile, j) s:wait(); y:store(s:read(), y:at(tile.m, j)); s:release() end)
+      end
+    end
+    return k
+  end, same, { args = ones, sizes = { { 64, 64 }, { 100, 192 }, { 128, 320 } }, grid = 1 })
+end
 
 -- ---- bounds -----------------------------------------------------------------------------------------------------------------------
 

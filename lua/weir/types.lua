@@ -224,7 +224,7 @@ function weir.select(condition, a, b) end
 ---@field producer_signaling? weir.signaling
 ---@field consumer_signaling? weir.signaling
 ---@field consumer_wait_signaling? weir.signaling
----@field interleave? integer|integer[]                     one stride, or { acquire, commit, wait, release }
+---@field interleave? integer|integer[]                     one stride, or { acquire, commit, wait, release }: lanes that take the stages in turn
 ---@field advance_on_wait? boolean
 ---@field advance_on_acquire? boolean
 ---@field producer_op? "thread"|"load"                      load: cp.async

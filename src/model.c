@@ -855,6 +855,22 @@ void weir_release_after(weir_kernel *k, weir_res *up, weir_res *down, const char
     if (l.up && l.down) WEIRI_PUSH(&k->a, k->labels, l);
 }
 
+static bool in_phase(weir_res *const *list, int n, const weir_res *r) {
+    for (int i = 0; i < n; i++)
+        if (list[i] == r) return true;
+    return false;
+}
+
+/* Is r in a phase of an alias before, or in one of the first `done` of this? */
+static bool aliased(const weir_kernel *k, const weiri_alias *now, int done, const weir_res *r) {
+    for (int a = 0; a <= k->aliases.n; a++) {
+        const weiri_alias *al = a < k->aliases.n ? &k->aliases.v[a] : now;
+        for (int i = 0; i < (a < k->aliases.n ? al->n : done); i++)
+            if (in_phase(al->phase[i].res, al->phase[i].n, r)) return true;
+    }
+    return false;
+}
+
 void weir_alias(weir_kernel *k, const weir_phase *phases, int n) {
     weiri_alias al = { .n = n, .at = k->here };
     if (n < 2) {
@@ -869,7 +885,10 @@ void weir_alias(weir_kernel *k, const weir_phase *phases, int n) {
         for (int j = 0; j < phases[i].n; j++) {
             weir_res *r = bare_only(k, "alias", phases[i].res[j]);
             if (!r) continue;
-            if (weiri_in_smem(r) && !r->storage) list[m++] = r;
+            if (aliased(k, &al, i, r) || in_phase(list, m, r))
+                weiri_kernel_fault(k, &k->here, "M-STORAGE", "each resource in one phase of one alias",
+                                   "alias: %s is in another phase already", weiri_label(k, r));
+            else if (weiri_in_smem(r) && !r->storage) list[m++] = r;
             else
                 weiri_kernel_fault(k, &k->here, "M-STORAGE", "tiles in shared memory with bytes of their own",
                                    "alias: %s has no shared memory of its own", weiri_label(k, r));

@@ -1273,7 +1273,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         a = act(p, at, ACT_CP_ASYNC, who_here(l, WHO_THREADS), op, NULL);
         a->pipe = weiri_pipe_of(p, r);
         if (a->pipe >= 0) a->bar = p->pipes.v[a->pipe].full;
-        stage_access(l, a, r, true, false, false);
+        stage_access(l, a, r, true, true, false);
         if (a->neff) a->cur = a->eff[0].cur, a->stage = a->eff[0].stage;
         return;
     }

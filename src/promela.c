@@ -14,6 +14,8 @@ typedef struct writer {
     int nlive;
     int *dirty;              /* by place: its index in dirty[], -1: not watched for fences */
     int ndirty;
+    int *flies;              /* by touch: a cp.async at a watched place: its index in flies[], -1 */
+    int nflies;
 } writer;
 
 static const char prelude[] =
@@ -88,6 +90,8 @@ static void find_clashes(writer *w) {
             if (counts || together(u, i, j)) w->live[i] = w->nlive++;
     }
     for (int i = 0; i < u->places.n; i++) w->dirty[i] = weiri_place_watched(u, i) ? w->ndirty++ : -1;
+    for (int i = 0; i < u->touches.n; i++)
+        w->flies[i] = u->touches.v[i].kind == TOUCH_CP && w->dirty[u->touches.v[i].place] >= 0 ? w->nflies++ : -1;
 }
 
 /* ---- moves -------------------------------------------------------------------------------------------------------------- */
@@ -103,6 +107,7 @@ static void put_begin(writer *w, const weiri_thread *t, int y) {
     for (int p = 0; p < u->places.n && is_async(x->kind); p++) /* plain writes it meets must have been fenced */
         if (w->dirty[p] >= 0 && weiri_places_meet(&u->places.v[p], &u->places.v[x->place]))
             weiri_put(b, " assert(dirty[%d] == 0);", w->dirty[p]);
+    if (w->flies[y] >= 0) weiri_put(b, " flies[%d] = 1;", w->flies[y]);
     if (w->live[y] < 0) return;
     for (int j = 0, last = -1; j < u->touches.n; j++) {
         if (w->live[j] < 0 || w->live[j] == last || !together(u, y, j)) continue;
@@ -114,6 +119,7 @@ static void put_begin(writer *w, const weiri_thread *t, int y) {
 
 static void put_end(writer *w, int y) {
     if (w->live[y] >= 0) weiri_put(w->b, " live[%d] = 2;", w->live[y]);
+    if (w->flies[y] >= 0) weiri_put(w->b, " flies[%d] = 0;", w->flies[y]);
 }
 
 /* Plain writes make their place dirty, and cover what other tasks wrote there. */
@@ -161,6 +167,23 @@ static void put_drain(writer *w, int thread, int at, const weiri_move *m) {
     weiri_put(w->b, " skip };");
 }
 
+/* A fence covers the thread's own writes, and others' cp.asyncs that have landed: those write as threads do, and fence nothing. */
+static void put_fence(writer *w, int thread) {
+    const weiri_unrolled *u = w->u;
+    weiri_buf *b = w->b;
+    for (int p = 0; p < w->ndirty; p++) weiri_put(b, " dirty[%d] = dirty[%d] & ~%u;", p, p, 1u << thread);
+    for (int p = 0; p < u->places.n; p++)
+        for (int o = 0; o < u->threads.n && w->dirty[p] >= 0; o++) {
+            const char *sep = " if :: ";
+            for (int y = 0; y < u->touches.n; y++) {
+                if (w->flies[y] < 0 || u->touches.v[y].place != p || u->touches.v[y].thread != o) continue;
+                weiri_put(b, "%s!flies[%d]", sep, w->flies[y]);
+                sep = " && ";
+            }
+            if (sep[1] == '&') weiri_put(b, " -> dirty[%d] = dirty[%d] & ~%u :: else fi;", w->dirty[p], w->dirty[p], 1u << o);
+        }
+}
+
 static void put_move(writer *w, int thread, int at) {
     const weiri_unrolled *u = w->u;
     const weiri_move *m = &u->threads.v[thread].moves.v[at];
@@ -180,7 +203,7 @@ static void put_move(writer *w, int thread, int at) {
     case MOVE_DRAIN: put_drain(w, thread, at, m); break;
     case MOVE_FENCE:
         weiri_put(b, "    d_step {");
-        for (int p = 0; p < w->ndirty; p++) weiri_put(b, " dirty[%d] = dirty[%d] & ~%u;", p, p, 1u << thread);
+        put_fence(w, thread);
         weiri_put(b, " skip };");
         break;
     case MOVE_MEET:
@@ -248,11 +271,7 @@ static void put_init(writer *w) {
     for (int i = 0; i < u->cells.n; i++)
         weiri_put(b, "        count[%d] = %d; pending[%d] = %d; /* %s[%d] of CTA %d */\n", i, u->cells.v[i].count, i,
                   u->cells.v[i].count, u->p->bars.v[u->cells.v[i].bar].name, u->cells.v[i].stage, u->cells.v[i].cta);
-    bool inits[64] = { false };
-    for (int t = 0; t < u->threads.n; t++)
-        for (int m = 0; m < u->threads.v[t].moves.n; m++)
-            if (u->threads.v[t].moves.v[m].kind == MOVE_INIT) inits[u->threads.v[t].cta] = true;
-    for (int c = 0; c < u->ctas; c++) weiri_put(b, "        threads[%d] = %d; ready[%d] = %d;\n", c, threads_of(u, c), c, !inits[c]);
+    for (int c = 0; c < u->ctas; c++) weiri_put(b, "        threads[%d] = %d;\n", c, threads_of(u, c));
     weiri_put(b, "    }\n    atomic {\n%s", u->items.n ? "        run engine();\n" : "");
     for (int i = 0; i < u->threads.n; i++) weiri_put(b, "        run thread_%d();\n", i);
     weiri_put(b, "    }\n");
@@ -283,6 +302,7 @@ bool weiri_promela(const weiri_unrolled *u, const char *sizes, weiri_buf *b) {
     weiri_arena_init(&a, u->p->k->ctx);
     w.live = WEIRI_NEW_N(&a, int, u->touches.n + 1);
     w.dirty = WEIRI_NEW_N(&a, int, u->places.n + 1);
+    w.flies = WEIRI_NEW_N(&a, int, u->touches.n + 1);
     find_clashes(&w);
     weiri_put(b, "/* The barrier protocol of kernel '%s'%s%s: every order of its threads and of the copies they start.\n", u->p->k->name,
               *sizes ? " with " : "", sizes);
@@ -295,6 +315,7 @@ bool weiri_promela(const weiri_unrolled *u, const char *sizes, weiri_buf *b) {
     ARRAY("byte", "item", u->items.n, "copies: 1 on the way, 2 landed");
     ARRAY("byte", "live", w.nlive, "accesses that others must not meet: 1 running, 2 over");
     ARRAY("int", "dirty", w.ndirty, "by place: threads whose writes the async proxy need not see yet");
+    ARRAY("bit", "flies", w.nflies, "a cp.async is on its way");
     ARRAY("byte", "issued", u->threads.n, "by thread: mma batches");
     ARRAY("short", "come", u->meets.n, "by rendezvous: threads that came");
     ARRAY("int", "came", u->meets.n, "which");

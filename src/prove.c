@@ -512,6 +512,11 @@ void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, w
         }
         weiri_arena_free(&s.a);
     }
+    int first = f->list.n, odd = without & WEIRI_TABLES ? 0 : weiri_prove_plan(p, a, f);
+    if (odd && out->verdict != WEIR_UNSAFE) {
+        out->verdict = WEIR_UNSAFE;
+        out->text = weiri_arena_fmt(a, "%s [%s]", f->list.v[first].message, f->list.v[first].rule);
+    }
     out->ms = now_ms() - from;
     if (out->verdict == WEIR_SAFE)
         out->text = weiri_arena_fmt(a, "for every loop length and tile count (%" PRIu64 " state%s, %.1f ms)%s%s%s", out->states,

@@ -179,7 +179,6 @@ typedef struct weiri_prog {
     int nbars, nctas;
     int *root_tape, *tile_tape;  /* by tape: index among its kind */
     int nroot, ntile;
-    bool has_init;
     int deals;                   /* smallest number that the lanes of every dealt loop divide; 1: none is dealt */
     bool one_tile;               /* a grid queue: exactly one tile */
     const weiri_node *tiles;     /* a work-tile loop, for messages */
@@ -205,8 +204,15 @@ typedef struct weiri_prog {
 #define WEIRI_MOST_STEPS 20000000 /* without a question */
 
 /* Reductions that can be left out, for tests: the verdict must not change. */
-enum { WEIRI_STILL = 1 /* rings do not turn */, WEIRI_APART = 2 /* states of equal control stay apart */ };
+enum {
+    WEIRI_STILL = 1,  /* rings do not turn */
+    WEIRI_APART = 2,  /* states of equal control stay apart */
+    WEIRI_TABLES = 4   /* no reduction: the plan's tables are not compared with each other */
+};
 void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f, int without);
+
+/* prove_plan.c: do the tables agree with each other? Returns how many findings it adds. */
+int weiri_prove_plan(const weiri_plan *p, weiri_arena *a, weiri_findings *f);
 
 weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without);
 /* CTAs whose bytes an effect touches; returns how many, 0 for what the proof leaves out. */

@@ -85,7 +85,7 @@ static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri
     }
     if (x->kind == REC_LOAD && y->kind == REC_LOAD) return a->cta != b->cta && a->task == b->task && genx == geny;
     if (a->task == b->task && a->cta == b->cta && generic(x->kind) && generic(y->kind) && (x->joins || y->joins)) return true;
-    if (x->kind == REC_WRITE && y->kind == REC_WRITE) return a->task == b->task && a->cta == b->cta && genx == geny;
+    if (generic(x->kind) && generic(y->kind) && writes(x->kind) && writes(y->kind)) return a->task == b->task && a->cta == b->cta && genx == geny;
     return false;
 }
 
@@ -234,7 +234,7 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
     if (me->seen) set(r, 0, bit_of(g, me->ring, stage, me->seen - 1));
     int *aux = r->v + me->aux + R_VARS * stage;
     aux[R_AGE] = 0;
-    aux[R_GEN] = me->kind == REC_LOAD || me->kind == REC_WRITE ? gen : 0;
+    aux[R_GEN] = me->kind == REC_LOAD || me->kind == REC_WRITE || me->kind == REC_CP_WRITE ? gen : 0;
     if (me->kind == REC_READ || me->kind == REC_WRITE) {
         aux[R_AGE] = COMPLETE;
         set(r, self->row + self->by[me->by], b);

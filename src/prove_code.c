@@ -667,7 +667,6 @@ static void place_records(joiner *j, int ai) {
         const weiri_action *act = c->ins.v[i].op == IN_ACT ? c->ins.v[i].act : NULL;
         g->actors.v[ai].eff[i] = g->eff.n;
         if (!act || !weiri_prog_runs(g, me, act)) continue;
-        if (act->kind == ACT_INIT) g->has_init = true;
         if (act->kind == ACT_PUSH_BULK) give_up(g, NULL, "copies between the CTAs of a cluster (push) are not modelled yet");
         for (int e = 0; e < act->neff; e++) {
             int n = weiri_prog_effect(g, me, act, &act->eff[e], to);

@@ -121,7 +121,6 @@ static void complete(weiri_run *r, const spot *s, const weiri_action *act, int a
 /* The barrier must have been initialised, as far as `need` knows. */
 static void usable(weiri_run *r, const spot *s, const weiri_action *act, int ai, int need) {
     const weiri_prog *g = r->g;
-    if (!g->has_init) return;
     bit b = bit_of(g, 0, 0, g->bit_init + s->cta);
     if (has(r, 0, b) && has(r, need, b)) return;
     weiri_fault *f = weiri_fault_add(r, "PROVE-RACE", act, ai, 8192 + s->cta);
@@ -556,6 +555,16 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
                 if (has(r, 0, bit_of(g, q->ring, s, q->bit)) && has(r, own, bit_of(g, q->ring, s, q->bit)))
                     set(r, own, bit_of(g, q->ring, s, q->fence_bit));
             }
+        }
+        for (int i = 0; act->kind == ACT_FENCE_ASYNC && i < g->recs.n; i++) { /* cp.asyncs fence nothing: who knows that they have landed does */
+            const weiri_rec *q = &g->recs.v[i];
+            for (int s = 0; q->kind == REC_CP_WRITE && s < g->rings.v[q->ring].stages; s++)
+                for (int x = 0; x < me->nrows; x++) {
+                    int rw = me->row + x;
+                    if (by != BY_ALL && rw != me->row + me->by[by]) continue;
+                    if (has(r, 0, bit_of(g, q->ring, s, q->bit)) && has(r, rw, bit_of(g, q->ring, s, q->bit)))
+                        set(r, rw, bit_of(g, q->ring, s, q->fence_bit));
+                }
         }
         break;
     case ACT_WARP_SYNC:

@@ -231,7 +231,8 @@
     X("PROVE-PARITY", WEIR_ERROR, "a waiter is never two phases behind") \
     X("PROVE-INCOMPLETE", WEIR_WARNING, "the proof covers every length and condition") \
     X("PROVE-PDL", WEIR_ERROR, "a launch does not come before the wait") \
-    X("PROVE-LOST", WEIR_ERROR, "a write is not lost")
+    X("PROVE-LOST", WEIR_ERROR, "a write is not lost") \
+    X("PROVE-PLAN", WEIR_ERROR, "the plan's tables agree with each other")
 
 /* Names that other texts use for the same rules: the pipeline specification's CF, MF, GR, GX and IL, the error names of bug
  * reports, and the schedule specification's ids of what plan and prover find. X(name, id). */

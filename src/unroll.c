@@ -713,7 +713,7 @@ bool weiri_touches_clash(const weiri_unrolled *u, const weiri_touch *x, const we
     if (a->actor == b->actor && x->kind == TOUCH_MMA && y->kind == TOUCH_MMA) return false;      /* in order */
     if (x->kind == TOUCH_LOAD && y->kind == TOUCH_LOAD) return !(a->task == b->task && a->cta != b->cta && x->use == y->use); /* slices */
     if (task && plain && other_plain && (x->joins || y->joins)) return false;
-    if (x->kind == TOUCH_PLAIN && y->kind == TOUCH_PLAIN && x->write && y->write) return !(task && x->use == y->use); /* its share each */
+    if (plain && other_plain && x->write && y->write) return !(task && x->use == y->use); /* its share each */
     return true;
 }
 

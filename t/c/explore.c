@@ -281,6 +281,16 @@ static void soil(const explorer *x, uint16_t *s, int t, const weiri_move *m) {
     }
 }
 
+/* Has all that thread t wrote at place p been written by cp.async, and landed? */
+static bool all_landed(const explorer *x, const uint16_t *s, int t, int p) {
+    for (int i = 0; i < x->u->touches.n; i++) {
+        const weiri_touch *y = &x->u->touches.v[i];
+        if (y->thread != t || y->place != p || !y->write || s[t] <= y->move) continue;
+        if (y->kind != TOUCH_CP || (s[t] <= y->end && !over(x, s, y))) return false;
+    }
+    return true;
+}
+
 /* Thread t makes its next move in s. A fault, or 0. */
 static int make(const explorer *x, uint16_t *s, int t, const weiri_move *m) {
     s[t]++;
@@ -302,6 +312,11 @@ static int make(const explorer *x, uint16_t *s, int t, const weiri_move *m) {
             uint16_t *d = s + x->dirty_at + 2 * i;
             put32(d, get32(d) & ~(1u << t));
         }
+        for (int p = 0; p < x->u->places.n; p++) /* cp.asyncs fence nothing, so that any fence behind their landing counts */
+            for (int o = 0; o < x->u->threads.n && x->dirty[p] >= 0; o++) {
+                uint16_t *d = s + x->dirty_at + 2 * x->dirty[p];
+                if (get32(d) >> o & 1 && all_landed(x, s, o, p)) put32(d, get32(d) & ~(1u << o));
+            }
         return 0;
     case MOVE_TOUCH: if (x->ndirty) soil(x, s, t, m); return 0;
     default: return 0;
@@ -454,7 +469,7 @@ static void expand(explorer *x, size_t i, int depth) {
         nleft++;
         if (m->cell >= 0) {
             int c = u->cells.v[m->cell].cta;
-            if (x->init_thread[c] >= 0 && s[x->init_thread[c]] <= x->init_move[c]) kinds |= WEIRX_RACE; /* not yet initialised */
+            if (x->init_thread[c] < 0 || s[x->init_thread[c]] <= x->init_move[c]) kinds |= WEIRX_RACE; /* not yet initialised */
         }
         if (m->kind == MOVE_WAIT) {
             int phase = cell(x, s, m->cell)[0];

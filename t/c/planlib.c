@@ -12,6 +12,7 @@
 #include "lua/weirlua.h"
 #include "plan.h"
 #include "program.h"
+#include "prove.h"
 
 /* ---- fields by name ------------------------------------------------------------------------------------------------------ */
 
@@ -374,7 +375,7 @@ static int swap(lua_State *L) {
 
 /* ---- the readers of a plan ----------------------------------------------------------------------------------------------- */
 
-/* prove(program) -> verdict, { { rule, message, line, hint } ... }, text */
+/* prove(program, run_only) -> verdict, { { rule, message, line, hint } ... }, text; run_only: the tables are not compared */
 static int prove(lua_State *L) {
     static const char *const verdicts[] = { "NOT_PROVED", "SAFE", "SAFE_BOUNDED", "UNSAFE",
                                             "INCOMPLETE" }; /* ORDER weir_verdict */
@@ -383,7 +384,7 @@ static int prove(lua_State *L) {
     weiri_arena_init(&a, p->ctx);
     weiri_findings f = { .a = &a };
     weir_proof proof = { WEIR_NOT_PROVED, NULL, NULL, 0, 0 };
-    weiri_prove(p->plan, &a, &proof, &f);
+    weiri_prove_without(p->plan, &a, &proof, &f, lua_toboolean(L, 2) ? WEIRI_TABLES : 0);
     lua_pushstring(L, verdicts[proof.verdict]);
     lua_newtable(L);
     for (int i = 0; i < f.list.n; i++) {

@@ -6,6 +6,7 @@
 --   said.kinds      what the explorer found, at which sizes; said.at: the same sizes as tables
 --   said.wrong      why the two contradict each other, or nil
 --   said.open       why the explorer could not decide, or nil
+--   said.tables     what the prover finds without a run: tables that contradict each other. No matter of the comparison
 local agreement = {}
 
 -- What in an exploration bears out a finding of the prover.
@@ -29,8 +30,10 @@ end
 -- sizes: a list; sizes.tiles: how many work tiles a witness may need; sizes.with_tiles(at, n): makes so many of them.
 -- o.limit: states of one exploration; o.far: of one at the sizes that the prover names
 function agreement.compare(plan, program, sizes, o)
-  local verdict, findings, text = plan.prove(program)
-  local said = { verdict = verdict, findings = findings, text = text, kinds = {}, at = {}, states = 0, runs = 0, cut = 0 }
+  local verdict, findings, text = plan.prove(program, true)
+  local said = { verdict = verdict, findings = findings, text = text, kinds = {}, at = {}, states = 0, runs = 0, cut = 0, tables = {} }
+  local _, all = plan.prove(program)
+  for i = #findings + 1, #all do said.tables[#said.tables + 1] = all[i] end
   local function explore(at, limit)
     local r
     -- conditions that sizes do not decide: every truth of the first firings

@@ -30,6 +30,7 @@ function campaign.random(plan, weir, first, wanted, o)
       add(out, "compared")
       add(out, "states", said.states)
       if said.verdict == "SAFE" then add(out, "safe") elseif said.verdict == "UNSAFE" then add(out, "unsafe") else add(out, "incomplete") end
+      if #said.tables > 0 and not change then said.wrong = said.tables[1].message end
       if said.wrong then out.wrong[#out.wrong + 1] = said.wrong .. ": " .. schedules.text(s)
       elseif said.open then add(out, "open")
       else

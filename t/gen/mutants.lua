@@ -20,6 +20,8 @@ local texts = {
   ["bytes by a body"] = "p1:tx/2 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(1) for N{ p1.wait p1.use p1.release }",
   ["turns"] = "p1:bar/1 p2:bar/1 | t1(1) for N{ p1.acquire p1.commit p2.wait p2.release } | t2(1) for N{ p1.wait p1.release p2.acquire p2.commit }",
   ["mma"] = "p1:mma/2 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(4) for N{ p1.wait p1.use p1.drain(0) p1.release }",
+  ["cp.async"] = "p1:cp/2 | t1(2) for N{ p1.acquire p1.fill p1.commit } | t2(1) for N{ p1.wait p1.use p1.release }",
+  ["cp.async for an mma"] = "p1:cpm/2 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(4) for N{ p1.wait p1.use p1.drain(0) p1.release }",
   ["lagging mma"] = "p1:mma/3 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(4) for N{ p1.wait p1.use p1.drain(1) p1.release(1) } { p1.drain(0) p1.release(0) }",
   ["lagging release"] = "p1:threads/2 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(1) for N{ p1.wait p1.use p1.release(1) } { p1.release(0) }",
   ["merge"] = "p1:threads/2 p2:threads/2 g=merge | t1(1) for N{ p1.acquire p1.fill p1.commit p2.acquire p2.fill p2.commit } | t2(1) for N{ p1.wait p2.wait p1.use p2.use g.release }",
@@ -173,6 +175,7 @@ local function on_plan(plan, p, add)
       add(10, "half the bytes of " .. name, "BDX", set(id, "bytes", get(id, "bytes") // 2))
       if get(id, "targets") ~= 0 then add(23, "multicast to itself only: " .. name, "BDX", set(id, "targets", 0))
       elseif plan.get(p, "plan", 0, "cluster") > 1 then add(23, "multicast of one CTA's tile: " .. name, "BDX", set(id, "targets", 1)) end
+    elseif kind == "cp_async_arrive" then add(2, "drop " .. name, "DB", drop(id))
     elseif kind == "advance" then
       add(13, "drop " .. name, "DXBL", drop(id))
       add(13, "twice " .. name, "DXBL", function(q) plan.twice(q, id) end)
@@ -199,7 +202,8 @@ local function on_plan(plan, p, add)
         end
       end
     elseif kind == "init" then
-      add(19, "drop " .. name, "X", function(q) plan.swap(q, id) end)
+      add(19, "later: " .. name, "X", function(q) plan.swap(q, id) end)
+      add(19, "drop " .. name, "X", drop(id))
     elseif kind == "cta_sync" then add(19, "drop " .. name, "X", drop(id))
     elseif kind == "cluster_arrive" or kind == "cluster_wait" then
       add(22, "drop " .. name, "XBD", drop(id))
@@ -257,7 +261,7 @@ function mutants.all(plan, weir, lab)
   for _, base in ipairs(mutants.bases(weir, lab)) do
     if base.schedule then
       on_schedule(base.schedule, function(number, what, allowed, change)
-        out[#out + 1] = { base = base, number = number, what = what, allowed = allowed, make = function()
+        out[#out + 1] = { base = base, number = number, what = what, allowed = allowed, written = true, make = function()
           local c = schedules.copy(base.schedule)
           change(c)
           local ok, k = pcall(schedules.kernel, weir, c)
@@ -321,8 +325,12 @@ function mutants.harmless(plan, weir, lab)
     edited("every bulk wait waits for all", function(p) return each(p, "bulk_wait", function(id) plan.set(p, "action", id, "n", 0) end) end)
     edited("storage moved apart", function(p)
       for i = 0, plan.count(p, "smem") - 1 do
-        if plan.get(p, "smem", i, "same_as") < 0 then plan.set(p, "smem", i, "offset", plan.get(p, "smem", i, "offset") + (i << 16)) end
+        if plan.get(p, "smem", i, "same_as") < 0 then plan.set(p, "smem", i, "offset", plan.get(p, "smem", i, "offset") + (i << 14)) end
       end
+      local more, bars = plan.count(p, "smem") << 14, plan.get(p, "plan", 0, "barrier_offset")
+      plan.set(p, "plan", 0, "barrier_offset", bars + more)
+      for i = 0, plan.count(p, "bars") - 1 do plan.set(p, "bars", i, "offset", plan.get(p, "bars", i, "offset") + more) end
+      plan.set(p, "plan", 0, "smem_total", plan.get(p, "plan", 0, "smem_total") + more)
     end)
   end
   return out
@@ -331,7 +339,7 @@ end
 -- ---- judging ---------------------------------------------------------------------------------------------------------------------
 
 local letters = { ["PROVE-DEADLOCK"] = "D", ["PROVE-LOST"] = "L", ["PROVE-RACE"] = "X", ["PROVE-ASYNC-READ"] = "X", ["PROVE-PARITY"] = "X",
-  ["PROVE-EXIT"] = "X", ["PROVE-COUNT"] = "B", ["PROVE-TX"] = "B", ["PROVE-PROXY"] = "P", ["PROVE-PDL"] = "X" }
+  ["PROVE-EXIT"] = "X", ["PROVE-COUNT"] = "B", ["PROVE-TX"] = "B", ["PROVE-PROXY"] = "P", ["PROVE-PDL"] = "X", ["PROVE-PLAN"] = "C" }
 
 --- The classes of a list of findings; those of a phase that never ends are deadlocks too.
 function mutants.classes(findings)
@@ -349,7 +357,12 @@ function mutants.judge(agreement, plan, m, o)
   if not program then return "refused", why end
   local said = agreement.compare(plan, program, m.base.sizes, o)
   if said.wrong then return "wrong", said.wrong, said end
-  if said.verdict == "SAFE" then
+  if #said.tables > 0 and m.written then return "wrong", said.tables[1].message, said end -- as planned from what was written
+  if said.verdict == "SAFE" and #said.tables > 0 then
+    local classes = mutants.classes(said.tables)
+    if not classes:find("[" .. m.allowed .. "]") then return "wrong", ("class %s, wanted one of %s: %s"):format(classes, m.allowed, said.tables[1].message), said end
+    return "found", "", said
+  elseif said.verdict == "SAFE" then
     if said.cut > 0 and not m.base.heavy then return "open", said.why, said end
     return "survives", "", said
   elseif said.verdict ~= "UNSAFE" then

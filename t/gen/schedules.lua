@@ -26,7 +26,10 @@ end
 -- ---- pipelines -------------------------------------------------------------------------------------------------------------------
 
 -- kind: "bar" (no bytes), "threads" (bodies fill and use), "tx" (a body brings bytes), "tma" (a load), "mma" (a load that wgmma reads),
--- "out" (sums staged for a bulk store, by the task that multiplies); and "pdl", the two moves of programmatic launch, with no pipeline
+-- "cp" (cp.async), "cpm" (cp.async that wgmma reads), "out" (sums staged for a bulk store, by the task that multiplies); and "pdl", the
+-- two moves of programmatic launch, with no pipeline
+local multiplies = { mma = true, cpm = true }
+local copied = { tma = "tma_load", mma = "tma_load", cp = "cp_async", cpm = "cp_async" } -- from global memory, by this move
 local function make_pipe(pick, i, ntasks, kind)
   local p = { name = "p" .. i, kind = kind, stages = pick(3) }
   p.producer = pick(ntasks)
@@ -44,7 +47,7 @@ end
 local function consume(p)
   local out = { { op = "wait", pipe = p } }
   if p.kind ~= "bar" then out[2] = { op = "use", pipe = p } end
-  if p.kind == "mma" then out[#out + 1] = { op = "drain", pipe = p, n = p.lag or 0 } end
+  if multiplies[p.kind] then out[#out + 1] = { op = "drain", pipe = p, n = p.lag or 0 } end
   out[#out + 1] = { op = "release", pipe = p, n = p.lag }
   return out
 end
@@ -71,7 +74,7 @@ local function group_round(g, t)
       if g.mode == "merge" then append(out, { { op = "wait", pipe = a }, { op = "wait", pipe = b } })
       else out[#out + 1] = { op = "wait", group = g } end
       for _, p in ipairs(g.members) do if p.kind ~= "bar" then out[#out + 1] = { op = "use", pipe = p } end end
-      for _, p in ipairs(g.members) do if p.kind == "mma" then out[#out + 1] = { op = "drain", pipe = p, n = 0 } end end
+      for _, p in ipairs(g.members) do if multiplies[p.kind] then out[#out + 1] = { op = "drain", pipe = p, n = 0 } end end
       out[#out + 1] = { op = "release", group = g }
     end
   end
@@ -189,7 +192,7 @@ function schedules.random(seed, o)
   if chance(12) then ntasks = 4 end
   local npipes = ntasks > 2 and 1 + pick(3) or pick(3)
   if npipes > 4 then npipes = 4 end
-  local kinds = { "bar", "bar", "bar", "threads", "threads", "tx", "tma", "mma" }
+  local kinds = { "bar", "bar", "bar", "threads", "threads", "tx", "tma", "mma", "cp", "cpm" }
   for i = 1, npipes do s.pipes[i] = make_pipe(pick, i, ntasks, kinds[pick(#kinds)]) end
 
   -- at most two pipelines join a group; what that asks of them
@@ -198,7 +201,8 @@ function schedules.random(seed, o)
     local g = { name = "g", mode = ({ "merge", "fork", "fused_merge" })[pick(3)], members = { a, b } }
     b.kind, b.stages = a.kind, a.stages
     if g.mode == "fork" then
-      if a.kind ~= "mma" then a.kind, b.kind = "tma", "tma" end
+      a.kind = multiplies[a.kind] and "mma" or "tma"
+      b.kind = a.kind
       b.producer, b.storage = a.producer, a
       if b.consumer == b.producer then b.consumer = a.consumer end
     else
@@ -236,19 +240,19 @@ function schedules.random(seed, o)
     end
     for _, p in ipairs(lagged) do -- give the last ones back
       local tail = {}
-      if p.kind == "mma" then tail[1] = { op = "drain", pipe = p, n = 0 } end
+      if multiplies[p.kind] then tail[1] = { op = "drain", pipe = p, n = 0 } end
       tail[#tail + 1] = { op = "release", pipe = p, n = 0 }
       task.segments[#task.segments + 1] = { body = tail }
     end
     for _, p in ipairs(s.pipes) do
-      if p.kind == "mma" and p.consumer == t then task.warps = 4 end
+      if multiplies[p.kind] and p.consumer == t then task.warps = 4 end
     end
     if task.warps == 4 and chance(35) then -- sums leave, in the last step of the loop's body or behind it
       local p = { name = "out" .. t, kind = "out", stages = pick(2), producer = t, consumer = t }
       s.pipes[#s.pipes + 1] = p
       local seg = task.segments[pick(#task.segments)]
       local lag = false
-      for _, q in ipairs(s.pipes) do lag = lag or (q.kind == "mma" and q.consumer == t and q.lag) end
+      for _, q in ipairs(s.pipes) do lag = lag or (multiplies[q.kind] and q.consumer == t and q.lag) end
       if lag or #seg.body == 0 then
         seg = { body = {} }
         task.segments[#task.segments + 1] = seg
@@ -394,21 +398,22 @@ function schedules.kernel(weir, s)
         pipeline = P[bytes and "tma_async" or "async_async"] { stages = p.stages },
         work = { fill = weir.producer_work { code = ";", tx_bytes = bytes }, use = weir.consumer_work { code = ";" } } }
     else
-      local shape = { name = p.name, dtype = "bf16", tile = { 64, 16 }, swizzle = 32, pipeline = P.tma_async { stages = p.stages } }
+      local pipe = copied[p.kind] == "tma_load" and P.tma_async { stages = p.stages } or P.async_async { stages = p.stages, producer_op = "load" }
+      local shape = { name = p.name, dtype = "bf16", tile = { 64, 16 }, swizzle = 32, pipeline = pipe }
       if p.storage then shape = { name = p.name, storage = of[p.storage], pipeline = shape.pipeline } end
       of[p] = k:smem_tile(shape)
     end
   end
   local sources, outputs, accs = {}, {}, {}
   for _, p in ipairs(s.pipes) do
-    if p.kind == "tma" or p.kind == "mma" then
+    if copied[p.kind] then
       sources[p] = k:gmem_tile { name = "x_" .. p.name, tensor = k:tensor { name = "X" .. p.name, dtype = "bf16", shape = { row, 64 } }, tile = { 64, 16 } }
     end
     if p.kind == "out" then
       outputs[p] = k:gmem_tile { name = "y_" .. p.name, tensor = k:tensor { name = "Y" .. p.name, dtype = "bf16", shape = { row, 64 }, out = true }, tile = { 64, 64 } }
-    elseif p.kind == "tma" then
+    elseif p.kind == "tma" or p.kind == "cp" then
       outputs[p] = k:gmem_tile { name = "y_" .. p.name, tensor = k:tensor { name = "Y" .. p.name, dtype = "bf16", shape = { row, 64 }, out = true }, tile = { 64, 16 } }
-    elseif p.kind == "mma" then
+    elseif multiplies[p.kind] then
       accs[p] = {}                                            -- by task: lanes have one each
       for _, t in ipairs(s.tasks) do
         local index, users = tonumber(t.name:match "%d+"), false
@@ -442,7 +447,7 @@ function schedules.kernel(weir, s)
     elseif x.pipe and x.pipe.kind == "out" and x.op == "fill" then h:store(sums_of(x.pipe.producer):read())
     elseif x.pipe and x.pipe.kind == "out" and x.op == "use" then outputs[x.pipe]:tma_store(h:read(), outputs[x.pipe]:at(0, 0))
     elseif x.op == "fill" then
-      if sources[x.pipe] then h:tma_load(sources[x.pipe]:at(0, 0)) else h:fill() end
+      if sources[x.pipe] then h[copied[x.pipe.kind]](h, sources[x.pipe]:at(0, 0)) else h:fill() end
     elseif x.op == "use" then
       if outputs[x.pipe] then outputs[x.pipe]:store(h:read(), outputs[x.pipe]:at(0, 0))
       elseif accs[x.pipe] then accs[x.pipe][task.index]:mma(h:read(), h:read())

@@ -17,5 +17,6 @@ return {
   ["V-DMA-03"] = first .. "PLAN-TX or PLAN-ZERO, as errors; t/vectors/validation.lua has it alone",
   ["PROVE-COUNT"] = plans .. "t/perturb.t",
   ["PROVE-EXIT"] = plans .. "t/perturb.t",
+  ["PROVE-PLAN"] = plans .. "t/perturb.t",
   ["PROVE-PROXY"] = plans .. "t/perturb.t",
 }

@@ -107,6 +107,12 @@ static void put_begin(writer *w, const weiri_thread *t, int y) {
     for (int p = 0; p < u->places.n && is_async(x->kind); p++) /* plain writes it meets must have been fenced */
         if (w->dirty[p] >= 0 && weiri_places_meet(&u->places.v[p], &u->places.v[x->place]))
             weiri_put(b, " assert(dirty[%d] == 0);", w->dirty[p]);
+    bool memory = u->places.v[x->place].region >= 0;
+    if (x->write && memory) weiri_put(b, " filled[%d] = 1;", x->place);
+    for (int p = 0, n = 0; p <= u->places.n && !x->write && memory; p++) { /* somebody must have begun to fill what is read */
+        if (p == u->places.n) weiri_put(b, "%s);", n ? "" : " assert(false");
+        else if (weiri_places_meet(&u->places.v[p], &u->places.v[x->place])) weiri_put(b, "%sfilled[%d]", n++ ? " || " : " assert(", p);
+    }
     if (w->flies[y] >= 0) weiri_put(b, " flies[%d] = 1;", w->flies[y]);
     if (w->live[y] < 0) return;
     for (int j = 0, last = -1; j < u->touches.n; j++) {
@@ -143,7 +149,9 @@ static void put_touches(writer *w, int thread, const weiri_move *m) {
     const weiri_thread *t = &u->threads.v[thread];
     bool plain = false;
     weiri_put(w->b, "    d_step {");
-    for (int i = 0; i < m->ntouch; i++) put_begin(w, t, m->touch + i);
+    for (int pass = 0; pass < 2; pass++) /* reads first */
+        for (int i = 0; i < m->ntouch; i++)
+            if (u->touches.v[m->touch + i].write == (pass == 1)) put_begin(w, t, m->touch + i);
     for (int i = 0; i < m->ntouch; i++) plain = plain || (u->touches.v[m->touch + i].kind == TOUCH_PLAIN && w->live[m->touch + i] >= 0);
     bool mma = m->act->kind == ACT_MMA;
     if (mma) weiri_put(w->b, " issued[%d] = issued[%d] + 1;", thread, thread);
@@ -316,6 +324,7 @@ bool weiri_promela(const weiri_unrolled *u, const char *sizes, weiri_buf *b) {
     ARRAY("byte", "live", w.nlive, "accesses that others must not meet: 1 running, 2 over");
     ARRAY("int", "dirty", w.ndirty, "by place: threads whose writes the async proxy need not see yet");
     ARRAY("bit", "flies", w.nflies, "a cp.async is on its way");
+    ARRAY("bit", "filled", u->places.n, "by place: somebody has written it");
     ARRAY("byte", "issued", u->threads.n, "by thread: mma batches");
     ARRAY("short", "come", u->meets.n, "by rendezvous: threads that came");
     ARRAY("int", "came", u->meets.n, "which");

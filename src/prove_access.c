@@ -190,6 +190,7 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
     const weiri_loc *l = &g->locs.v[me->loc];
     const weiri_actor *self = &g->actors.v[ai];
     int need = need_row(self, me->by);
+    bool filled = writes(me->kind) || l->region < 0 || g->p->smem.v[l->region].tmem; /* tensor memory and registers may count as 0 */
     for (int o = 0; o < l->over.n; o++) {
         const weiri_loc *m = &g->locs.v[l->over.v[o]];
         int from = 0, to = g->rings.v[m->ring].stages;
@@ -203,6 +204,7 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
                 bit b = bit_of(g, q->ring, s, q->bit);
                 if (!has(r, 0, b)) continue;
                 if (l->region >= 0 && !bytes_meet(g, l, stage, m, s)) continue;
+                filled = filled || writes(q->kind);
                 int *aux = r->v + q->aux + R_VARS * s;
                 if (allied(r, me, gen, q, aux[R_GEN])) continue;
                 bool tensor = q->seen, own = q->actor == me->actor && generic(q->kind);
@@ -223,6 +225,14 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
                     aux[R_AGE] = aux[R_GEN] = 0;
                 }
             }
+        }
+    }
+    if (!filled) {
+        weiri_fault *f = weiri_fault_add(r, "PROVE-RACE", act, ai, 24576 + l->region);
+        if (f) {
+            f->object = g->p->smem.v[l->region].name;
+            f->text = weiri_arena_fmt(r->a, "%s of '%s' reads %s, which nobody has filled", weiri_fault_verb(act), self->name, weiri_fault_storage(r, l, stage));
+            f->hint = "fill the stage before it is committed";
         }
     }
     bit b = bit_of(g, me->ring, stage, me->bit);

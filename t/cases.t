@@ -37,6 +37,8 @@ for _, c in ipairs {
   { "two warps copy a stage by cp.async", "p1:cp/1 | t1(2) for N{ p1.acquire p1.fill p1.commit } | t2(1) for N{ p1.wait p1.use p1.release }", "SAFE" },
   { "cp.async writes: not before the stage is free", "p1:cp/1 | t1(1) for N{ p1.fill p1.commit } | t2(1) for N{ p1.wait p1.use p1.release }", "PROVE-RACE" },
   { "cp.async lands when it likes: not to be read before", "p1:cp/1 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(1) for N{ p1.use p1.wait p1.release }", "PROVE-RACE" },
+  { "a stage that nobody fills", "p1:threads/2 | t1(1) for N{ p1.acquire p1.commit } | t2(1) for N{ p1.wait p1.use p1.release }", "PROVE-RACE" },
+  { "filled in every other step, read in all", "p1:threads/2 | t1(1) for N if every 2{ p1.acquire p1.fill p1.commit } for N if every 2 1{ p1.acquire p1.commit } | t2(1) for N{ p1.wait p1.use p1.release }", "PROVE-RACE" },
   { "what cp.async wrote and an mma reads is fenced behind the wait", "p1:cpm/2 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(4) for N{ p1.wait p1.use p1.drain(0) p1.release }", "SAFE" },
   { "else the mma may not see it", "p1:cpm/2 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(4) for N{ p1.wait p1.use p1.drain(0) p1.release }", "PROVE-PROXY", "fence_async" },
 } do

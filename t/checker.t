@@ -86,7 +86,7 @@ local otherwise = {
   C16 = { "PLAN-HELD", "three stages of two at once are refused by the plan" }, C17 = { "PLAN-HELD", "as C16" },
   C23 = { "PLAN-HELD", "as C16" }, C67 = { "PLAN-HELD", "as C16" }, C71 = { "PLAN-HELD", "as C16" },
   C26 = { "DEADLOCK", "lengths that differ are judged for every value" },
-  C56 = { "SAFE", "a reader without a pipeline is a reader" },
+  C57 = { "RACE", "A is read, and nobody has written it" },
   C59 = { "SAFE", "on sm_90a the commit of T waits for the mma, so X comes after its reads" },
   C73 = { "PDL", "one kernel with C74: tiles that are skipped are among all tiles" },
   K06 = { "COUNT", "a deadlock for lack of an arrival that nobody owes" },

@@ -21,7 +21,7 @@ local r = campaign.random(plan, weir, 1, 1000, { limit = 12000, far = 60000 })
 tap.is({}, r.wrong, ("%d schedules, %d proved, %d refuted: no contradiction"):format(r.compared, r.safe, r.unsafe))
 tap.ok(r.agreed >= 860, ("%d decided by both alike"):format(r.agreed))
 tap.ok(r.incomplete <= 10, ("%d left open by the prover"):format(r.incomplete))
-tap.ok(r.valid > 280 and r.unsafe > 300, ("%d right ones, none called unsafe"):format(r.valid))
+tap.ok(r.valid > 260 and r.unsafe > 300, ("%d right ones, none called unsafe"):format(r.valid))
 local seen = {}
 for kind in pairs(r.kinds) do seen[#seen + 1] = kind end
 table.sort(seen)

@@ -119,7 +119,7 @@ try("no wait for stores at the end", "gemm", drop("bulk_wait", nil, 2), { proof 
 try("no barrier in front of a staging tile", "gemm", drop("named_sync"), { proof = "PROVE-RACE" })
 try("no barrier behind it", "gemm", drop("named_sync", nil, 2), { proof = "PROVE-RACE", sim = "a TMA store from 'stage' stage 0" })
 try("no zeros where no mma ran", "nothing", drop("body"), { sim = "wrong numbers" })
-try("no staging", "gemm", drop("body", nil, 2), { sim = "[sim-uninit]" })
+try("no staging", "gemm", drop("body", nil, 2), { proof = "PROVE-RACE", sim = "[sim-uninit]" })
 try("no proxy fence", "gemm", drop("fence_async"), { proof = "PROVE-PROXY", sim = "[sim-fence]" })
 try("no store", "gemm", drop("bulk_store"), { sim = "wrong numbers" })
 try("no closing of a store's group", "gemm", drop("bulk_commit"), { proof = "PROVE-EXIT", sim = "[sim-exit]" })

@@ -377,6 +377,21 @@ static int proxies(const explorer *x, const uint16_t *s, const weiri_move *m) {
     return 0;
 }
 
+/* Does the move read bytes of shared memory that no move has begun to write? */
+static bool reads_nothing(const explorer *x, const uint16_t *s, const weiri_move *m) {
+    const weiri_unrolled *u = x->u;
+    for (int i = 0; i < m->ntouch; i++) {
+        const weiri_touch *y = &u->touches.v[m->touch + i];
+        bool filled = y->write || u->places.v[y->place].region < 0;
+        for (int j = 0; j < u->touches.n && !filled; j++) {
+            const weiri_touch *o = &u->touches.v[j];
+            filled = o->write && s[o->thread] > o->move && weiri_places_meet(&u->places.v[o->place], &u->places.v[y->place]);
+        }
+        if (!filled) return true;
+    }
+    return false;
+}
+
 /* Does the move overwrite data of another region and task that somebody has still to wait for? */
 static int overwrites(const explorer *x, const uint16_t *s, int t, const weiri_move *m) {
     const weiri_unrolled *u = x->u;
@@ -476,6 +491,7 @@ static void expand(explorer *x, size_t i, int depth) {
             if (phase < m->lap || phase > m->lap + 1) kinds |= WEIRX_PARITY;
         }
         if (m->kind == MOVE_GRID_LAUNCH && !waited) kinds |= WEIRX_PDL;
+        if (m->ntouch && enabled(x, s, t, m) && reads_nothing(x, s, m)) kinds |= WEIRX_UNFILLED;
         if (x->ndirty) kinds |= proxies(x, s, m);
         if (x->overlaid) kinds |= overwrites(x, s, t, m);
     }

@@ -11,7 +11,7 @@
 #include "program.h"
 
 static const char *const fault_names[] = { /* ORDER WEIRX */
-    "deadlock", "count", "tx", "parity", "race", "async_read", "proxy", "exit", "lost", "pdl", "stuck_count", "stuck_tx", NULL
+    "deadlock", "count", "tx", "parity", "race", "async_read", "proxy", "exit", "lost", "pdl", "stuck_count", "stuck_tx", "unfilled", NULL
 };
 
 /* of(kernel) -> a program that is never emitted, whose plan the other functions take; or nil and the plan's findings */

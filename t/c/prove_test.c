@@ -792,6 +792,12 @@ static void races(oracle *o, const cell *c) {
             if (s->loc < 0) continue;
             bool next = i == c->pos[a], live = next || undrained(&o->seq[a], i, c->pos[a]);
             if (s->kind == ACT_LOAD_BULK && i < c->pos[a]) live = c->air >> load_index(o, a, i) & 1;
+            if (next && !s->write) { /* somebody must have begun to fill it */
+                bool filled = false;
+                for (int b = 0; b < o->nactors; b++)
+                    for (int j = 0; j < c->pos[b]; j++) filled = filled || (o->seq[b].s[j].loc == s->loc && o->seq[b].s[j].write);
+                if (!filled) o->race = true;
+            }
             if (live) on[n].loc = s->loc, on[n].actor = a, on[n].write = s->write, on[n++].next = next;
         }
     for (int i = 0; i < n; i++)

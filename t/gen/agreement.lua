@@ -12,10 +12,10 @@ local agreement = {}
 -- What in an exploration bears out a finding of the prover.
 local borne_out_by = {
   ["PROVE-DEADLOCK"] = { "deadlock" }, ["PROVE-COUNT"] = { "count", "stuck_count", "stuck_tx" }, ["PROVE-TX"] = { "tx", "stuck_tx", "count" },
-  ["PROVE-PARITY"] = { "parity" }, ["PROVE-RACE"] = { "race" }, ["PROVE-ASYNC-READ"] = { "async_read" }, ["PROVE-PROXY"] = { "proxy" },
+  ["PROVE-PARITY"] = { "parity" }, ["PROVE-RACE"] = { "race", "unfilled" }, ["PROVE-ASYNC-READ"] = { "async_read" }, ["PROVE-PROXY"] = { "proxy" },
   ["PROVE-EXIT"] = { "exit" }, ["PROVE-LOST"] = { "lost" }, ["PROVE-PDL"] = { "pdl" },
 }
-agreement.kinds = { "deadlock", "count", "tx", "parity", "race", "async_read", "proxy", "exit", "lost", "pdl", "stuck_count", "stuck_tx" }
+agreement.kinds = { "deadlock", "count", "tx", "parity", "race", "async_read", "proxy", "exit", "lost", "pdl", "stuck_count", "stuck_tx", "unfilled" }
 
 -- The sizes that a finding names, over others for the rest; nil: it names none.
 local function witness(message, base)

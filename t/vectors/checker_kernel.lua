@@ -98,6 +98,8 @@ function M.build(weir, model, unrolled)
       elseif real and r.type == "UA" then
         local s = of[real_operand]
         h:mma(s:read(), s:read())
+      elseif groups_of[r.name] and groups_of[r.name].mode == "fork" then -- what one fills is there for all
+        for _, name in ipairs(groups_of[r.name].members) do of[name]:put() end
       else h:put() end
     elseif op.letter == "c" then
       if real and r.type == "UA" then sink:store(h:read(), sink:at(0, 0))

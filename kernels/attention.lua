@@ -7,7 +7,8 @@
 -- Any lengths, and any strides but the innermost ( { B, L, H, d } in memory is a matter of strides). H is a multiple of HK: each head
 -- of K and V serves H / HK heads of Q. One warp loads by TMA; each math warpgroup owns 64 rows of queries. S of a block is in flight
 -- together with P * V of the block before it, and the softmax runs while P * V does. Only blocks that a mask cuts pay for it: they
--- have loops of their own.
+-- have loops of their own. With `pingpong` the warpgroups are tasks of their own that issue their products in turn, so that one's softmax
+-- runs while the tensor core has the other's.
 local weir = require "weir"
 local common = require "weir.kernels.common"
 local P, cd = weir.pipeline, weir.ceil_div
@@ -37,6 +38,7 @@ local OPTIONS = "dtype d causal window scale lse score shape config pdl device a
 ---@field q_stages? integer     2: the next tile's queries are loaded early
 ---@field heads? integer        that run side by side: K and V of these are to stay in L2
 ---@field queue? "static"|"atomic"   atomic: whoever is done takes the next tile
+---@field pingpong? boolean     warpgroups issue their products in turn
 ---@field load_registers? integer
 ---@field math_registers? integer
 
@@ -79,6 +81,12 @@ function M.candidates(o)
   else
     add(2, 64, 2, 1); add(2, 48, 2, 1); add(2, 48, 3, 1)
   end
+  for i = 1, 4 do                                        -- the first of them also in turn
+    local other = {}
+    for name, value in pairs(list[i]) do other[name] = value end
+    other.pingpong = true
+    table.insert(list, 4 + i, other)
+  end
   return list
 end
 
@@ -86,6 +94,8 @@ local function describe(o, c)
   local dt = o.dtype
   local D, BN = cd(o.d, 64) * 64, c.bn                   -- columns past d are loaded as 0 and dropped when stored
   local BM, EN = 64 * c.warpgroups, 64                   -- EN: columns of O's staging tile
+  local tasks = c.pingpong and c.warpgroups or 1         -- that multiply
+  local rows = BM // tasks                               -- of one of them
   local k = weir.kernel { name = o.name or "attention", arch = o.arch or "sm_90a" }
   local B, H, HK = k:dim "B", k:dim("H", { min = 1 }), k:dim("HK", { min = 1 })
   local LQ, LK = k:dim "LQ", k:dim("LK", { min = 1 })
@@ -97,17 +107,39 @@ local function describe(o, c)
     local tensor = k:tensor { name = name, dtype = dt, shape = { B, heads, length, o.d }, out = out }
     return k:gmem_tile { name = "g" .. name, tensor = tensor, tile = { 1, 1, table.unpack(tile) } }
   end
-  local gq, gk, gv = G("Q", H, LQ, { BM, D }), G("K", HK, LK, { BN, D }), G("V", HK, LK, { BN, D })
-  local go = G("O", H, LQ, { BM, EN }, true)
-  local glse = o.lse and k:gmem_tile { name = "gLSE", tile = { 1, 1, BM, 1 },
+  local gq, gk, gv = G("Q", H, LQ, { rows, D }), G("K", HK, LK, { BN, D }), G("V", HK, LK, { BN, D })
+  local go = G("O", H, LQ, { rows, EN }, true)
+  local glse = o.lse and k:gmem_tile { name = "gLSE", tile = { 1, 1, rows, 1 },
     tensor = k:tensor { name = "LSE", dtype = "f32", shape = { B, H, LQ, 1 }, out = true } }
   local function smem(name, tile, pipeline) return k:smem_tile { name = name, dtype = dt, tile = tile, swizzle = 128, pipeline = pipeline } end
-  local q = smem("q", { BM, D }, P.tma_async { stages = c.q_stages })
+  local function named(name, w) return tasks > 1 and name .. w - 1 or name end
+  local qs, mine = {}, {}                                -- what each math task has for itself
+  for w = 1, tasks do qs[w] = smem(named("q", w), { rows, D }, P.tma_async { stages = c.q_stages }) end
   local kt, vt = smem("k", { BN, D }, P.tma_async { stages = c.stages }), smem("v", { BN, D }, P.tma_async { stages = c.stages })
-  local ost = smem("ost", { BM, EN }, P.async_tma { stages = 1 })
-  local S, O = k:wgmma_tile { name = "S", tile = { BM, BN } }, k:wgmma_tile { name = "O", tile = { BM, D } }
-  local Pr = k:reg_tile { name = "P", dtype = dt, tile = { BM, BN } }
-  local m, l = k:reg_tile { name = "m", dtype = "f32", tile = { BM, 1 } }, k:reg_tile { name = "l", dtype = "f32", tile = { BM, 4 } }
+  for w = 1, tasks do
+    mine[w] = {
+      ost = smem(named("ost", w), { rows, EN }, P.async_tma { stages = 1 }),
+      S = k:wgmma_tile { name = named("S", w), tile = { rows, BN } }, O = k:wgmma_tile { name = named("O", w), tile = { rows, D } },
+      P = k:reg_tile { name = named("P", w), dtype = dt, tile = { rows, BN } },
+      m = k:reg_tile { name = named("m", w), dtype = "f32", tile = { rows, 1 } }, l = k:reg_tile { name = named("l", w), dtype = "f32", tile = { rows, 4 } },
+    }
+  end
+  -- A turn goes from each task to the next, and from the last back to the first, which may begin.
+  local hand, back = {}, nil
+  if tasks > 1 then
+    local function turn(name) return k:barrier { name = name, pipeline = P.async_async { stages = 1 } } end
+    back = turn "turn_back"
+    for w = 2, tasks > 2 and tasks or 1 do hand[w] = turn("turn" .. w - 1) end
+  end
+  local function take_turn(w)
+    if hand[w] then hand[w]:wait() end
+    if back and w == 1 then back:acquire() elseif back and w == tasks then back:wait() end
+  end
+  local function end_turn(w)
+    if hand[w] then hand[w]:release() end
+    if hand[w + 1] then hand[w + 1]:acquire(); hand[w + 1]:commit() end
+    if back and w == 1 then back:commit() elseif back and w == tasks then back:release() end
+  end
 
   -- `heads` heads side by side, so that L2 serves their keys and values; under a causal mask the long tiles first, the short ones fill
   -- the last wave.
@@ -137,6 +169,7 @@ local function describe(o, c)
     free = o.left and weir.clamp(free, first, cut) or first
     return first, last, free, cut, r0
   end
+  local function tile_row(t, w) return tasks > 1 and t.q * tasks + (w - 1) or t.q end
   local function heads_of(t) return t.bh // H, t.bh % H end
 
   local wait, launch = common.overlap(k, o.pdl)
@@ -153,7 +186,7 @@ local function describe(o, c)
       local b, h = heads_of(t)
       local hk = h // (H // HK)
       local first, last = blocks(t)
-      q:acquire(); q:tma_load(gq:at(b, h, t.q, 0)); q:commit()
+      for w, q in ipairs(qs) do q:acquire(); q:tma_load(gq:at(b, h, tile_row(t, w), 0)); q:commit() end
       for j in weir.domain_loop(last - 1, first - 1, -1) do
         kt:acquire(); kt:tma_load(gk:at(b, hk, j, 0)); kt:commit()
         vt:acquire(); vt:tma_load(gv:at(b, hk, j, 0)); vt:commit()
@@ -162,62 +195,69 @@ local function describe(o, c)
     end
   end }
 
-  k:task { name = "math", warps = { 4, 4 * c.warpgroups }, registers = c.math_registers, schedule = function()
-    wait()
-    for t in weir.work_tile_loop(wq) do
-      local b, h = heads_of(t)
-      local first, last, free, cut, r0 = blocks(t)
-      local function qk() kt:wait(); S:zero(); S:mma(q:read(), kt:read()) end
-      local function pv() vt:wait(); O:mma(Pr:read(), vt:read():t()) end
-      local function softmax(j, masked)                  -- P of block j, and by what earlier sums shrink
-        local s, m0 = S:read(), m:read()
-        if masked or o.score then
-          local row, col = S:row_index() + r0, S:col_index() + j * BN
-          if o.score then s = o.score(s, row, col) end
-          if masked then
-            local live, own = weir.lt(col, LK), row + (LK - LQ)
-            if o.left then live = live & weir.ge(col, own - o.left) end
-            if o.right then live = live & weir.le(col, own + o.right) end
-            s = weir.select(live, s, UNSEEN)
+  local function math_task(w)
+    local q, ost, S, O, Pr, m, l = qs[w], mine[w].ost, mine[w].S, mine[w].O, mine[w].P, mine[w].m, mine[w].l
+    k:task { name = named("math", w), warps = { 4 * w, 4 * c.warpgroups // tasks }, registers = c.math_registers, schedule = function()
+      wait()
+      for t in weir.work_tile_loop(wq) do
+        local b, h = heads_of(t)
+        local first, last, free, cut, r0 = blocks(t)
+        if tasks > 1 then r0 = r0 + (w - 1) * rows end
+        local function qk() kt:wait(); S:zero(); S:mma(q:read(), kt:read()) end
+        local function pv() vt:wait(); O:mma(Pr:read(), vt:read():t()) end
+        local function softmax(j, masked)                  -- P of block j, and by what earlier sums shrink
+          local s, m0 = S:read(), m:read()
+          if masked or o.score then
+            local row, col = S:row_index() + r0, S:col_index() + j * BN
+            if o.score then s = o.score(s, row, col) end
+            if masked then
+              local live, own = weir.lt(col, LK), row + (LK - LQ)
+              if o.left then live = live & weir.ge(col, own - o.left) end
+              if o.right then live = live & weir.le(col, own + o.right) end
+              s = weir.select(live, s, UNSEEN)
+            end
           end
+          local m1 = weir.max(m0, s:row_max())
+          local f, p = weir.exp2((m0 - m1) * scale2), weir.exp2(s * scale2 - m1 * scale2)
+          m:set(m1); l:set(l:read() * f + p:row_sum(4))    -- 4 partial sums a row: no shuffle in the loop
+          return p, f
         end
-        local m1 = weir.max(m0, s:row_max())
-        local f, p = weir.exp2((m0 - m1) * scale2), weir.exp2(s * scale2 - m1 * scale2)
-        m:set(m1); l:set(l:read() * f + p:row_sum(4))    -- 4 partial sums a row: no shuffle in the loop
-        return p, f
+        local function step(j, masked)                     -- S of block j in flight together with P * V of block j + 1
+          take_turn(w)
+          qk(); pv()
+          end_turn(w)
+          S:drain(); kt:release()                          -- P * V goes on
+          local p, f = softmax(j, masked)
+          O:drain(); vt:release()
+          O:set(O:read() * f); Pr:set(p)
+        end
+        m:set(NOTHING); l:zero(); O:zero()
+        q:wait(); qk(); S:drain(); kt:release()
+        Pr:set((softmax(last - 1, true)))
+        if o.right then                                    -- without, the newest block is the only one that the end of the keys can cut
+          for j in weir.domain_loop(last - 2, cut - 1, -1) do step(j, true) end
+        end
+        for j in weir.domain_loop(cut - 1, free - 1, -1) do step(j, false) end
+        if o.left then
+          for j in weir.domain_loop(free - 1, first - 1, -1) do step(j, true) end
+        end
+        q:release()
+        pv(); O:drain(); vt:release()
+        local sum = l:read():row_sum()
+        local one = weir.select(weir.gt(sum, 0), sum, 1)   -- a row that sees nothing: O is 0
+        for part = 0, D // EN - 1 do
+          ost:acquire(); ost:store(O:read():cols(part * EN, EN) * weir.rcp(one)); ost:commit()
+          ost:wait(); go:tma_store(ost:read(), go:at(b, h, tile_row(t, w), part)); ost:release()
+        end
+        if glse then
+          local log = m:read() * scale + weir.log2(one) * 0.6931471805599453
+          glse:store(weir.select(weir.gt(sum, 0), log, -math.huge), glse:at(b, h, tile_row(t, w), 0))
+        end
+        wq:next()
       end
-      local function step(j, masked)                     -- S of block j in flight together with P * V of block j + 1
-        qk(); pv()
-        S:drain(); kt:release()                          -- P * V goes on
-        local p, f = softmax(j, masked)
-        O:drain(); vt:release()
-        O:set(O:read() * f); Pr:set(p)
-      end
-      m:set(NOTHING); l:zero(); O:zero()
-      q:wait(); qk(); S:drain(); kt:release()
-      Pr:set((softmax(last - 1, true)))
-      if o.right then                                    -- without, the newest block is the only one that the end of the keys can cut
-        for j in weir.domain_loop(last - 2, cut - 1, -1) do step(j, true) end
-      end
-      for j in weir.domain_loop(cut - 1, free - 1, -1) do step(j, false) end
-      if o.left then
-        for j in weir.domain_loop(free - 1, first - 1, -1) do step(j, true) end
-      end
-      q:release()
-      pv(); O:drain(); vt:release()
-      local sum = l:read():row_sum()
-      local one = weir.select(weir.gt(sum, 0), sum, 1)   -- a row that sees nothing: O is 0
-      for part = 0, D // EN - 1 do
-        ost:acquire(); ost:store(O:read():cols(part * EN, EN) * weir.rcp(one)); ost:commit()
-        ost:wait(); go:tma_store(ost:read(), go:at(b, h, t.q, part)); ost:release()
-      end
-      if glse then
-        local log = m:read() * scale + weir.log2(one) * 0.6931471805599453
-        glse:store(weir.select(weir.gt(sum, 0), log, -math.huge), glse:at(b, h, t.q, 0))
-      end
-      wq:next()
-    end
-  end }
+    end }
+  end
+  for w = 1, tasks do math_task(w) end
   return k
 end
 
@@ -237,7 +277,7 @@ local function prepare(options)
   end
   local c = {}
   for name, value in pairs(M.choose(o)) do c[name] = value end
-  local known = "warpgroups bn stages q_stages heads queue load_registers math_registers"
+  local known = "warpgroups bn stages q_stages heads queue pingpong load_registers math_registers"
   for name, value in pairs(common.options(what .. ": config", o.config or {}, known)) do c[name] = value end
   return o, c
 end

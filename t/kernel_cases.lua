@@ -188,6 +188,9 @@ attention.cases = {
   { "a window far from the end of the keys", { 1, 1, 1, 150, 150 }, { d = 64, window = { left = 0, right = 0 }, config = { bn = 64 } } },
   { "scale at launch, scores with a soft cap", { 1, 1, 1, 100, 140 },
     { d = 64, scale = true, score = function(s) return 4 * weir.tanh(s * 0.25) end, reference = function(s) return 4 * (1 - 2 / (math.exp(s * 0.5) + 1)) end } },
+  { "in turn, d 128, ragged, causal, LSE", { 1, 2, 2, 200, 200 }, { d = 128, causal = true, lse = true, config = { pingpong = true } } },
+  { "three in turn, d 64, causal, many blocks", { 1, 2, 1, 70, 430 }, { d = 64, causal = true, dtype = "f16", config = { pingpong = true } } },
+  { "in turn, window on both sides", { 1, 1, 1, 230, 300 }, { d = 64, window = { left = 70, right = 33 }, lse = true, config = { bn = 64, warpgroups = 2, pingpong = true } } },
   { "d 128, blocks of 176", { 1, 1, 1, 130, 400 }, { d = 128, config = { bn = 176, q_stages = 1 } } },
 }
 

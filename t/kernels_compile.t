@@ -46,6 +46,7 @@ for _, d in ipairs { 64, 128, 256 } do
     ship(("attention d %d%s"):format(d, causal and " causal" or ""), attention.build, { d = d, causal = causal })
   end
 end
+ship("attention, in turn", attention.build, { d = 128, causal = true, config = { pingpong = true } })
 ship("attention, window and LSE", attention.build, { d = 128, causal = true, window = 1024, lse = true })
 for _, n in ipairs { 1024, 8192, 32768, 100000 } do
   ship(("rms_norm %d"):format(n), require "weir.kernels.rms_norm".build, { n = n, residual = true })

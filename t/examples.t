@@ -20,6 +20,9 @@ passes "01_copy.lua 1 sim"
 passes "02_tma_copy.lua 300 200 sim"
 passes "02_tma_copy.lua 1 1 sim"
 
+passes "pingpong.lua 500 600 300 sim"
+passes "pingpong.lua 64 128 0 sim"
+
 for _, options in ipairs {
   "--m 512 --n 512 --k 512", "--group merge --m 256 --n 300 --k 200", "--group none --m 129 --n 257 --k 65 --dtype f16",
   "--m 1 --n 1 --k 1", "--m 128 --n 256 --k 0", "--stages 1 --cluster 1 --m 200 --n 300 --k 256", "--stages 2 --m 300 --n 520 --k 640 --epilogue gelu",

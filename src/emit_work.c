@@ -254,7 +254,8 @@ void em_mma(emitter *e, const weiri_action *a) {
     weiri_operand oa = { 0 }, ob;
     const weir_dtype dtype = weiri_stage_dtype(p, vb.res);
     const char *type = mma_type(a_reg ? dtype : weiri_stage_dtype(p, va.res), dtype);
-    weiri_geom(p, vb.res, &gb);
+    int64_t a_at = 0, b_at;
+    weiri_view_operand(p, &vb, &gb, &b_at, why, sizeof why);
     weiri_layout_operand(&gb, dtype, vb.t, pr->cols, &ob, why, sizeof why);
     int kbytes = 32, elem = gb.elem;
     int ksize = vb.t ? gb.rows : gb.cols;
@@ -266,13 +267,13 @@ void em_mma(emitter *e, const weiri_action *a) {
     em_line(e, "{");
     e->depth++;
     if (!a_reg) {
-        weiri_geom(p, va.res, &ga);
+        weiri_view_operand(p, &va, &ga, &a_at, why, sizeof why);
         weiri_layout_operand(&ga, weiri_stage_dtype(p, va.res), va.t, 64, &oa, why, sizeof why);
-        const char *addr = em_region_addr(e, ea->region, ea->cur, ea->stage, ea->back);
+        const char *addr = add_offset(e, em_region_addr(e, ea->region, ea->cur, ea->stage, ea->back), a_at);
         if (e->pt->warpgroups > 1 && pr->split != 'n') addr = em_fmt(e, "%s + wg * %" PRId64, addr, oa.m64_bytes * pr->frags);
         em_line(e, "const u64 a = %s;", desc(e, addr, &oa));
     }
-    const char *baddr = em_region_addr(e, eb->region, eb->cur, eb->stage, eb->back);
+    const char *baddr = add_offset(e, em_region_addr(e, eb->region, eb->cur, eb->stage, eb->back), b_at);
     em_line(e, "const u64 b = %s;", desc(e, baddr, &ob));
     em_line(e, "#pragma unroll");
     em_line(e, "for (int kk = 0; kk < %d; kk++) {", ksteps);

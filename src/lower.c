@@ -3,6 +3,7 @@
 #include "lower.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "plan_tc.h"
@@ -777,7 +778,9 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
 }
 
 /* What is known of a whole number: it is `rest` more than a multiple of `unit`, a power of two; unit 1: nothing is known. */
-typedef struct residue { int64_t unit, rest; } residue;
+typedef struct residue {
+    int64_t unit, rest;
+} residue;
 
 static residue residue_of(int64_t unit, int64_t x) {
     while (unit > 16) unit /= 2; /* no elements are smaller than a byte */
@@ -800,9 +803,7 @@ static residue known_rest(const weir_kernel *k, uint32_t id) {
         b = known_rest(k, v->loop->step);
         return residue_of(least(a.unit, least(b.unit, twos(b.rest))), a.rest);
     }
-    case WEIR_OP_NEG:
-        a = known_rest(k, v->arg[0]);
-        return residue_of(a.unit, -a.rest);
+    case WEIR_OP_NEG: a = known_rest(k, v->arg[0]); return residue_of(a.unit, -a.rest);
     case WEIR_OP_ADD:
     case WEIR_OP_SUB:
         a = known_rest(k, v->arg[0]);
@@ -838,10 +839,16 @@ static void check_start(lowering *l, const weiri_op *op, const weiri_view *v, co
     weir_finding *f = weiri_find(&l->p->findings, off ? "PLAN-ALIGN" : "PLAN-ALIGN-OPEN", place_of(&op->at),
                                  "a box of '%s' begins at column %s, %s", g->name, text,
                                  off ? "off 16 bytes" : "of which it is not known that it is whole 16 bytes");
-    f->expected = weiri_arena_fmt(&l->p->a, "a multiple of %" PRId64 " elements of %s", unit, weir_dtype_name(g->tensor->dtype));
-    f->hint = off ? weiri_arena_fmt(&l->p->a, "begin at a multiple of %" PRId64 " and skip what lies before in the body, or copy with cp_async or load()", unit)
-                  : weiri_arena_fmt(&l->p->a, "write x // %" PRId64 " * %" PRId64 ", or give the dim multiple = %" PRId64
-                                    "; at any other column the copy engine stops the kernel and the context is lost", unit, unit, unit);
+    f->expected =
+        weiri_arena_fmt(&l->p->a, "a multiple of %" PRId64 " elements of %s", unit, weir_dtype_name(g->tensor->dtype));
+    f->hint = off ? weiri_arena_fmt(&l->p->a,
+                                    "begin at a multiple of %" PRId64
+                                    " and skip what lies before in the body, or copy with cp_async or load()",
+                                    unit)
+                  : weiri_arena_fmt(&l->p->a,
+                                    "write x // %" PRId64 " * %" PRId64 ", or give the dim multiple = %" PRId64
+                                    "; at any other column the copy engine stops the kernel and the context is lost",
+                                    unit, unit, unit);
     f->objects[0] = g->name;
 }
 
@@ -975,14 +982,40 @@ static void trust(lowering *l, const weiri_op *op) {
     else if (!strstr(p->trusted, name)) p->trusted = weiri_arena_fmt(&p->a, "%s, %s", p->trusted, name);
 }
 
+bool weiri_view_operand(const weiri_plan *p, const weiri_view *v, weiri_tile_geom *g, int64_t *offset, char *why, size_t size) {
+    why[0] = '\0';
+    *offset = 0;
+    if (!weiri_geom(p, v->res, g)) return false; /* said elsewhere */
+    if (!v->row0 && !v->nrows && !v->col0 && !v->ncols) return true;
+    const int rows = v->nrows ? v->nrows : g->rows - v->row0, cols = v->ncols ? v->ncols : g->cols - v->col0;
+    const int unit =
+        v->t ? g->panel_cols : 32 / g->elem; /* columns: whole panels of an MN-major operand, steps of a K-major one */
+    const int in = v->col0 % g->panel_cols;
+    if (!g->swizzle) snprintf(why, size, "a part of a tile without swizzle has no descriptor; give the tile a swizzle");
+    else if (v->row0 % 8) snprintf(why, size, "the part begins at row %d, no multiple of the 8 rows of an atom", v->row0);
+    else if (v->col0 % unit || cols % unit)
+        snprintf(why, size, "columns %d to %d are no multiple of %d", v->col0, v->col0 + cols, unit);
+    else if (in && in + cols > g->panel_cols)
+        snprintf(why, size, "columns %d to %d begin inside a panel of %d and end in another", v->col0, v->col0 + cols,
+                 g->panel_cols);
+    if (why[0]) return false;
+    *offset = v->col0 / g->panel_cols * g->panel_bytes + v->row0 * g->row_bytes + (int64_t)in * g->elem;
+    g->rows = rows;
+    g->cols = cols;
+    return true;
+}
+
 /* Can wgmma read the stage as operand `i` (0 a, 1 b) of the op? */
 static void check_operand(lowering *l, const weiri_op *op, int i, const weiri_view *v) {
     int pr = weiri_preg_of(l->p, l->task, op->res);
     weiri_tile_geom g;
     weiri_operand o;
     char why[256];
-    if (pr < 0 || !weiri_geom(l->p, v->res, &g)) return; /* said elsewhere */
-    if (weiri_layout_operand(&g, weiri_stage_dtype(l->p, v->res), v->t, i ? l->p->regs.v[pr].cols : 64, &o, why, sizeof why))
+    int64_t offset;
+    bool part = weiri_view_operand(l->p, v, &g, &offset, why, sizeof why);
+    if (pr < 0 || (!part && !why[0])) return; /* said elsewhere */
+    if (part &&
+        weiri_layout_operand(&g, weiri_stage_dtype(l->p, v->res), v->t, i ? l->p->regs.v[pr].cols : 64, &o, why, sizeof why))
         return;
     weir_finding *f = weiri_find(&l->p->findings, "PLAN-SWIZZLE", place_of(&op->at), "%s of the mma into '%s', '%s': %s",
                                  i ? "b" : "a", op->res->name, v->res->name, why);
@@ -1110,7 +1143,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         }
         if (op->issue_first) {
             complain(l, "PLAN-UNSUPPORTED", op, "leave `issue` out: each CTA loads its slice",
-                     "has issue = \"first\", which cannot be built yet");
+                     "has issue = \"first\", which cannot be built yet: the first CTA could come a lap ahead of the others' "
+                     "empty barriers");
             return;
         }
         if (sliced(l, op, &v)) return;
@@ -1190,7 +1224,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         reg_effect(l, a, true, r);
         for (int i = 0; i < op->nargs; i++) {
             if (weiri_view_of(k, op->arg[i], &v) && v.res && weiri_region_of(p, v.res) >= 0) {
-                if (sliced(l, op, &v)) return;
+                const weiri_view whole = { .sub = v.sub, .limit = v.limit };
+                if (sliced(l, op, &whole)) return;
                 check_operand(l, op, i, &v);
                 int cur = weiri_pipe_of(p, v.res) >= 0 ? cursor_for(l, v.res, false) : -1;
                 effect(l, a, false, true, weiri_region_of(p, v.res), cur,

@@ -21,6 +21,10 @@ int weiri_loop_lane(const weir_kernel *k, const weiri_task *t, const weiri_node 
 /* Do tasks of several lanes share this side of the pipeline of r, bare or a group? Their cursors then skip each other's stages. */
 bool weiri_side_dealt(const weir_kernel *k, const weir_res *r, bool producer);
 
+/* The tile that a view of a stage names, as an operand of wgmma takes it: its geometry, panels still as far apart as the stage's, and
+ * where it begins, in bytes. false, with a text, where no descriptor could begin. */
+bool weiri_view_operand(const weiri_plan *p, const weiri_view *v, weiri_tile_geom *g, int64_t *offset, char *why, size_t size);
+
 /* plan.c */
 int weiri_pipe_of(const weiri_plan *p, const weir_res *r);      /* index, -1 none */
 int weiri_region_of(const weiri_plan *p, const weir_res *r);

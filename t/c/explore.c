@@ -21,6 +21,7 @@ typedef struct explorer {
     int *last_remote;                /* [thread * ctas + cta]: last move that reaches a barrier of that CTA, -1 none */
     int *fills;                      /* by touch: full barrier's cell of the data it writes, -1 none */
     int *fills_lap;
+    int **writers;                   /* by touch that reads shared memory: those that write there; -1 ends; NULL: it writes */
     bool overlaid;                   /* some data share bytes with another region */
     bool *exit_open;                 /* by CTA: an access of its threads is never waited for */
     struct data { bool is; uint64_t waited; } *data; /* by cell of a full barrier: laps below 64 that somebody waits for */
@@ -80,6 +81,16 @@ static void prepare(explorer *x) {
             list[used++] = -1;
         }
         x->open[t] = list;
+    }
+    x->writers = room((size_t)nt, sizeof *x->writers);
+    for (int i = 0; i < nt; i++) {
+        const weiri_touch *y = &u->touches.v[i];
+        if (y->write || u->places.v[y->place].region < 0) continue;
+        int n = 0;
+        x->writers[i] = room((size_t)nt + 1, sizeof(int));
+        for (int j = 0; j < nt; j++)
+            if (u->touches.v[j].write && weiri_places_meet(&u->places.v[u->touches.v[j].place], &u->places.v[y->place])) x->writers[i][n++] = j;
+        x->writers[i][n] = -1;
     }
     x->init_thread = room((size_t)u->ctas, sizeof(int));
     x->init_move = room((size_t)u->ctas, sizeof(int));
@@ -381,13 +392,10 @@ static int proxies(const explorer *x, const uint16_t *s, const weiri_move *m) {
 static bool reads_nothing(const explorer *x, const uint16_t *s, const weiri_move *m) {
     const weiri_unrolled *u = x->u;
     for (int i = 0; i < m->ntouch; i++) {
-        const weiri_touch *y = &u->touches.v[m->touch + i];
-        bool filled = y->write || u->places.v[y->place].region < 0;
-        for (int j = 0; j < u->touches.n && !filled; j++) {
-            const weiri_touch *o = &u->touches.v[j];
-            filled = o->write && s[o->thread] > o->move && weiri_places_meet(&u->places.v[o->place], &u->places.v[y->place]);
-        }
-        if (!filled) return true;
+        const int *o = x->writers[m->touch + i];
+        if (!o) continue;
+        while (*o >= 0 && s[u->touches.v[*o].thread] <= u->touches.v[*o].move) o++;
+        if (*o < 0) return true;
     }
     return false;
 }
@@ -556,6 +564,8 @@ weirx_result weirx_actions(const weiri_unrolled *u, uint64_t limit, int path_to)
         x.base_now = x.base_next;
         x.base_next = x.nlink;
     }
+    for (int i = 0; i < u->touches.n; i++) free(x.writers[i]);
+    free(x.writers);
     for (int t = 0; t < u->threads.n; t++) free(x.open[t]);
     free(x.open), free(x.clash), free(x.dirty), free(x.init_thread), free(x.init_move), free(x.last_remote), free(x.exit_open);
     free(x.data), free(x.fills), free(x.fills_lap), free(x.table), free(x.now), free(x.next), free(x.link);

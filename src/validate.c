@@ -465,6 +465,19 @@ static bool has_proxy(const checker *c, const uses *us, const weir_res *r, const
     return false;
 }
 
+static bool has(const uses *us, const weir_res *r, weiri_stage s) {
+    for (int i = 0; i < us->n; i++)
+        if (us->v[i].res == r && us->v[i].stage == s) return true;
+    return false;
+}
+
+/* Does another task give back what this one waits for? Then it may read the stage before it hands on; in time or not, the proof says. */
+static bool given_back_elsewhere(const checker *c, const weiri_task *t, const weir_res *r) {
+    for (int i = 0; i < c->k->tasks.n; i++)
+        if (c->k->tasks.v[i] != t && has(&c->of[i], r, STAGE_CONS_RELEASE) && !has(&c->of[i], r, STAGE_CONS_WAIT)) return true;
+    return false;
+}
+
 static void bracket(checker *c, const weiri_task *t, const uses *us, const weir_res *r, const side *s) {
     int nopen = 0, nclose = 0, nwork = 0, first_work = -1;
     for (int i = 0; i < us->n; i++) {
@@ -506,7 +519,7 @@ static void bracket(checker *c, const weiri_task *t, const uses *us, const weir_
             held = u->op->keep < 0 ? held - 1 : held < u->op->keep ? held : u->op->keep;
         }
     }
-    if (!pending) return;
+    if (!pending || (!nclose && s == &consumer && given_back_elsewhere(c, t, r))) return;
     weir_finding *f = weiri_find(c->out, "V-BRK-03", AT_OP(pending->op), "task '%s': %s on '%s' without %s after it", t->name,
                                  written(pending), name, close);
     f->hint = weiri_arena_fmt(c->out->a, "write %s:%s() after it", name, close);
@@ -821,12 +834,6 @@ static void check_dma(checker *c) {
             }
         }
     }
-}
-
-static bool has(const uses *us, const weir_res *r, weiri_stage s) {
-    for (int i = 0; i < us->n; i++)
-        if (us->v[i].res == r && us->v[i].stage == s) return true;
-    return false;
 }
 
 static void check_pipes(checker *c) {

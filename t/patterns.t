@@ -112,6 +112,25 @@ case("split consumer", function()
   return t.k
 end, function(i, j, x) return x(i, j) * 1.5 end)
 
+-- The task that waits reads the stage too, before it hands on; the next gives it back.
+case("split consumer that reads", function()
+  local t = describe "relay"
+  local wq, a, b = t.queue(), t.ring("a", P.tma_async { stages = 2 }), t.ring("b", P.async_async { stages = 2 })
+  t.k:task { name = "load", warps = { 8, 1 }, schedule = each(wq, t.steps, function(tile, j)
+    a:acquire(); a:tma_load(t.x:at(tile.m, j)); a:commit()
+  end) }
+  t.k:task { name = "half", warps = { 0, 4 }, schedule = each(wq, t.steps, function()
+    a:wait()
+    b:acquire(); b:store(a:read():load() * 0.5); b:commit()
+  end) }
+  t.k:task { name = "add", warps = { 4, 4 }, schedule = each(wq, t.steps, function(tile, j)
+    b:wait()
+    t.y:store(a:read():load() + b:read():load(), t.y:at(tile.m, j))
+    b:release(); a:release()
+  end) }
+  return t.k
+end, function(i, j, x) return x(i, j) * 1.5 end)
+
 -- A stage that two tasks read: each releases it, the count is the sum.
 case("two consumers of one ring", function()
   local t = describe "two"

@@ -1,4 +1,5 @@
--- Work is followed by the move that closes its stage; only then does the other side learn of it.
+-- Work is followed by the move that closes its stage; only then does the other side learn of it. A task that waits may leave the
+-- release to another, which has not waited: whether its own reads are over by then is the proof's question.
 local weir = require "weir"
 local k = weir.kernel { name = "relay", arch = "sm_90a" }
 local N = k:dim "N"
@@ -31,7 +32,7 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
-V-BRK-03.lua:27: error: task 'store': item on 'buf' without release after it [V-BRK-03]
+V-BRK-03.lua:28: error: task 'store': item on 'buf' without release after it [V-BRK-03]
     hint: write buf:release() after it
 1 error
 ]]

@@ -147,6 +147,11 @@ function Build:call(n, env)
   end
   if self.model.resources[n.res or ""] and self.model.resources[n.res].kind == "unnamed" then name = "consumer_work_of_g" end
   local ret = table.pack(h[name](h, table.unpack(args, 1, count)))
+  local group = n.op == "put" and n.group and n.res and self.model.groups[n.group]
+  for _, m in ipairs(group and group.mode == "Fork" and group.members or {}) do -- what one work of a fork fills, all members read
+    local o = m ~= n.res and not copied(self.model, self.model.resources[m]) and self.groups[n.group]:member(m)
+    if o then o[name](o, table.unpack(args, 1, count)) end
+  end
   for i, out in ipairs(n.outs or {}) do env.vars[out] = ret[i] end
 end
 

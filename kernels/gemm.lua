@@ -56,6 +56,7 @@ local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias
 ---@field swap? boolean       for few rows: rows of B are the rows of the tensor core's tile, rows of A (bm, a multiple of 8) its columns
 ---@field stagger? integer    the two math warpgroups are tasks of their own, and the second begins its epilogue when the first has stored
 ---                           this many parts of its own: each multiplies while the other stores. 0: they go in step
+---@field staging? integer    staging tiles of a math task, 1 or 2: with one, a store begins when the one before has left
 ---@field pingpong? boolean   two math warpgroups with a tile each: one multiplies while the other stores. bm 64 or 128, bm * bn at most 16384
 ---                           (8192 where sums are promoted)
 
@@ -74,7 +75,7 @@ local function staging(o, c)
   local en = KBYTES // math.max(size, csize)
   while en * size >= 32 and (csize == 0 or en * csize >= 32) do
     if c.bn % en == 0 then
-      local stages = (SMEM - (c.pingpong and 4 or 2) * c.bm * en * (size + csize)) // ((c.bm + c.bn) * KBYTES)
+      local stages = (SMEM - (c.pingpong and 2 or 1) * c.bm * en * ((c.staging or 2) * size + 2 * csize)) // ((c.bm + c.bn) * KBYTES)
       if not best or stages > best.stages and best.stages < 4 then best = { en = en, stages = math.min(stages, 12) } end
     end
     en = en // 2
@@ -180,8 +181,20 @@ function M.candidates(options, sms)
       end
     end
   end
-  for i, c in ipairs(ranked(hints(options), sms or 132, true)) do
-    if i <= 6 then table.insert(list, math.min(#list, 8 + i), c) end
+  local o, at, turns, flat = hints(options), math.min(#list, 8), 0, 0
+  local function put(c) at = at + 1; table.insert(list, at, c) end
+  for _, c in ipairs(ranked(o, sms or 132, true)) do
+    local wanted = c.split == 1 and (turns < 3 or c.bm == 64 and flat < 2)
+    if wanted then
+      put(c)
+      turns, flat = turns + 1, flat + (c.bm == 64 and 1 or 0)
+      if turns <= 2 then                                 -- the store is hidden: what a staging tile takes may serve the ring better
+        local other = { staging = 1 }
+        for name, value in pairs(c) do other[name] = value end
+        other.stages = staging(o, other).stages
+        put(other)
+      end
+    end
   end
   return list
 end
@@ -336,7 +349,7 @@ local function product(o, c)
       name = name, of = lanes > 1 and { lane = i - 1, lanes = lanes } or nil,
       a = first and smem("a" .. (halves > 1 and name or ""), o.dtype, f.a_tile, P.tma_async { stages = c.stages }) or half[1].a,
       c = gc and smem("c" .. name, o.c_dtype, { rows, en }, P.tma_async { stages = 2 }),
-      stage = smem("stage" .. name, f.out, { rows, en }, P.async_tma { stages = 2 }),
+      stage = smem("stage" .. name, f.out, { rows, en }, P.async_tma { stages = c.staging or 2 }),
       acc = k:wgmma_tile { name = "acc" .. name, tile = { rows, bn } },
       sum = o.accumulate == "promoted" and k:reg_tile { name = "sum" .. name, dtype = "f32", tile = { rows, bn } } or nil,
     }
@@ -505,7 +518,7 @@ end
 
 -- The best of the model's configurations that have what is given; where none has, the best that is no special form, changed.
 local function configure(o)
-  local given = common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger swap pingpong")
+  local given = common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger swap pingpong staging")
   local list, pick = ranked(hints(o), o.device and not o.device.is_sim and o.device.sms or 132, given.pingpong or nil), nil
   for _, x in ipairs(list) do
     local fits = true
@@ -518,10 +531,11 @@ local function configure(o)
   local c = {}
   for name, value in pairs(pick) do c[name] = value end
   for name, value in pairs(given) do c[name] = value end
+  if c.staging and c.staging ~= 1 and c.staging ~= 2 then error(("gemm.build: config.staging is 1 or 2, got %s"):format(tostring(c.staging)), 0) end
   if c.pingpong then
     local most = o.accumulate == "promoted" and 8192 or 16384
     if c.swap or (c.stagger or 0) > 0 then error("gemm.build: config: stagger and pingpong are two ways to part the warpgroups, and swap has but one: give one", 0) end
-    if c.bm > 128 or c.bm * c.bn > most then
+    if c.bm > 128 or c.bm % 64 ~= 0 or c.bm * c.bn > most then
       error(("gemm.build: config: with pingpong a warpgroup holds a whole tile: bm 64 or 128 and bm * bn at most %d, got %d x %d"):format(most, c.bm, c.bn), 0)
     end
   end

@@ -62,7 +62,7 @@ gemm.cases = {
   { "warpgroups in turn, one CTA for 30 tiles", { 300, 330, 200 }, { config = { bm = 64, bn = 64, cluster_m = 1, cluster_n = 1, pingpong = true } }, grid = 1 },
   { "in turn, 128 x 128, CTAs with odd and even tiles, two stages", { 300, 520, 330 },
     { config = { bm = 128, bn = 128, cluster_m = 1, cluster_n = 1, stages = 2, pingpong = true } }, grid = 4 },
-  { "in turn, 64 x 256, more CTAs than tiles", { 70, 300, 72 }, { config = { bm = 64, bn = 256, cluster_m = 1, cluster_n = 1, pingpong = true } }, grid = 6 },
+  { "in turn, 64 x 256, more CTAs than tiles", { 70, 300, 72 }, { config = { bm = 64, bn = 256, cluster_m = 1, cluster_n = 1, pingpong = true, staging = 1 } }, grid = 6 },
   { "in turn, K of 0", { 130, 200, 0 }, { beta = 0.5, config = { bm = 64, bn = 64, cluster_m = 1, cluster_n = 1, pingpong = true } }, grid = 1 },
   { "in turn, with everything, pair along m", { 400, 140, 136 },
     { alpha = 0.5, beta = true, bias = "m", activation = "relu", config = { bm = 64, bn = 64, cluster_m = 2, cluster_n = 1, pingpong = true } }, grid = 2 },

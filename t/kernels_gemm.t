@@ -61,6 +61,8 @@ refused("(of 64 with m-major A)", { a_major = "m", config = { swap = true, bm = 
 refused("unknown option 'pingpongs'", { config = { pingpongs = true } }, "an unknown field of config")
 refused("stagger and pingpong are two ways", { config = { bm = 128, bn = 128, stagger = 2, pingpong = true } }, "staggered and in turn")
 refused("at most 16384, got 128 x 256", { config = { bm = 128, bn = 256, pingpong = true } }, "a tile that a warpgroup cannot hold")
+refused("bm 64 or 128 and bm * bn at most 16384, got 96 x 64", { config = { bm = 96, bn = 64, pingpong = true } }, "rows that no warpgroup has")
+refused("config.staging is 1 or 2, got 3", { config = { staging = 3 } }, "three staging tiles")
 refused("at most 8192, got 128 x 128", { dtype = "e4m3", accumulate = "promoted", config = { bm = 128, bn = 128, pingpong = true } }, "nor with promoted sums")
 refused("wgmma takes operands of e4m3 with K innermost only", { dtype = "e4m3", b_major = "n" }, "8 bits, n-major")
 

@@ -148,7 +148,8 @@ local function ranked(o, sms, pingpong)
     if panels and sums <= (promoted and 64 or 128) then
       for _, cl in ipairs { { 1, 1 }, { 2, 1 }, { 1, 2 } } do
         for _, split in ipairs(o.batched and { 1 } or { 1, 2, 3, 4, 6, 8 }) do
-          if not pingpong or bn < 256 or cl[1] + cl[2] == 2 then add(bm, bn, cl, split) end      -- a pair's addresses would spill
+          local full = bn == 256 or o.beta and sums == 128         -- a pair's addresses would spill
+          if not (pingpong and full) or cl[1] + cl[2] == 2 then add(bm, bn, cl, split) end
         end
       end
     end
@@ -188,7 +189,7 @@ function M.candidates(options, sms)
     if wanted then
       put(c)
       turns, flat = turns + 1, flat + (c.bm == 64 and 1 or 0)
-      if turns <= 2 then                                 -- the store is hidden: what a staging tile takes may serve the ring better
+      if turns <= 2 and not (o.beta and c.bm * c.bn == 16384) then       -- the store is hidden: what a staging tile takes may serve the ring better
         local other = { staging = 1 }
         for name, value in pairs(c) do other[name] = value end
         other.stages = staging(o, other).stages

@@ -150,7 +150,7 @@ static const char *skipped_trips(emitter *e, const weiri_pnode *n) {
     int64_t step;
     for (const weiri_pnode *x = n->first; x; x = x->next)
         if (x->kind != PN_ACTION || x->act->kind != ACT_ADVANCE) return NULL;
-    if (!n->first) return NULL;
+    if (!n->first || (n->deal && n->lane < 0)) return NULL;
     if (!weiri_value_const(e->k, n->src->step, &step) || step < 1) return NULL;
     const char *way = em_fmt(e, "%s - %s", em_expr(e, n->src->stop), em_expr(e, n->src->start));
     return em_fmt(e, "(u32)w_max(0, %s)", step > 1 ? em_fmt(e, "w_ceil_div(%s, %d)", way, (int)step) : way);
@@ -169,7 +169,7 @@ static void emit_skip(emitter *e, const weiri_pnode *loop, const char *trips) {
         for (const weiri_pnode *y = loop->first; y; y = y->next) {
             bool same = y->act->cur == a->cur && y->act->stage == a->stage;
             if (same && !per && y != x) seen = true; /* done with the first of them */
-            per += same;
+            per += same ? c->stride : 0;
         }
         if (seen) continue;
         const char *by = per > 1 ? em_fmt(e, "%d * n", per) : "n";

@@ -1317,7 +1317,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     }
 }
 
-static void lower_skip(lowering *l, const weiri_node *n, weiri_pnode *at);
+static void lower_skip(lowering *l, const weiri_node *n, const weiri_pnode *body, weiri_pnode *at);
 static void deal_loop(lowering *l, const weiri_node *n, weiri_pnode *b);
 
 static void lower_nodes(lowering *l, const weiri_node *n, weiri_pnode *at) {
@@ -1337,7 +1337,7 @@ static void lower_nodes(lowering *l, const weiri_node *n, weiri_pnode *at) {
         if (n->kind == NODE_LOOP) deal_loop(l, n, b);
         if (n->kind != NODE_TILES || n->lanes < 2) continue;
         weiri_pnode *skip = WEIRI_NEW(&l->p->a, weiri_pnode);
-        lower_skip(l, n->first, skip);
+        lower_skip(l, n->first, b->first, skip);
         b->skip = skip->first;
     }
 }
@@ -1470,7 +1470,7 @@ static bool known_outside(const weir_kernel *k, uint32_t id, int depth) {
 }
 
 /* What the body would do to cursors that lanes share, and to a dynamic queue; every loop and guard around that. */
-static void lower_skip(lowering *l, const weiri_node *n, weiri_pnode *at) {
+static void lower_skip(lowering *l, const weiri_node *n, const weiri_pnode *body, weiri_pnode *at) {
     static const weiri_pnode_kind kinds[] = { PN_ACTION, PN_LOOP, PN_GUARD, PN_TILES, PN_SKIPPABLE };
     for (; n; n = n->next) {
         if (n->kind == NODE_OP) {
@@ -1499,7 +1499,10 @@ static void lower_skip(lowering *l, const weiri_node *n, weiri_pnode *at) {
         }
         weiri_pnode *before = at->last, *b = append(l->p, at, kinds[n->kind]);
         b->src = n;
-        lower_skip(l, n->first, b);
+        const weiri_pnode *same = body; /* the body's own block */
+        while (same && same->src != n) same = same->next;
+        if (same) b->deal = same->deal, b->lane = same->lane;
+        lower_skip(l, n->first, same ? same->first : NULL, b);
         if (!b->first) { /* nothing in it */
             at->last = before;
             if (before) before->next = NULL;

@@ -9,7 +9,7 @@ local P = weir.pipeline
 local B = 32                                           -- elements of a stage
 
 -- y[t][j] = 10 * x[t][j] + the lane that had tile t, for the first steps(t) blocks of each of T rows. o: stages, lanes, producers (lanes
--- of the filling side), order = false (no turn), steps(tile, K) -> a length, kind (of the queue), lag, skip_one (a guard inside the loop)
+-- of the filling side), interleave (of the stages: a task each), order = false (no turn), steps(tile, K) -> a length, kind (of the queue), lag, skip_one (a guard inside the loop)
 local function copy(o)
   local lanes, makers = o.lanes or 2, o.producers or 1
   local k = weir.kernel { name = "dealt", arch = "sm_90a" }
@@ -18,10 +18,15 @@ local function copy(o)
   local Y = k:tensor { name = "y", dtype = "i32", shape = { T, W }, out = true }
   local wq = k:work_queue { name = "wq", kind = o.kind, stages = o.kind == "atomic" and 2 or nil, axes = { "i" }, extent = { T } }
   local ring = k:resource { name = "ring", space = "smem", dtype = "i32", tile = { B }, bind = { x = X }, const = { B = B },
-    pipeline = P.async_async { stages = o.stages or 2 }, work = {
+    pipeline = P.async_async { stages = o.stages or 2, interleave = o.interleave }, work = {
       fill = weir.producer_work { params = "i32 row, i32 block", code = "for (u32 i = tid; i < B; i += nthreads) smem[i] = x[row * x_stride[0] + block * B + (i32)i];" } } }
   local function steps(t) return o.steps and o.steps(t, K) or K end
-  local function loop(t, body)
+  local skip = o.skips and function(t) return weir.eq(t.i % 3, 1) end or nil
+  local function tiles(lane, n) return weir.work_tile_loop(wq, n > 1 and { lane = lane, lanes = n, skip = skip } or { skip = skip }) end
+  local each = o.interleave or 1
+  local function loop(t, body, l)
+    if each > 1 then for i in weir.domain_loop(l, steps(t), each) do body(i) end return end
+    if skip then for _ in t:skippable() do for i in weir.domain_loop(0, steps(t)) do body(i) end end return end
     for i in weir.domain_loop(0, steps(t)) do
       if o.guard then for _ in o.guard(i) do body(i) end else body(i) end
     end
@@ -43,14 +48,23 @@ local function copy(o)
       if back and lane == 0 then back:commit() elseif back and lane == n - 1 then back:release() end
     end
   end
-  local take, pass = turns("turn", lanes)
+  local take, pass = {}, {}
+  for l = 0, each - 1 do take[l], pass[l] = turns(l > 0 and "turn_" .. l or "turn", lanes) end
   local begin, over = turns("make", makers)
   for w = 0, makers - 1 do
     k:task { name = "load" .. w, warps = { w, 1 }, schedule = function()
-      for t in weir.work_tile_loop(wq, makers > 1 and { lane = w, lanes = makers } or nil) do
+      for t in tiles(w, makers) do
         begin(w)
-        loop(t, function(i) ring:acquire(); ring:fill(t.i, i); ring:commit() end)
+        loop(t, function(i) ring:acquire(); ring:fill(t.i, i); ring:commit() end, 0)
         over(w)
+        wq:next()
+      end
+    end }
+  end
+  for l = 1, each - 1 do
+    k:task { name = "load_" .. l, warps = { l, 1 }, schedule = function()
+      for t in tiles(0, 1) do
+        loop(t, function(i) ring:acquire(); ring:fill(t.i, i); ring:commit() end, l)
         wq:next()
       end
     end }
@@ -60,18 +74,20 @@ local function copy(o)
     local out = k:resource { name = "out" .. w, space = "gmem", bind = { y = Y }, const = { B = B, LANE = w }, work = {
       put = weir.producer_work { params = "view from, i32 row, i32 block",
         code = "for (u32 i = tid; i < B; i += nthreads) y[row * y_stride[0] + block * B + (i32)i] = 10 * from[i] + LANE;" } } }
-    k:task { name = "put" .. w, warps = { 4 + 4 * w, warps }, schedule = function()
-      for t in weir.work_tile_loop(wq, { lane = w, lanes = o.of and o.of[w + 1] or lanes }) do
-        take(w)
-        loop(t, function(i)
-          ring:wait(); out:put(ring:read(), t.i, i)
-          if not (o.holds and o.holds[w + 1]) then ring:release(o.lag) end
-        end)
-        if o.lag then ring:release(0) end
-        pass(w)
-        wq:next()
-      end
-    end }
+    for l = 0, each - 1 do
+      k:task { name = "put" .. w .. (l > 0 and "_" .. l or ""), warps = { 4 + 4 * w + l, warps }, schedule = function()
+        for t in tiles(w, o.of and o.of[w + 1] or lanes) do
+          take[l](w)
+          loop(t, function(i)
+            ring:wait(); out:put(ring:read(), t.i, i)
+            if not (o.holds and o.holds[w + 1]) then ring:release(o.lag) end
+          end, l)
+          if o.lag then ring:release(0) end
+          pass[l](w)
+          wq:next()
+        end
+      end }
+    end
   end
   if o.kind == "atomic" then
     k:task { name = "fetch", warps = { 3, 1 }, schedule = function()
@@ -131,6 +147,9 @@ run("three lanes fill, two empty", { stages = 2, producers = 3 }, { 0, 1, 2, 3 }
 run("lengths by the tile", { stages = S, steps = function(t) return t.i end, most = 7 }, { 0 }, { 1, 2, 5, 8 }, function(t, block) return block < t end)
 run("every other step", { stages = S, guard = function(i) return i:every(2, 1) end }, borders, { 1, 2, 3, 5 }, function(_, block, K) return block < K and block % 2 == 1 end)
 run("the last step", { stages = S, guard = function(i) return i:last_iter() end }, borders, { 1, 2, 5 }, function(_, block, K) return block == K - 1 end)
+run("stages dealt to tasks, too", { stages = 4, interleave = 2 }, { 0, 1, 2, 3, 4, 5, 9 }, { 1, 2, 3, 5 })
+run("tiles that are skipped", { stages = S, skips = true }, borders, { 1, 2, 5, 8 }, function(t, block, K) return block < K and t % 3 ~= 1 end)
+run("a tile a CTA", { stages = S, kind = "grid" }, borders, { 0, 1 })
 local fetched = run("tiles from a counter", { stages = S, kind = "atomic" }, { 0, 1, S, S + 1 }, { 0, 1, 2, 3, 5 })
 if fetched then tap.like("another lane's tile", fetched:source(), "a lane takes the others' tiles from the queue too") end
 
@@ -183,7 +202,8 @@ for _, c in ipairs {
   { "two lanes", { stages = 2 } }, { "three lanes, one stage", { stages = 1, lanes = 3 } }, { "both sides", { stages = 2, producers = 2 } },
   { "lengths by the tile", { stages = 2, steps = function(t) return t.i end } }, { "no order", { stages = 2, order = false } },
   { "no order, three stages", { stages = 3, order = false } }, { "no order, a step a tile", { stages = 2, order = false, steps = function() return 1 end } },
-  { "every other step", { stages = 2, guard = function(i) return i:every(2) end } }, { "2 and 3 lanes", { stages = 2, of = { 2, 3 } } },
+  { "tiles from a counter", { stages = 2, kind = "atomic" } }, { "tiles that are skipped", { stages = 2, skips = true } },
+  { "stages dealt too", { stages = 2, interleave = 2 } }, { "every other step", { stages = 2, guard = function(i) return i:every(2) end } }, { "2 and 3 lanes", { stages = 2, of = { 2, 3 } } },
 } do
   local program = assert(plan.of(copy(c[2])))
   local sizes = { tiles = 7 }

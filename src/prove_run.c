@@ -89,27 +89,30 @@ static void complete(weiri_run *r, const spot *s, const weiri_action *act, int a
         }
         forget(r, w);
     }
-    /* newest completion becomes the one before */
+    /* the newest completion becomes the one before, its arrivals those of the last phase */
     bit now = spot_bit(r, s, 0), before = spot_bit(r, s, 1);
+    const weiri_bari *b = s->b;
+    int arrivers = b->lands ? 0 : b->arrivers;
+    bit first = now, end = spot_bit(r, s, 1 + b->waiters + 2 * arrivers);
+    uint64_t from = ~(first.mask - 1), to = end.mask | (end.mask - 1); /* of the words from `first` to `end` */
     for (int i = g->nrows - 1; i >= 0; i--) { /* row 0, which says what stands, last */
-        uint64_t *x = row(r, i);
-        bool known = i ? is_over(r, s, i) : x[now.word] & now.mask;
+        uint64_t *x = row(r, i), any = 0;
+        for (int w = first.word; w <= end.word; w++) any |= x[w] & (w == first.word ? from : ~0ull) & (w == end.word ? to : ~0ull);
+        if (!any) continue;
+        bool known = i ? has(r, 0, now) && is_over(r, s, i) : x[now.word] & now.mask;
         x[before.word] &= ~before.mask;
         if (known) x[before.word] |= before.mask;
         x[now.word] &= ~now.mask;
-    }
-    for (int a = 0; a < s->b->arrivers && !s->b->lands; a++) {
-        bit open = spot_bit(r, s, arrival_bit(s->b, a, false)), last = spot_bit(r, s, arrival_bit(s->b, a, true));
-        for (int i = 0; i < g->nrows; i++) {
-            uint64_t *x = row(r, i);
-            bool known = x[open.word] & open.mask;
+        for (int a = 0; a < arrivers; a++) {
+            bit open = spot_bit(r, s, arrival_bit(b, a, false)), last = spot_bit(r, s, arrival_bit(b, a, true));
+            known = x[open.word] & open.mask;
             x[open.word] &= ~open.mask;
             x[last.word] &= ~last.mask;
             if (known) x[last.word] |= last.mask;
         }
-        int from = s->b->arrived[a];
-        if (from >= 0) *passed_age(r, from + 1, s->stage) = *passed_age(r, from, s->stage);
     }
+    for (int a = 0; a < arrivers; a++)
+        if (b->arrived[a] >= 0) *passed_age(r, b->arrived[a] + 1, s->stage) = *passed_age(r, b->arrived[a], s->stage);
     set(r, 0, now);
     set(r, s->gather, now);
     memcpy(row(r, s->done), row(r, s->gather), sizeof(uint64_t) * (size_t)g->nwords);

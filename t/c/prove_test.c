@@ -977,7 +977,7 @@ static weiri_plan *random_plan(void) {
         for (int i = 0; i < npipes; i++) {
             if (producer[i] != t && !(consumers[i] >> t & 1)) continue;
             weiri_cursor c = {
-                .name = "c", .task = t, .pipe = -1, .producer = producer[i] == t, .stages = p->bars.v[2 * i].stages
+                .name = "c", .task = t, .pipe = -1, .producer = producer[i] == t, .stages = p->bars.v[2 * i].stages, .stride = 1
             };
             WEIRI_PUSH(&p->a, p->cursors, c);
             cur[i] = p->cursors.n - 1;

@@ -8,6 +8,7 @@ local M = {}
 --- | m, n, k = 128, 64, 64: the tile; stages = 3, sums = 2; dtype, out = "bf16"; group = "fused_merge" | "merge" | "none"
 --- | a, b = "tma" | "threads" | "cp_async": who fills the operand; ta, tb: stored transposed
 --- | zero_k: K may be 0. store = "plain" | "staged"; cluster = { m, n }, multicast loads; issue = 1: warps of the task with the mma; relu; swizzle = 128
+--- | store_lanes: so many tasks take the finished tiles in turn, a stage of sums each for good
 function M.gemm(o)
   o = o or {}
   local BM, BN, BK, S = o.m or 128, o.n or 64, o.k or 64, o.stages or 3
@@ -36,24 +37,27 @@ function M.gemm(o)
     ma, mb = ab:member "a", ab:member "b"
   end
   local acc = k:tmem_tile { name = "acc", tile = { BM, BN }, pipeline = P.umma_async { stages = o.sums or 2 } }
-  local stage = o.store == "staged" and k:smem_tile { name = "stage", dtype = out, tile = { BM, EN }, swizzle = 128, pipeline = P.async_tma { stages = 2 } }
-  k:task { name = "store", warps = { 0, 4 }, registers = o.registers and 160 or nil, schedule = function()
-    for t in weir.work_tile_loop(wq) do
-      acc:wait()
-      for c = 0, BN // EN - 1 do
-        local v = EN == BN and acc:read() or acc:read():cols(c * EN, EN)
-        v = o.relu and weir.relu(v:load()) or v
-        if stage then
-          stage:acquire(); stage:store(v); stage:commit()
-          stage:wait(); gd:tma_store(stage:read(), gd:at(t.m, t.n * (BN // EN) + c)); stage:release()
-        else
-          gd:store(v, gd:at(t.m, t.n * (BN // EN) + c))
+  for lane = 0, (o.store_lanes or 1) - 1 do
+    local name = o.store_lanes and tostring(lane) or ""
+    local stage = o.store == "staged" and k:smem_tile { name = "stage" .. name, dtype = out, tile = { BM, EN }, swizzle = 128, pipeline = P.async_tma { stages = 2 } }
+    k:task { name = "store" .. name, warps = { 8 * lane, 4 }, registers = o.registers and 160 or nil, schedule = function()
+      for t in weir.work_tile_loop(wq, o.store_lanes and { lane = lane, lanes = o.store_lanes } or nil) do
+        acc:wait()
+        for c = 0, BN // EN - 1 do
+          local v = EN == BN and acc:read() or acc:read():cols(c * EN, EN)
+          v = o.relu and weir.relu(v:load()) or v
+          if stage then
+            stage:acquire(); stage:store(v); stage:commit()
+            stage:wait(); gd:tma_store(stage:read(), gd:at(t.m, t.n * (BN // EN) + c)); stage:release()
+          else
+            gd:store(v, gd:at(t.m, t.n * (BN // EN) + c))
+          end
         end
+        acc:release()
+        wq:next()
       end
-      acc:release()
-      wq:next()
-    end
-  end }
+    end }
+  end
   local function fill(s, g, by, transposed, outer, kk, axis)
     s:acquire()
     local place = transposed and g:at(kk, outer) or g:at(outer, kk)

@@ -63,6 +63,7 @@ local cases = {
   { "a warpgroup whose first thread issues", { issue = 4 } },
   { "one tile a CTA", { queue = "grid" } },
   { "tiles drawn from a counter", { queue = "atomic" } },
+  { "two warpgroups store in turn", { store_lanes = 2, store = "staged", grid = 1 } },
   { "cluster of 2 along m: B is multicast", { cluster = { 2, 1 } } },
   { "cluster of 2 along n: A is multicast", { cluster = { 1, 2 }, group = "none" } },
   { "cluster of 2 x 2: row and column", { cluster = { 2, 2 } } },
@@ -71,6 +72,7 @@ for _, c in ipairs(cases) do
   local name, o = c[1], c[2]
   check(name, s.gemm(o), function(p, dev) return s.run_gemm(p, o, dev, 150, 72, 130) end)
 end
+tap.like("PROVE-PARITY", s.gemm({ store_lanes = 2, sums = 3 }):verify().text, "lanes that meet on the stages of three need an order")
 for _, what in ipairs { "residual", "fork" } do
   for _, by in ipairs { "tma", "threads" } do
     check(("%s, %s"):format(what, by), s[what](by), function(p, dev) return s.run_groups(p, what, dev, 150, 40, 130) end)

@@ -14,7 +14,7 @@ static void emit_action(emitter *e, const weiri_action *a) {
     case ACT_WAIT: {
         const char *n = em_cursor_name(e, a->cur);
         const weir_place *at = em_place_of(a);
-        em_line(e, "W_AT(%d); w_mbar_wait(%s, %s_phase);%s", a->id, em_bar_addr(e, a), n,
+        em_line(e, "W_AT(%d); %sw_mbar_wait(%s, %s_phase);%s", a->id, a->cta0 ? "if (rank == 0) " : "", em_bar_addr(e, a), n,
                 at ? em_fmt(e, "  // %s:%d", em_base_name(at->file), at->line) : "");
         return;
     }
@@ -23,9 +23,16 @@ static void emit_action(emitter *e, const weiri_action *a) {
             em_remote_arrive(e, a, em_bar_addr(e, a));
             return;
         }
-        em_line(e, "W_AT(%d); %sw_mbar_arrive(%s);", a->id, em_guard_of(e, a->who), em_bar_addr(e, a));
+        if (a->at0) em_line(e, "W_AT(%d); %sw_mbar_arrive_remote(%s, 0);", a->id, em_guard_of(e, a->who), em_bar_addr(e, a));
+        else em_line(e, "W_AT(%d); %sw_mbar_arrive(%s);", a->id, em_guard_of(e, a->who), em_bar_addr(e, a));
         return;
     case ACT_EXPECT:
+        if (a->targets) { /* CTA 0 arms every CTA's */
+            const char *first = e->pt->solo ? "if (rank == 0) " : "if (rank == 0 && ttid == 0) ";
+            em_line(e, "W_AT(%d); %sfor (u32 q = 0; q < %d; q++) w_mbar_expect_remote(%s, q, %" PRId64 ");", a->id, first,
+                    e->p->cluster, em_bar_addr(e, a), a->bytes);
+            return;
+        }
         em_line(e, "W_AT(%d); %sw_mbar_expect(%s, %" PRId64 ");", a->id, em_guard_of(e, a->who), em_bar_addr(e, a), a->bytes);
         return;
     case ACT_UMMA_COMMIT: em_tc_commit(e, a); return;

@@ -144,6 +144,13 @@ void em_cp_async(emitter *e, const weiri_action *a) {
 /* The next tile of a dynamic queue, drawn from the counter, into the slot. */
 void em_fetch(emitter *e, const weiri_action *a) {
     const weir_res *q = a->op->res;
+    if (a->targets) { /* the cluster's next tile, into every CTA's slot */
+        em_line(e, "W_AT(%d); %sw_queue_fetch_cluster(%s, %s, %s_counter, w_blocks() / %d, %d);", a->id,
+                e->pt->solo ? "if (rank == 0) " : "if (rank == 0 && ttid == 0) ",
+                em_region_addr(e, weiri_region_of(e->p, q), a->cur, a->stage, a->back), em_bar_addr(e, a), q->name,
+                e->p->cluster, e->p->cluster);
+        return;
+    }
     em_line(e, "W_AT(%d); %sw_queue_fetch(%s, %s, %s_counter, w_blocks());", a->id, em_guard_of(e, a->who),
             em_region_addr(e, weiri_region_of(e->p, q), a->cur, a->stage, a->back), em_bar_addr(e, a), q->name);
 }

@@ -30,6 +30,8 @@ static const char *word_of(const weiri_action *a) {
 }
 
 static int ctas_reached(const weiri_plan *p, const weiri_action *a) {
+    if (a->cta0) return 1; /* each CTA's by CTA 0 */
+    if (a->at0) return p->cluster;
     return a->targets > 0 ? weiri_served(p->k->cluster, a->targets, a->cross != 0) : 1;
 }
 
@@ -60,7 +62,9 @@ static void put_who(const weiri_ptask *t, const weiri_action *a, int n, weiri_bu
 
 static void put_reach(const weiri_plan *p, const weiri_action *a, weiri_buf *b) {
     int n = ctas_reached(p, a);
-    if (n > 1)
+    if (a->cta0 && a->targets) weiri_put(b, " of each of %d CTAs, from CTA 0", p->cluster);
+    else if (a->at0) weiri_put(b, " of CTA 0");
+    else if (n > 1)
         weiri_put(b, " in %d CTAs (along %s%s%s)", n, a->targets & 1 ? "m" : "", a->cross ? " and " : "",
                   a->targets & 2 ? "n" : "");
 }
@@ -80,6 +84,7 @@ static void put_action(const explainer *e, const weiri_action *a, weiri_buf *b) 
     case ACT_EXPECT:
         put_who(t, a, n, b);
         weiri_put(b, " arrives on %s and arms %" PRId64 " bytes", bar, a->bytes);
+        put_reach(p, a, b);
         return;
     case ACT_ARRIVE:
         put_who(t, a, n, b);

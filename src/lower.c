@@ -457,6 +457,7 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
         case ROW_WAIT:
             if (elide_wait) continue;
             a = act(p, at, ACT_WAIT, who_here(l, WHO_THREADS), op, note);
+            a->cta0 = row->cta0_only;
             break;
         case ROW_TC_AFTER:
         case ROW_TC_BEFORE:
@@ -486,6 +487,7 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
                 if (op->stage == STAGE_PROD_COMMIT) a->reg = bare->index;
             }
             a->targets = row->targets > 0 ? row->targets : 0;
+            a->at0 = row->targets == -2; /* TO_CTA0 */
             a->cross = row->cross;
             a->twl = row->twl_only && l->pt->task->num_warps > 1;
             a->cta0 = row->cta0_only;
@@ -494,6 +496,8 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             if (!elide_wait && !l->pt->solo) join_waiters(l, at, op, row->twl_only);
             if (arm == 0) continue; /* a fork's first member arms for all */
             a = act(p, at, ACT_EXPECT, who_here(l, WHO_ONE), op, note);
+            a->targets = row->targets > 0 ? row->targets : 0;
+            a->cta0 = row->cta0_only;
             a->arrivals = 1;
             a->bytes = arm;
             a->twl = row->twl_only && l->pt->task->num_warps > 1;
@@ -1285,6 +1289,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         a->cur = cursor_for(l, r, true);
         a->stage = working_stage(l, r, true);
         a->bytes = 16;
+        a->cta0 = p->cluster > 1; /* one tile for the whole cluster */
+        a->targets = a->cta0 ? 15 : 0;
         stage_access(l, a, r, true, true, true);
         return;
     case ATOM_QUEUE_INIT: return;

@@ -463,13 +463,6 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
                                      i ? "wait" : "acquire", open, i ? "release" : "commit", close);
         f->hint = "one number for both";
     }
-    if (type == WEIR_CLC_FETCH_ASYNC && p->cluster > 1) {
-        weir_finding *f =
-            weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
-                       "work queue '%s': a dynamic queue in a cluster of %d CTAs cannot be built yet", r->name, p->cluster);
-        f->hint = "kind = \"static\", or no cluster";
-        return;
-    }
     in.producer = side_of(p, r, STAGE_PROD_COMMIT);
     in.consumer = side_of(p, r, STAGE_CONS_RELEASE);
     in.consumer.only_mma_reads = only_mma_reads(k, r);

@@ -92,6 +92,7 @@ typedef struct weiri_action {
     weiri_effect *eff; int neff;
     bool twl;            /* only in the first warp of the task (task-warp-leader signaling) */
     bool cta0;           /* only in CTA 0 of the cluster */
+    bool at0;            /* ARRIVE: on the barrier of CTA 0 of the cluster */
     const weiri_op *op;  /* the captured op, or NULL for the plan's own (prologue, drains, exits) */
     const char *note;    /* why it is there, shown as comment: "acquire ab.a", "tail of ab" */
 } weiri_action;

@@ -232,6 +232,7 @@ static const struct {
     { ATOM_TMA_STORE, WEIR_RES_NONE, SM90 | SM100, "a TMA store", "g:store(value, place) does without" },
     { ATOM_TMA_REDUCE_ADD, WEIR_RES_NONE, SM90 | SM100, "a TMA reduction", NULL },
     { ATOM_PUSH, WEIR_RES_NONE, SM90 | SM100, "a copy to another CTA", NULL },
+    { ATOM_QUEUE_FETCH, WEIR_RES_NONE, SM90 | SM100, "a tile handed out at run time", "kind = \"static\" does without" },
     { ATOM_GRID_WAIT, WEIR_RES_NONE, SM90 | SM100, "a dependent launch", NULL },
     { ATOM_GRID_LAUNCH, WEIR_RES_NONE, SM90 | SM100, "a dependent launch", NULL },
 };

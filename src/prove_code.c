@@ -19,7 +19,7 @@ static int differ(const weir_cluster *c, int x, int y) {
 
 int weiri_prog_targets(const weiri_prog *g, int cta, const weiri_action *act, int *out) {
     int n = 0;
-    out[n++] = cta;
+    out[n++] = act->at0 ? 0 : cta;
     for (int to = 0; act->targets && to < g->nctas; to++) {
         int d = differ(&g->p->k->cluster, cta, to);
         bool one = (d & (d - 1)) == 0; /* row and column only */

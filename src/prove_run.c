@@ -486,9 +486,12 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         break;
     }
     case ACT_EXPECT: {
-        spot s = spot_of(r, me->cta, act->bar, stage);
-        arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals ? act->arrivals : 1, act->bytes, true);
-        if (!r->fatal && !too_many_bytes(r, &s, act, ai)) complete(r, &s, act, ai);
+        int n = weiri_prog_targets(g, me->cta, act, to);
+        for (int t = 0; t < n && !r->fatal; t++) {
+            spot s = spot_of(r, to[t], act->bar, stage);
+            arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals ? act->arrivals : 1, act->bytes, true);
+            if (!r->fatal && !too_many_bytes(r, &s, act, ai)) complete(r, &s, act, ai);
+        }
         break;
     }
     case ACT_CP_ARRIVE:

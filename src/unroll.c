@@ -58,7 +58,7 @@ static place place_of(const walker *w, int cta) {
 /* CTAs an action is for: those that differ from the own one along its axes only; with `cross`, along one of them. Own one first. */
 static int targets(const walker *w, const weiri_action *a, int *out) {
     int n = 0;
-    out[n++] = w->cta;
+    out[n++] = a->at0 ? 0 : w->cta;
     place me = place_of(w, w->cta);
     for (int c = 0; a->targets && c < w->u->ctas && n < 64; c++) {
         place o = place_of(w, c);
@@ -379,7 +379,7 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
         return;
     case ACT_ARRIVE:
     case ACT_EXPECT:
-        n = a->kind == ACT_ARRIVE ? targets(w, a, to) : (to[0] = w->cta, 1);
+        n = targets(w, a, to);
         for (int i = 0; i < n; i++) {
             m = move(w, t, MOVE_ARRIVE, a);
             m->cell = cell_of(w, to[i], a->bar, use);

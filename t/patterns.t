@@ -326,6 +326,28 @@ for _, q in ipairs { { "atomic", 1 }, { "atomic", 2 }, { "clc", 2 } } do
   end, same, { grid = 2 })
 end
 
+-- One tile for a whole cluster: CTA 0 draws it for all.
+for _, c in ipairs { { "atomic", 2, 1, 2 }, { "clc", 1, 2, 1 }, { "atomic", 2, 2, 3 }, { "atomic", 4, 1, 2, true } } do
+  local kind, m, n, stages, shared = table.unpack(c)
+  case(("queue of kind %s in clusters of %d x %d, %d stages%s"):format(kind, m, n, stages, shared and ", loads multicast" or ""), function()
+    local k = weir.kernel { name = "cluster_queue", arch = "sm_90a", cluster = { m = m, n = n } }
+    local H, W = k:dim "H", k:dim "W"
+    local X, Y = k:tensor { name = "X", dtype = "f32", shape = { H, W } }, k:tensor { name = "Y", dtype = "f32", shape = { H, W }, out = true }
+    local x, y = k:gmem_tile { name = "x", tensor = X, tile = { R, C } }, k:gmem_tile { name = "y", tensor = Y, tile = { R, C } }
+    local wq = k:work_queue { name = "wq", kind = kind, over = Y, tile = { R, C }, stages = stages }
+    local a = k:smem_tile { name = "a", dtype = "f32", tile = { R, C }, pipeline = P.tma_async { stages = 2 } }
+    local function tiles(body) return function() for t in weir.work_tile_loop(wq) do body(t) wq:next() end end end
+    k:task { name = "fetch", warps = { 5, 1 }, schedule = tiles(function() wq:fetch() end) }
+    k:task { name = "load", warps = { 4, 1 }, schedule = tiles(function(t)
+      a:acquire()
+      a:tma_load(shared and x:at(t.m // m, t.n) or x:at(t.m, t.n), { multicast = shared and "m" })
+      a:commit()
+    end) }
+    k:task { name = "store", warps = { 0, 2 }, schedule = tiles(function(t) a:wait(); y:store(a:read(), t); a:release() end) }
+    return k
+  end, function(i, j, x) return x(shared and i // (R * m) * R + i % R or i, j) end, { grid = 2 * m * n })
+end
+
 for _, r in ipairs { { "row" }, { "column" }, { "grouped" }, { "traced" }, { "row", 2 }, { "grouped", 2 }, { "traced", 2 } } do
   local raster, ctas = r[1], r[2] or 1
   case(("raster %s, clusters of %d"):format(raster, ctas), function()

@@ -149,6 +149,17 @@ W_FN void w_queue_fetch(u32 slot, u32 bar, u32 *counter, u32 first) {
           :: "r"(slot), "r"(next), "r"(bar));
 #endif
 }
+// The same for a cluster: one thread of it leaves the tile in every CTA's slot and completes 16 bytes on every CTA's barrier
+// ("st.async": the bytes are there for whoever sees them complete).
+W_FN void w_queue_fetch_cluster(u32 slot, u32 bar, u32 *counter, u32 first, u32 ctas) {
+#if __CUDA_ARCH__ >= 900
+    u32 next = first + atomicAdd(counter, 1u);
+    for (u32 i = 0; i < ctas; i++)
+        W_ASM("{ .reg .b32 s, b; mapa.shared::cluster.u32 s, %0, %3; mapa.shared::cluster.u32 b, %2, %3;\n"
+              "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [s], {%1, %1, %1, %1}, [b]; }"
+              :: "r"(slot), "r"(next), "r"(bar), "r"(i));
+#endif
+}
 W_FN void w_mbar_cp_async_arrive(u32 bar) { W_ASM("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" :: "r"(bar)); }
 
 // ---- joining threads --------------------------------------------------------------------------------------------------------

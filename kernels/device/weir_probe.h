@@ -220,6 +220,7 @@ struct w_place {
 #define w_mbar_expect(bar, bytes) (w_here.touch(bar), (w_mbar_expect)(bar, bytes))
 #define w_mbar_expect_remote(bar, cta, bytes) (w_here.touch(bar), (w_mbar_expect_remote)(bar, cta, bytes))
 #define w_mbar_cp_async_arrive(bar) (w_here.touch(bar), (w_mbar_cp_async_arrive)(bar))
+#define w_queue_fetch_cluster(slot, ...) (w_here.touch(slot), (w_queue_fetch_cluster)(slot, __VA_ARGS__))
 #define w_queue_fetch(slot, ...) (w_here.touch(slot), (w_queue_fetch)(slot, __VA_ARGS__))
 #define w_tma_load(dst, ...) (w_here.touch(dst), (w_tma_load)(dst, __VA_ARGS__))
 #define w_tma_load_multicast(dst, ...) (w_here.touch(dst), (w_tma_load_multicast)(dst, __VA_ARGS__))

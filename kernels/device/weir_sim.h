@@ -38,6 +38,7 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
     X(void, w_sim_mbar_arrive, (u32 bar, u32 cta), (bar, cta))                                                                 \
     X(void, w_sim_mbar_expect, (u32 bar, u32 cta, u32 bytes), (bar, cta, bytes))                                               \
     X(void, w_queue_fetch, (u32 slot, u32 bar, u32 *counter, u32 first), (slot, bar, counter, first))                          \
+    X(void, w_queue_fetch_cluster, (u32 slot, u32 bar, u32 *counter, u32 first, u32 ctas), (slot, bar, counter, first, ctas))  \
     X(void, w_mbar_cp_async_arrive, (u32 bar), (bar))                                                                          \
     X0(void, w_sync_warp)                                                                                                      \
     X0(void, w_sync_cta)                                                                                                       \

@@ -373,20 +373,35 @@ static void bulk_wait(w_sim_api *api, u32 n, u32 read) {
 static void prefetch(w_sim_api *api, const w_tmap *map) { (void)api, (void)map; }
 
 /* The next tile of a dynamic queue. Tickets are drawn in the order the threads run; the slot is filled late, like a copy's. */
-static void queue_fetch(w_sim_api *api, u32 slot, u32 bar, u32 *counter, u32 first) {
-    thread *t = weiri_sim_self(api);
-    weiri_sim_touch(t, slot);
+static void fetch_into(thread *t, cta *to, u32 slot, u32 bar, u32 next) {
     need_aligned(t, slot, 16, "a queue's slot at");
-    if (!weiri_smem_inside(t->c, slot, 16, t, "a queue's slot at")) return;
-    weiri_sync_need(t->c, bar, t);
-    weiri_smem_fill_begin(t->c, slot, 16, t, t->at, "a fetch into");
+    if (!to->running) weiri_sim_fault(t->m, t, t->at, "sim-exited", "a fetch for CTA %u, which has exited", to->block);
+    if (!weiri_smem_inside(to, slot, 16, t, "a queue's slot at")) return;
+    weiri_sync_need(to, bar, t);
+    weiri_smem_fill_begin(to, slot, 16, t, t->at, "a fetch into");
     op *o = new_op(t->m, OP_FETCH, t);
-    o->dst_cta = t->c;
+    o->dst_cta = to;
     o->dst = slot;
     o->bytes = 16;
     o->bar = bar;
-    o->c[0] = (i32)(first + (*counter)++);
+    o->c[0] = (i32)next;
     issue(t->m, o);
+}
+
+static void queue_fetch(w_sim_api *api, u32 slot, u32 bar, u32 *counter, u32 first) {
+    thread *t = weiri_sim_self(api);
+    weiri_sim_touch(t, slot);
+    fetch_into(t, t->c, slot, bar, first + (*counter)++);
+}
+
+static void queue_fetch_cluster(w_sim_api *api, u32 slot, u32 bar, u32 *counter, u32 first, u32 ctas) {
+    thread *t = weiri_sim_self(api);
+    cluster *cl = t->c->cl;
+    u32 next = first + (*counter)++;
+    weiri_sim_touch(t, slot);
+    if (ctas != (u32)cl->n)
+        weiri_sim_fault(t->m, t, t->at, "sim-cluster", "a fetch for %u CTAs of a cluster of %d", ctas, cl->n);
+    for (u32 i = 0; i < ctas && i < (u32)cl->n; i++) fetch_into(t, &cl->ctas[i], slot, bar, next);
 }
 
 static void bulk_push(w_sim_api *api, u32 dst, u32 src, u32 bytes, u32 bar, u32 rank) {
@@ -535,6 +550,7 @@ void weiri_copy_calls(w_sim_api *api) {
     api->w_sim_bulk_wait = bulk_wait;
     api->w_bulk_push = bulk_push;
     api->w_queue_fetch = queue_fetch;
+    api->w_queue_fetch_cluster = queue_fetch_cluster;
     api->w_sim_cp_async = cp_async;
     api->w_cp_commit = cp_commit;
     api->w_sim_cp_wait = cp_wait;

@@ -106,6 +106,6 @@ for seed = 1, tonumber(arg[1]) or 60 do
   k:close()
 end
 tap.is({}, wrong, ("%d schedules compared: no contradiction, right ones proved"):format(compared))
-tap.ok(safe >= compared // 4 and unsafe >= compared // 5, ("%d proved, %d refuted, %d refused by the plan"):format(safe, unsafe, refused))
+tap.ok(safe >= compared // 4 and unsafe >= compared // 6, ("%d proved, %d refuted, %d refused by the plan"):format(safe, unsafe, refused))
 tap.ok(open <= compared // 5, ("%d left open"):format(open))
 tap.done()

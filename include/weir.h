@@ -440,6 +440,25 @@ WEIR_API int weir_smem_layout(weir_kernel *k, weir_layout_row *rows, int max, in
 WEIR_API int weir_tmem_layout(weir_kernel *k, weir_layout_row *rows, int max, int64_t *total, int64_t *allocated);
 typedef struct weir_barrier_row { const char *name; int first, stages; int64_t offset; int arrivals; int64_t tx_bytes; } weir_barrier_row;
 WEIR_API int weir_barrier_layout(weir_kernel *k, weir_barrier_row *rows, int max);
+/* ---- layouts by hand: what the plan does for its own, for those who lay out themselves ---- */
+
+/* size and align in bytes (tensor memory: columns, align 1). alias 0: none; else records of one alias, in phases from 1 on, share bytes. */
+typedef struct weir_place_record { const char *name; int64_t size, align; int alias, phase; int64_t offset /* out */; } weir_place_record;
+typedef struct weir_place_desc { weir_arch arch; bool tmem; weir_place_record *records; int n; } weir_place_desc;
+typedef struct weir_placed { int64_t total, saved, capacity, allocated; } weir_placed;   /* allocated: tensor memory comes in powers of two */
+WEIR_API weir_status weir_place_records(weir_ctx *ctx, const weir_place_desc *desc, weir_placed *out);
+/* Bytes of a tile in shared memory, times its stages, and what its base must be a multiple of. threads: TMA never touches it. */
+typedef struct weir_tile_desc { weir_dtype dtype; int tile[WEIR_MAX_RANK]; int rank, swizzle, stages; bool threads; } weir_tile_desc;
+WEIR_API weir_status weir_tile_bytes(weir_ctx *ctx, const weir_tile_desc *desc, int64_t *bytes, int64_t *align);
+/* mbarriers in one array, by arrivals, which runs of equal arrivals initialise. runs: at least n. */
+typedef struct weir_barrier_record { const char *name; int count, arrivals; int first /* out */; char text[96]; } weir_barrier_record;
+typedef struct weir_barrier_run { int begin, end, arrivals; } weir_barrier_run;
+WEIR_API weir_status weir_place_barriers(weir_ctx *ctx, weir_barrier_record *records, int n, weir_barrier_run *runs, int *nruns, int *used);
+/* The mbarriers of a pipeline (mode DEFAULT, one member) or of a group: at most 2 n records. The names are in `text`. */
+typedef struct weir_barrier_member { const char *name; int producers, consumers; } weir_barrier_member;
+typedef struct weir_barrier_set { const char *name; weir_group_mode mode; int stages; const weir_barrier_member *members; int n; } weir_barrier_set;
+WEIR_API int weir_barrier_records(const weir_barrier_set *set, weir_barrier_record *out);
+
 /* Who arrives on the mbarriers of a pipelined resource or a group, how often, with how many bytes, and the sum the counts come from.
  * As weir_kernel_print: valid until its next call; NULL on lack of memory. */
 WEIR_API const char *weir_explain(weir_kernel *k, const weir_res *r);

@@ -17,4 +17,6 @@ function weir.export(archs, make, dir)
   return programs
 end
 
+require "weir.allocators"(weir)
+
 return weir

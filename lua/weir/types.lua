@@ -45,6 +45,60 @@ function weir.device(which, options) end
 ---@return string
 function weir.explain(desc) end
 
+-- Layouts by hand: what the plan does for its own.
+
+---@class weir.place_record
+---@field name string
+---@field size integer                                      bytes; of tensor memory columns
+---@field align? integer
+---@field alias? integer                                    records of one alias, in phases from 1 on, share bytes
+---@field phase? integer
+
+---Offsets of records, their total, what aliases save, what the target has.
+---@param desc { arch?: "sm_80"|"sm_90a"|"sm_100a", space?: "smem"|"tmem", records: weir.place_record[] }
+---@return { [integer]: { name: string, offset: integer, size: integer }, total: integer, saved: integer, capacity: integer, allocated: integer }
+function weir.place_records(desc) end
+
+---Bytes of a tile in shared memory, times its stages, and the alignment of its base. threads: TMA never touches it.
+---@param desc { dtype: weir.dtype, tile: integer[], swizzle?: 0|32|64|128, stages?: integer, threads?: boolean }
+---@return integer bytes, integer align
+function weir.tile_bytes(desc) end
+
+---mbarriers in one array, by arrivals; the runs of equal arrivals.
+---@param desc { records: { name: string, count: integer, arrivals: integer }[] }
+---@return { [integer]: { name: string, first: integer, count: integer, arrivals: integer }, runs: { first: integer, last: integer, arrivals: integer }[], used: integer }
+function weir.place_barriers(desc) end
+
+---The mbarriers of a pipeline (one member, no mode) or of a group.
+---@param desc { name: string, mode?: "none"|"merge"|"fork"|"fused_merge", stages: integer, members: { name: string, producers: integer, consumers: integer }[] }
+---@return { name: string, count: integer, arrivals: integer }[]
+function weir.barrier_records(desc) end
+
+---@class weir.allocator
+---@field add fun(self: weir.allocator, record: { name: string, size?: integer, align?: integer, dtype?: weir.dtype, tile?: integer[], swizzle?: integer, stages?: integer, threads?: boolean }): weir.allocator
+---@field alias fun(self: weir.allocator, phases: string[][]): weir.allocator
+---@field compute_layout fun(self: weir.allocator): table
+---@field report fun(self: weir.allocator): string
+
+---Shared memory laid out by hand.
+---@param options? { arch?: "sm_80"|"sm_90a"|"sm_100a" }
+---@return weir.allocator
+function weir.smem_allocator(options) end
+
+---Tensor memory laid out by hand, in columns.
+---@param options? { arch?: "sm_100a" }
+---@return weir.allocator
+function weir.tmem_allocator(options) end
+
+---@class weir.barrier_allocator
+---@field add fun(self: weir.barrier_allocator, record: { name: string, stages?: integer, producers?: integer, consumers?: integer, count?: integer, arrivals?: integer }): weir.barrier_allocator
+---@field add_group fun(self: weir.barrier_allocator, group: { name: string, mode?: "merge"|"fork"|"fused_merge", stages: integer, members: { name: string, producers: integer, consumers: integer }[] }): weir.barrier_allocator
+---@field compute_layout fun(self: weir.barrier_allocator): table
+---@field report fun(self: weir.barrier_allocator): string
+
+---@return weir.barrier_allocator
+function weir.barrier_allocator() end
+
 ---How many GPUs there are; with none, also why.
 ---@return integer, string?
 function weir.device_count() end

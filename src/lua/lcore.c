@@ -82,6 +82,10 @@ int weir_openlib(lua_State *L, weir_ctx *ctx) {
     static const luaL_Reg ctx_meta[] = { { "__gc", ctx_gc }, { NULL, NULL } };
     static const luaL_Reg with_ctx[] = { { "kernel", weirl_kernel_new },
                                          { "explain", weirl_explain },
+                                         { "place_records", weirl_place_records },
+                                         { "place_barriers", weirl_place_barriers },
+                                         { "barrier_records", weirl_barrier_records },
+                                         { "tile_bytes", weirl_tile_bytes },
                                          { "device", weirl_device_open },
                                          { "device_count", m_device_count },
                                          { "live_bytes", m_live_bytes },

@@ -101,6 +101,13 @@ bool weirl_method(lua_State *L, const char *class_name, const char *key);
 void weirl_near_methods(lua_State *L, const char *class_name, weirl_near *n);
 void *weirl_new(lua_State *L, size_t size, int nuv, const char *class_name); /* zeroed */
 
+/* ---- lplace.c: layouts by hand, upvalue: context ------------------------------------------------------------------------ */
+
+int weirl_place_records(lua_State *L);
+int weirl_place_barriers(lua_State *L);
+int weirl_barrier_records(lua_State *L);
+int weirl_tile_bytes(lua_State *L);
+
 /* ---- lkernel.c ---------------------------------------------------------------------------------------------------------- */
 
 weirl_kernel *weirl_checkkernel(lua_State *L, int idx);

@@ -212,7 +212,7 @@ struct weiri_machine {
     float *table[5];             /* by wgmma type: every bit pattern as a float, made when first used */
     weiri_buf *findings; int nfindings;
     bool stop;
-    bool skips;                  /* tasks take stages in turn (interleave, lanes of a work-tile loop): they skip phases */
+    bool skips;                  /* some tasks take stages in turn (interleave, lanes of a work-tile loop): they skip phases */
     bool wild;                   /* by the seed: any runnable thread is next */
 };
 

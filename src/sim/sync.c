@@ -169,10 +169,18 @@ static void mbar_arrive(w_sim_api *api, u32 addr, u32 rank) { arrive_at(weiri_si
 
 static void mbar_expect(w_sim_api *api, u32 addr, u32 rank, u32 bytes) { arrive_at(weiri_sim_self(api), rank, addr, bytes); }
 
+/* Does the wait at hand rightly skip phases? Its cursor takes stages in turn with others. */
+static bool skips_phases(const thread *t) {
+    const weiri_plan *p = t->m->plan;
+    const weiri_action *a = t->at >= 1 && (int)t->at <= p->nactions ? p->action[t->at] : NULL;
+    if (!a || a->kind != ACT_WAIT || a->cur < 0) return t->m->skips;
+    return p->cursors.v[a->cur].tile_lanes > 1 || p->cursors.v[a->cur].stride > 1;
+}
+
 /* A waiter that takes every phase in turn must not find the barrier two phases ahead: it would then read what has been
- * overwritten. Not looked at where tasks rightly skip phases (machine.skips). */
+ * overwritten. */
 static void check_lap(thread *t, const bar *b, u32 parity) {
-    if (t->m->skips) return;
+    if (skips_phases(t)) return;
     int i = 0;
     while (i < t->nseen && t->seen[i].addr != b->addr) i++;
     if (i == t->nseen) {

@@ -23,6 +23,7 @@ typedef struct w_sim_dim { u32 x, y, z; } w_sim_dim;
 
 // Numbers the library converts: one conversion, one rounding, on both sides of the table.
 enum { W_SIM_F16 = 1, W_SIM_E4M3 = 2, W_SIM_E5M2 = 3 };
+enum { W_SIM_WRITE = 1, W_SIM_ATOMIC = 2 };   // what an access is; else a plain load
 enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BALLOT };
 
 // X(result, name, (parameters), (arguments)) and X0(result, name): a call into the library, which gets the table besides.
@@ -40,14 +41,15 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
     X(void, w_queue_fetch, (u32 slot, u32 bar, u32 *counter, u32 first), (slot, bar, counter, first))                          \
     X(void, w_queue_fetch_cluster, (u32 slot, u32 bar, u32 *counter, u32 first, u32 ctas), (slot, bar, counter, first, ctas))  \
     X(void, w_mbar_cp_async_arrive, (u32 bar), (bar))                                                                          \
-    X0(void, w_sync_warp)                                                                                                      \
+    X(void, w_sim_sync_warp, (u32 members), (members))                                                                         \
     X0(void, w_sync_cta)                                                                                                       \
     X(void, w_bar_sync, (u32 id, u32 threads), (id, threads))                                                                  \
     X(void, w_bar_arrive, (u32 id, u32 threads), (id, threads))                                                                \
-    X0(void, w_cluster_arrive)                                                                                                 \
+    X(void, w_sim_cluster_arrive, (u32 release), (release))                                                                    \
     X0(void, w_cluster_wait)                                                                                                   \
     X(void, w_sim_regs, (u32 n, u32 inc), (n, inc))                                                                            \
     X0(void, w_fence_async)                                                                                                    \
+    X0(void, w_sim_fence)                                                                                                      \
     X(void, w_tma_prefetch, (const w_tmap *map), (map))                                                                        \
     X(void, w_sim_tma_load, (u32 dst, const w_tmap *map, u32 bar, u32 mask, u32 rank, const i32 *c),                           \
       (dst, map, bar, mask, rank, c))                                                                                          \
@@ -86,13 +88,14 @@ typedef struct w_sim_api {
     // of the thread that runs
     u64 stack, stack_size;       // accesses here concern nobody else; size 0 while accumulators of the thread are in flight
     u32 running;                 // 0: no thread runs, accesses are the library's own business
+    u32 atomic;                  // W_SIM_ATOMIC while an atomic of a body reads and writes
     w_sim_dim tid, bid, bdim, gdim;
     u32 cluster_rank, smem_base;
     // filled in by the host build
     void (*kernel)(void *const *params);
     const void *image, *image_end;
     // the library's
-    void (*access)(struct w_sim_api *api, const void *p, u64 size, u32 write);
+    void (*access)(struct w_sim_api *api, const void *p, u64 size, u32 kind);
 #define X(R, NAME, PARAMS, ARGS) R (*NAME)(struct w_sim_api *api, W_SIM_LIST PARAMS);
 #define X0(R, NAME) R (*NAME)(struct w_sim_api *api);
     W_SIM_CALLS(X, X0)
@@ -120,6 +123,7 @@ w_sim_dim w_sim_bdim(void);
 w_sim_dim w_sim_gdim(void);
 u32 w_cluster_rank(void);
 u32 w_smem_base(void);
+void w_sim_atomic(u32 kind);
 void w_sim_bind(w_sim_api *api, void (*kernel)(void *const *params));
 }
 
@@ -149,9 +153,11 @@ void w_sim_bind(w_sim_api *api, void (*kernel)(void *const *params)) {
     api->image_end = &_end;
 }
 
-static inline void w_sim_access(const void *p, u64 size, u32 write) {
+void w_sim_atomic(u32 kind) { w_api->atomic = kind; }
+
+static inline void w_sim_access(const void *p, u64 size, u32 kind) {
     if ((u64)p - w_api->stack < w_api->stack_size || !w_api->running) return;
-    w_api->access(w_api, p, size, write);
+    w_api->access(w_api, p, size, kind | w_api->atomic);
 }
 
 #define X(N)                                                                   \
@@ -159,10 +165,10 @@ static inline void w_sim_access(const void *p, u64 size, u32 write) {
     void __tsan_write##N(void *p) { w_sim_access(p, N, 1); }                   \
     void __tsan_unaligned_read##N(void *p) { w_sim_access(p, N, 0); }          \
     void __tsan_unaligned_write##N(void *p) { w_sim_access(p, N, 1); }         \
-    void __tsan_volatile_read##N(void *p) { w_sim_access(p, N, 0); }           \
-    void __tsan_volatile_write##N(void *p) { w_sim_access(p, N, 1); }          \
-    void __tsan_unaligned_volatile_read##N(void *p) { w_sim_access(p, N, 0); } \
-    void __tsan_unaligned_volatile_write##N(void *p) { w_sim_access(p, N, 1); } \
+    void __tsan_volatile_read##N(void *p) { w_sim_access(p, N, W_SIM_ATOMIC); } \
+    void __tsan_volatile_write##N(void *p) { w_sim_access(p, N, W_SIM_WRITE | W_SIM_ATOMIC); } \
+    void __tsan_unaligned_volatile_read##N(void *p) { w_sim_access(p, N, W_SIM_ATOMIC); } \
+    void __tsan_unaligned_volatile_write##N(void *p) { w_sim_access(p, N, W_SIM_WRITE | W_SIM_ATOMIC); } \
     void __tsan_read##N##_pc(void *p, void *) { w_sim_access(p, N, 0); }       \
     void __tsan_write##N##_pc(void *p, void *) { w_sim_access(p, N, 1); }      \
     void __tsan_read_write##N(void *p) { w_sim_access(p, N, 0); w_sim_access(p, N, 1); } \
@@ -199,31 +205,31 @@ void *__tsan_memset(void *d, int x, unsigned long n) {
 
 // Fibers switch only inside calls and reads, so a plain exchange is atomic among them.
 #define X(BITS, T)                                                                                                             \
-    T __tsan_atomic##BITS##_load(const volatile T *p, int) { w_sim_access((const void *)p, sizeof *p, 0); return *p; }         \
-    void __tsan_atomic##BITS##_store(volatile T *p, T x, int) { w_sim_access((const void *)p, sizeof *p, 1); *p = x; }         \
+    T __tsan_atomic##BITS##_load(const volatile T *p, int) { w_sim_access((const void *)p, sizeof *p, W_SIM_ATOMIC); return *p; }         \
+    void __tsan_atomic##BITS##_store(volatile T *p, T x, int) { w_sim_access((const void *)p, sizeof *p, W_SIM_WRITE | W_SIM_ATOMIC); *p = x; }         \
     T __tsan_atomic##BITS##_exchange(volatile T *p, T x, int) {                                                                \
-        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = x; return y;                                               \
+        w_sim_access((const void *)p, sizeof *p, W_SIM_WRITE | W_SIM_ATOMIC); T y = *p; *p = x; return y;                                               \
     }                                                                                                                          \
     T __tsan_atomic##BITS##_fetch_add(volatile T *p, T x, int) {                                                               \
-        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y + x); return y;                                      \
+        w_sim_access((const void *)p, sizeof *p, W_SIM_WRITE | W_SIM_ATOMIC); T y = *p; *p = (T)(y + x); return y;                                      \
     }                                                                                                                          \
     T __tsan_atomic##BITS##_fetch_sub(volatile T *p, T x, int) {                                                               \
-        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y - x); return y;                                      \
+        w_sim_access((const void *)p, sizeof *p, W_SIM_WRITE | W_SIM_ATOMIC); T y = *p; *p = (T)(y - x); return y;                                      \
     }                                                                                                                          \
     T __tsan_atomic##BITS##_fetch_and(volatile T *p, T x, int) {                                                               \
-        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y & x); return y;                                      \
+        w_sim_access((const void *)p, sizeof *p, W_SIM_WRITE | W_SIM_ATOMIC); T y = *p; *p = (T)(y & x); return y;                                      \
     }                                                                                                                          \
     T __tsan_atomic##BITS##_fetch_or(volatile T *p, T x, int) {                                                                \
-        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y | x); return y;                                      \
+        w_sim_access((const void *)p, sizeof *p, W_SIM_WRITE | W_SIM_ATOMIC); T y = *p; *p = (T)(y | x); return y;                                      \
     }                                                                                                                          \
     T __tsan_atomic##BITS##_fetch_xor(volatile T *p, T x, int) {                                                               \
-        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; *p = (T)(y ^ x); return y;                                      \
+        w_sim_access((const void *)p, sizeof *p, W_SIM_WRITE | W_SIM_ATOMIC); T y = *p; *p = (T)(y ^ x); return y;                                      \
     }                                                                                                                          \
     T __tsan_atomic##BITS##_compare_exchange_val(volatile T *p, T c, T x, int, int) {                                          \
-        w_sim_access((const void *)p, sizeof *p, 1); T y = *p; if (y == c) *p = x; return y;                                   \
+        w_sim_access((const void *)p, sizeof *p, W_SIM_WRITE | W_SIM_ATOMIC); T y = *p; if (y == c) *p = x; return y;                                   \
     }                                                                                                                          \
     int __tsan_atomic##BITS##_compare_exchange_strong(volatile T *p, T *c, T x, int, int) {                                    \
-        w_sim_access((const void *)p, sizeof *p, 1);                                                                           \
+        w_sim_access((const void *)p, sizeof *p, W_SIM_WRITE | W_SIM_ATOMIC);                                                                           \
         if (*p == *c) { *p = x; return 1; }                                                                                    \
         *c = *p; return 0;                                                                                                     \
     }
@@ -331,7 +337,9 @@ W_FN void w_mbar_arrive(u32 bar) { w_sim_mbar_arrive(bar, W_SIM_OWN); }
 W_FN void w_mbar_arrive_remote(u32 bar, u32 cta) { w_sim_mbar_arrive(bar, cta); }
 W_FN void w_mbar_expect(u32 bar, u32 bytes) { w_sim_mbar_expect(bar, W_SIM_OWN, bytes); }
 W_FN void w_mbar_expect_remote(u32 bar, u32 cta, u32 bytes) { w_sim_mbar_expect(bar, cta, bytes); }
-W_FN void w_cluster_arrive_relaxed(void) { w_cluster_arrive(); }
+W_FN void w_sync_warp(void) { w_sim_sync_warp(0xffffffffu); }
+W_FN void w_cluster_arrive(void) { w_sim_cluster_arrive(1); }
+W_FN void w_cluster_arrive_relaxed(void) { w_sim_cluster_arrive(0); }
 W_FN void w_grid_wait(void) {}   // a grid is run alone
 W_FN void w_grid_launch(void) {}
 template <int N> W_FN void w_reg_inc(void) { w_sim_regs(N, 1); }
@@ -455,7 +463,7 @@ W_FN i32 w_max(i32 a, i32 b) { return a > b ? a : b; }
 // ---- what bodies expect of CUDA -----------------------------------------------------------------------------------------
 
 W_FN void __syncthreads(void) { w_sync_cta(); }
-W_FN void __syncwarp(u32 = 0xffffffffu) { w_sync_warp(); }
+W_FN void __syncwarp(u32 members = 0xffffffffu) { w_sim_sync_warp(members); }
 W_FN void __trap(void) { w_sim_trap("__trap()"); }
 
 #define W_SIM_SHFL(NAME, KIND, SCALE)                                                                           \
@@ -479,18 +487,35 @@ W_FN i32 __all_sync(u32 members, i32 p) { return __ballot_sync(members, !p) == 0
 
 // Fibers do not switch between the load and the store of these.
 template <class T> struct w_sim_same { using type = T; };
-template <class T> W_FN T atomicAdd(T *p, typename w_sim_same<T>::type x) { T y = *p; *p = (T)(y + x); return y; }
-template <class T> W_FN T atomicSub(T *p, typename w_sim_same<T>::type x) { T y = *p; *p = (T)(y - x); return y; }
-template <class T> W_FN T atomicMax(T *p, typename w_sim_same<T>::type x) { T y = *p; *p = y < x ? x : y; return y; }
-template <class T> W_FN T atomicMin(T *p, typename w_sim_same<T>::type x) { T y = *p; *p = x < y ? x : y; return y; }
-template <class T> W_FN T atomicExch(T *p, typename w_sim_same<T>::type x) { T y = *p; *p = x; return y; }
+#define W_SIM_RMW(NAME, NEW)                                                                                    \
+    template <class T> W_FN T NAME(T *p, typename w_sim_same<T>::type x) {                                      \
+        w_sim_atomic(W_SIM_ATOMIC);                                                                             \
+        T y = *p;                                                                                               \
+        *p = (T)(NEW);                                                                                          \
+        w_sim_atomic(0);                                                                                        \
+        return y;                                                                                               \
+    }
+W_SIM_RMW(atomicAdd, y + x)
+W_SIM_RMW(atomicSub, y - x)
+W_SIM_RMW(atomicMax, y < x ? x : y)
+W_SIM_RMW(atomicMin, x < y ? x : y)
+W_SIM_RMW(atomicExch, x)
+W_SIM_RMW(atomicAnd, y & x)
+W_SIM_RMW(atomicOr, y | x)
+W_SIM_RMW(atomicXor, y ^ x)
+W_SIM_RMW(atomicInc, y >= x ? 0 : y + 1)
+W_SIM_RMW(atomicDec, y == 0 || y > x ? x : y - 1)
+#undef W_SIM_RMW
 template <class T> W_FN T atomicCAS(T *p, typename w_sim_same<T>::type c, typename w_sim_same<T>::type x) {
+    w_sim_atomic(W_SIM_ATOMIC);
     T y = *p;
     if (y == c) *p = x;
+    w_sim_atomic(0);
     return y;
 }
-W_FN void __threadfence(void) {}
-W_FN void __threadfence_block(void) {}
+W_FN void __threadfence(void) { w_sim_fence(); }
+W_FN void __threadfence_block(void) { w_sim_fence(); }
+W_FN void __threadfence_system(void) { w_sim_fence(); }
 template <class T> W_FN T __ldg(const T *p) { return *p; }
 
 W_FN i32 min(i32 a, i32 b) { return a < b ? a : b; }

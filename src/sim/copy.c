@@ -170,6 +170,7 @@ static void write_store(const op *o) {
         row r = box_row(t, o->c, i);
         if (!r.p) continue;
         const u8 *s = o->data + i * inner;
+        weiri_race_global_store(o->by, o->at, r.p + r.lo, (u64)(r.hi - r.lo), o->reduce, o->serial);
         if (!o->reduce) memcpy(r.p + r.lo, s + r.lo, (size_t)(r.hi - r.lo));
         else
             for (i64 b = r.lo; b < r.hi; b += (i64)t->stride[0]) add_element(r.p + b, s + b, t->dtype);
@@ -178,12 +179,13 @@ static void write_store(const op *o) {
 
 /* ---- finishing ----------------------------------------------------------------------------------------------------------- */
 
+/* The bytes are there. Who may look is another matter. */
 static void finish_cp(machine *m, op *o) {
     u8 *d = weiri_smem_at(o->dst_cta, o->dst);
     memset(d, 0, o->bytes);
     if (o->given) memcpy(d, o->gsrc, o->given);
-    weiri_smem_fill_end(o->dst_cta, o->dst, o->bytes, false);
-    weiri_smem_stamp(o->dst_cta, o->dst, o->bytes, o->by, true);
+    o->written = true;
+    dequeue(m, o);
     m->progress++;
 }
 
@@ -196,12 +198,34 @@ static void unlink_op(op **list, op **last, op *o) {
     o->next = NULL;
 }
 
+/* A cp.async counts as filling until a wait of its thread, or its arrive, covers it: `clock` is that thread's by then. */
+static void close_cp(machine *m, op *o, u32 clock) {
+    thread *by = o->by;
+    weiri_smem_fill_end(o->dst_cta, o->dst, o->bytes, false);
+    weiri_smem_stamp(o->dst_cta, o->dst, o->bytes, by, true);
+    weiri_race_wrote(o->dst_cta, o->dst, o->bytes, by, clock, o->at);
+    unlink_op(&by->cp, &by->cp_last, o);
+    free_op(m, o);
+}
+
+/* The thread's first cp.async before `end` that is still on its way. */
+static op *open_cp(const thread *t, const op *end) {
+    for (op *o = t->cp; o && o != end; o = o->next)
+        if (o->kind == OP_CP && !o->written) return o;
+    return NULL;
+}
+
 /* A store is over when it is written and its thread knows that the source is read. Until then its source counts as busy: only
  * that thread can tell the others. */
 static void retire(machine *m, op *o) {
     if (!o->written || !o->waited) return;
     unlink_op(&o->by->bulk, &o->by->bulk_last, o);
     free_op(m, o);
+}
+
+static void filled(const op *o) {
+    weiri_smem_fill_end(o->dst_cta, o->dst, o->bytes, true);
+    weiri_race_filled(o->dst_cta, o->dst, o->bytes, weiri_sync_bar(o->dst_cta, o->bar), o->at);
 }
 
 /* Takes one step with a pending op; it leaves the queue when it is done. */
@@ -211,7 +235,7 @@ static void step(machine *m, op *o) {
     case OP_LOAD:
         dequeue(m, o);
         run_load(o);
-        weiri_smem_fill_end(o->dst_cta, o->dst, o->bytes, true);
+        filled(o);
         weiri_sync_complete(o->dst_cta, o->bar, o->bytes, by, o->at);
         free_op(m, o);
         break;
@@ -231,30 +255,32 @@ static void step(machine *m, op *o) {
         dequeue(m, o);
         memcpy(weiri_smem_at(o->dst_cta, o->dst), weiri_smem_at(o->src_cta, o->src), o->bytes);
         weiri_smem_aread_end(o->src_cta, o->src, o->bytes);
-        weiri_smem_fill_end(o->dst_cta, o->dst, o->bytes, true);
+        weiri_race_pushed(o->src_cta, o->src, o->bytes, o->dst_cta, weiri_sync_bar(o->dst_cta, o->bar), o->at);
+        filled(o);
         weiri_sync_complete(o->dst_cta, o->bar, o->bytes, by, o->at);
         free_op(m, o);
         break;
     case OP_FETCH:
         dequeue(m, o);
         for (u32 i = 0; i < 4; i++) memcpy(weiri_smem_at(o->dst_cta, o->dst + 4 * i), &o->c[0], 4);
-        weiri_smem_fill_end(o->dst_cta, o->dst, o->bytes, true);
+        filled(o);
         weiri_sync_complete(o->dst_cta, o->bar, o->bytes, by, o->at);
         free_op(m, o);
         break;
-    case OP_CP:
-        dequeue(m, o);
-        finish_cp(m, o);
-        unlink_op(&by->cp, &by->cp_last, o);
-        free_op(m, o);
-        break;
+    case OP_CP: finish_cp(m, o); break;
     case OP_CP_ARRIVE: /* after every earlier cp.async of its thread */
-        if (by->cp != o) {
-            step(m, by->cp);
+        if (open_cp(by, o)) {
+            finish_cp(m, open_cp(by, o));
+            break;
+        }
+        if (by->cp->kind == OP_CP_ARRIVE && by->cp != o) {
+            step(m, by->cp); /* an earlier arrive */
             break;
         }
         dequeue(m, o);
+        while (by->cp != o) close_cp(m, by->cp, o->serial);
         unlink_op(&by->cp, &by->cp_last, o);
+        weiri_sync_tell_one(o->dst_cta, o->bar, by, o->serial);
         weiri_sync_arrive(o->dst_cta, o->bar, 1, 0, by, o->at);
         free_op(m, o);
         break;
@@ -315,6 +341,10 @@ static void tma_load(w_sim_api *api, u32 dst, const w_tmap *map, u32 bar, u32 ma
         o->dst = dst;
         o->bytes = bytes;
         o->bar = bar;
+        for (u32 j = 0; j < box_rows(d); j++) {
+            row r = box_row(d, c, j);
+            if (r.p) weiri_race_global_load(t, t->at, r.p + r.lo, (u64)(r.hi - r.lo), to, weiri_sync_bar(to, bar));
+        }
         issue(m, o);
     }
 }
@@ -345,6 +375,8 @@ static void tma_store(w_sim_api *api, const w_tmap *map, u32 src, u32 reduce, u3
     o->src = src;
     o->bytes = bytes;
     o->group = t->bulk_group;
+    o->serial = ++t->w->bulk_serial;
+    weiri_race_bulk(t->c, src, bytes, t->tid / 32, o->serial, t->at);
     if (o->cap < bytes) {
         o->data = weiri_sim_alloc(m, bytes);
         o->cap = bytes;
@@ -353,7 +385,10 @@ static void tma_store(w_sim_api *api, const w_tmap *map, u32 src, u32 reduce, u3
     issue(m, o);
 }
 
-static void bulk_commit(w_sim_api *api) { weiri_sim_self(api)->bulk_group++; }
+static void bulk_commit(w_sim_api *api) {
+    thread *t = weiri_sim_self(api);
+    t->group_serial[t->bulk_group++ % 16] = t->w->bulk_serial;
+}
 
 /* Until at most n of the thread's closed groups are open: the engines must have finished by now, so they do. */
 static void bulk_wait(w_sim_api *api, u32 n, u32 read) {
@@ -368,6 +403,7 @@ static void bulk_wait(w_sim_api *api, u32 n, u32 read) {
         if (!o->written && !read) step(t->m, o);
         else retire(t->m, o);
     }
+    if (t->bulk_group > n && n < 16) weiri_race_bulk_waited(t, t->group_serial[(t->bulk_group - n - 1) % 16], read != 0);
 }
 
 static void prefetch(w_sim_api *api, const w_tmap *map) { (void)api, (void)map; }
@@ -448,6 +484,7 @@ static void cp_async(w_sim_api *api, u32 size, u32 dst, const void *src, u32 byt
     if (bytes && !weiri_host_range(m->sim, src, bytes, why, sizeof why))
         weiri_sim_fault(m, t, t->at, "sim-bounds", "a cp.async of %u bytes at %p is in no buffer: %s", bytes, src, why);
     weiri_smem_fill_begin(t->c, dst, size, t, t->at, "a cp.async into");
+    if (bytes) weiri_race_global(t, src, bytes, false, false);
     op *o = new_op(m, OP_CP, t);
     o->dst_cta = t->c;
     o->dst = dst;
@@ -463,7 +500,15 @@ static void cp_commit(w_sim_api *api) { weiri_sim_self(api)->cp_group++; }
 
 static void cp_wait(w_sim_api *api, u32 n) {
     thread *t = weiri_sim_self(api);
-    while (t->cp && t->cp->group + n < t->cp_group) step(t->m, t->cp);
+    while (t->cp && t->cp->group + n < t->cp_group) {
+        op *o = t->cp;
+        if (o->kind == OP_CP_ARRIVE) {
+            step(t->m, o);
+            continue;
+        }
+        if (!o->written) finish_cp(t->m, o);
+        close_cp(t->m, o, t->vc[t->comp]);
+    }
 }
 
 static void cp_arrive(w_sim_api *api, u32 bar) {
@@ -474,6 +519,7 @@ static void cp_arrive(w_sim_api *api, u32 bar) {
     o->dst_cta = t->c;
     o->bar = bar;
     o->group = t->cp_group;
+    o->serial = t->vc[t->comp]++;
     append(&t->cp, &t->cp_last, o);
     enqueue(t->m, o);
     if (!o->due && t->cp == o) step(t->m, o);
@@ -493,7 +539,9 @@ void weiri_copy_exit(thread *t) {
         }
         step(m, o); /* the result of a store whose read alone was waited for */
     }
-    for (const op *o = t->cp; o; o = o->next)
+    const op *uncovered = NULL;
+    for (const op *o = t->cp; o; o = o->next) uncovered = o->kind == OP_CP_ARRIVE ? NULL : uncovered ? uncovered : o;
+    for (const op *o = uncovered; o; o = o->next)
         if (o->kind == OP_CP) {
             weiri_sim_fault(m, t, o->at, "sim-exit", "the thread exits while its cp.async is in flight: a wait is missing");
             return;
@@ -539,6 +587,9 @@ const op *weiri_copy_filler(const cta *c, u32 addr) {
         const op *o = c->m->pending[i];
         if (o->dst_cta == c && o->kind != OP_CP_ARRIVE && addr + GRANULE > o->dst && addr < o->dst + o->bytes) return o;
     }
+    for (int i = 0; i < c->m->threads_per_cta; i++)
+        for (const op *o = c->threads[i].cp; o; o = o->next)
+            if (o->kind == OP_CP && addr + GRANULE > o->dst && addr < o->dst + o->bytes) return o;
     return NULL;
 }
 

@@ -25,9 +25,10 @@ enum { MAX_LIBS = 32, PATH_SIZE = 1024, HEX = 40, RED_ZONE = 4096 };
 typedef struct range {
     const char *lo;
     u64 n;
-    void *block;
+    void *block; /* ours, to be freed */
     char name[48];
-} range; /* block: ours, to be freed */
+    weiri_page **pages; /* who accessed it last; NULL: nobody */
+} range;
 typedef struct lib {
     char key[HEX + 1];
     void *handle;
@@ -41,6 +42,7 @@ struct weiri_sim {
     lib libs[MAX_LIBS];
     int nlibs;
     u64 uses;
+    u32 homes; /* clusters so far */
     char *stacks;
     int nstacks;
     size_t stack_size;
@@ -87,6 +89,7 @@ void *weiri_sim_malloc(weir_ctx *c, size_t size) {
 static void drop_range(weir_ctx *c, struct weiri_sim *s, int i) {
     range *r = &s->ranges[i];
     if (r->block) weiri_free(c, r->block, (size_t)r->n + 2 * RED_ZONE);
+    if (r->pages) weiri_race_free_pages(c, r->pages, weiri_race_pages(r->n));
     *r = s->ranges[--s->nranges];
 }
 
@@ -146,6 +149,33 @@ bool weiri_host_range(struct weiri_sim *s, const void *p, u64 n, char *why, size
         else snprintf(why, size, "it begins at byte %llu of '%s' and ends past its end (%llu bytes)", a - lo, name, near->n);
     }
     return false;
+}
+
+static range *range_of(struct weiri_sim *s, const void *p) {
+    for (int i = 0; i < s->nranges; i++)
+        if ((const char *)p >= s->ranges[i].lo && (u64)((const char *)p - s->ranges[i].lo) < s->ranges[i].n) return &s->ranges[i];
+    return NULL;
+}
+
+void weiri_host_name(struct weiri_sim *s, const void *p, char *out, size_t size) {
+    const range *r = range_of(s, p);
+    if (!r) snprintf(out, size, "%p", p);
+    else snprintf(out, size, "%s%s%s byte %lld", *r->name ? "'" : "", *r->name ? r->name : "a buffer", *r->name ? "'" : "",
+                  (i64)((const char *)p - r->lo));
+}
+
+weiri_page **weiri_host_pages(struct weiri_sim *s, weir_ctx *c, const void *p, u64 *offset) {
+    range *r = range_of(s, p);
+    if (!r) return NULL;
+    if (!r->pages) r->pages = weiri_alloc(c, (size_t)weiri_race_pages(r->n) * sizeof *r->pages);
+    *offset = (u64)((const char *)p - r->lo) + (uintptr_t)r->lo % 4;
+    return r->pages;
+}
+
+u32 weiri_host_homes(struct weiri_sim *s, u32 clusters) {
+    u32 first = s->homes + 1;
+    s->homes += clusters;
+    return first;
 }
 
 char *weiri_host_stacks(weir_ctx *c, int n, size_t size) {

@@ -5,6 +5,7 @@
 
 #define WEIR_SIM_LIBRARY
 #include "../../kernels/device/weir_sim.h"
+#include "../tell.h"
 #include "../tmap.h"
 #include "fiber.h"
 #include "sim.h"
@@ -46,15 +47,21 @@ typedef struct bar {             /* an mbarrier */
     i64 landed;                  /* bytes landed in this phase, for messages */
     u64 phase;                   /* phases completed */
     thread *waiting;             /* linked by next_waiting */
+    u32 *arrived, *done;         /* clocks: of all who have arrived; of the phases completed */
 } bar;
 
 typedef struct named {           /* named barrier of a CTA; [0] is unused: w_sync_cta counts live threads */
     u32 threads, arrived;        /* expected, 0 when idle; come so far */
     u64 generation;
+    u32 *vc;                     /* clock of those who have come; NULL: never used */
 } named;
 
 /* An asynchronous operation of the copy engines. */
 typedef enum op_kind { OP_LOAD = 1, OP_STORE, OP_PUSH, OP_FETCH, OP_CP, OP_CP_ARRIVE } op_kind;
+typedef struct weiri_word weiri_word;      /* of shared memory: race.c */
+typedef struct weiri_page weiri_page;      /* of global memory */
+typedef struct weiri_sync_var sync_var;
+
 typedef struct op {
     op_kind kind;
     thread *by; u32 at;          /* who issued it, under which action */
@@ -66,7 +73,9 @@ typedef struct op {
     u32 bar;                     /* LOAD, PUSH, CP_ARRIVE: mbarrier in dst_cta */
     u64 due;                     /* earliest tick; UINT64_MAX: only when forced or when nothing else can happen */
     u64 group;                   /* of its thread: STORE a bulk group, CP, CP_ARRIVE a cp.async group */
+    u32 serial;                  /* STORE: counted per warp; CP_ARRIVE: its thread's clock when it was issued */
     bool read, written, waited;  /* STORE: the source is read; the result is in memory; the thread has waited for the read */
+                                 /* CP: written, the bytes are there; nobody but a wait of the thread can tell */
     u8 *data; size_t cap;        /* STORE: what was read */
     int slot;                    /* in machine.pending */
     struct op *next;             /* of its thread (STORE, CP, CP_ARRIVE), oldest first; or free list */
@@ -92,6 +101,7 @@ typedef struct mma {             /* one wgmma of a warpgroup */
     u32 *ra;                     /* RS: 128 x 4 registers */
     bool read;                   /* executed */
     bool marked;                 /* its operands count as being read */
+    u8 warps;                    /* that have been checked against the writers of its operands */
 } mma;
 
 typedef struct warpgroup {
@@ -133,7 +143,7 @@ struct weiri_thread {
     u32 fence;                   /* machine.clock of its last fence.proxy.async */
     u64 accesses;                /* since it last gave way */
     /* bulk and cp.async groups: ops of groups below `done` have left the lists */
-    op *bulk, *bulk_last; u64 bulk_group;
+    op *bulk, *bulk_last; u64 bulk_group; u32 group_serial[16];   /* last op of a group, by group % 16 */
     op *cp, *cp_last; u64 cp_group;
     /* wgmma */
     u64 mmas, mma_groups;        /* issued; groups closed */
@@ -145,6 +155,11 @@ struct weiri_thread {
     u32 regs;
     /* warp-wide operations */
     u32 arg[5]; u32 ret[4];
+    /* races */
+    u32 *vc; u32 comp;           /* its clock, and its own place in one */
+    bool learnt;                 /* of others, since its warp last joined */
+    u32 *fence_vc; bool fenced;  /* its clock at its last __threadfence */
+    sync_var *met[4]; int nmet;  /* atomics since then */
     /* tcgen05 */
     u32 tc_after;                /* machine.clock of its last fence::after_thread_sync */
     u32 *tc_r; tc_load tc_ld[4]; int ntc_ld;
@@ -152,7 +167,7 @@ struct weiri_thread {
     struct { u32 addr; u32 parity; u64 phase; bool set; } *seen; int nseen, seen_cap;
 };
 
-struct weiri_warp { thread *lane[32]; };
+struct weiri_warp { thread *lane[32]; u32 bulk_serial; };
 
 struct weiri_cta {
     machine *m;
@@ -172,6 +187,8 @@ struct weiri_cta {
     bar *bars; int nbars, bar_cap; u16 *bar_at;   /* per 8 bytes: index in bars + 1 */
     named named[16];
     u32 cta_sync;                /* threads at w_sync_cta */
+    u32 *vc_sync;                /* their clock */
+    weiri_word *words;           /* per 4 bytes: who accessed them last */
     i64 regs_free;
     warp *warps;
     warpgroup *wgs;
@@ -180,7 +197,11 @@ struct weiri_cta {
     thread *threads;
 };
 
-struct weiri_cluster_state { cta *ctas; int n; bool running; u64 generation; int arrived; int running_ctas; };
+struct weiri_cluster_state {
+    cta *ctas; int n; bool running; u64 generation; int arrived; int running_ctas;
+    u32 *vc, *done;              /* clocks: of those who have arrived; of the last generation */
+    struct foreign *known;       /* of other clusters */
+};
 
 typedef struct automaton automaton;
 
@@ -207,6 +228,10 @@ struct weiri_machine {
     u64 tick, progress;          /* progress: state changes others may wait for */
     u64 yields;                  /* since the last progress */
     u32 clock;                   /* of proxy fences; starts at 1 */
+    int vc_n, vc_cta, bar_cap;   /* clocks: components, those of one CTA; mbarriers a CTA may have */
+    u32 first_home;              /* number of the launch's first cluster, over all launches */
+    sync_var **sync_vars;
+    int pages_made;              /* of global memory's records */
     char *params; size_t params_size;   /* copies the threads may read */
     float *mat_a, *mat_b;        /* operand scratch: 128 x 32, 32 x 256 */
     float *table[5];             /* by wgmma type: every bit pattern as a float, made when first used */
@@ -250,8 +275,39 @@ void weiri_smem_fill_begin(cta *c, u32 addr, u32 n, const thread *by, u32 at, co
 void weiri_smem_fill_end(cta *c, u32 addr, u32 n, bool async_proxy);
 /* "'smem_a' stage 2, byte 128" or "shared address 1024" */
 void weiri_smem_name(const cta *c, u32 addr, char *out, size_t size);
-void weiri_smem_access(w_sim_api *api, const void *p, u64 size, u32 write);       /* of the hooks */
+void weiri_smem_access(w_sim_api *api, const void *p, u64 size, u32 kind);        /* of the hooks: W_SIM_WRITE, W_SIM_ATOMIC */
 void weiri_smem_calls(w_sim_api *api);
+
+/* ---- race.c ------------------------------------------------------------------------------------------------------------ */
+
+void weiri_race_make(machine *m);                    /* how long clocks are */
+void weiri_race_cta(cta *c);                         /* allocates */
+void weiri_race_reset(cta *c);                       /* a CTA starts */
+u32 *weiri_race_clock(machine *m);                   /* a new one, of nothing */
+u32 weiri_race_bar(const cta *c, const bar *b);      /* its component */
+void weiri_race_join(const machine *m, u32 *to, const u32 *from);
+void weiri_race_release(thread *t, u32 *to);
+void weiri_race_acquire(thread *t, const u32 *from);
+void weiri_race_join_warp(warp *w, u32 members);
+void weiri_race_mma_waited(thread *t, u64 ops);      /* the first `ops` wgmmas of its warp are done */
+void weiri_race_bulk_waited(thread *t, u32 serial, bool read_only);
+/* Shared memory. A plain access: checked and kept. */
+void weiri_race_access(thread *t, u32 addr, u32 n, bool write, bool atomic, const char *what);
+/* An asynchronous one: checked when it is issued, kept as what tells others that it is over. */
+void weiri_race_check(cta *c, u32 addr, u32 n, const thread *by, u32 at, bool write, const char *what);
+void weiri_race_filled(cta *c, u32 addr, u32 n, const bar *b, u32 at);
+void weiri_race_pushed(cta *c, u32 addr, u32 n, const cta *to, const bar *b, u32 at);
+void weiri_race_wrote(cta *c, u32 addr, u32 n, const thread *by, u32 clock, u32 at);
+void weiri_race_read(cta *c, u32 addr, u32 n, const thread *by, u32 at);
+void weiri_race_mma(cta *c, u32 addr, u32 n, u32 warpgroup, u64 op, u32 at);
+void weiri_race_bulk(cta *c, u32 addr, u32 n, u32 warp, u32 serial, u32 at);
+/* Global memory. */
+void weiri_race_global(thread *t, const void *p, u64 n, bool write, bool atomic);
+void weiri_race_global_load(thread *t, u32 at, const void *p, u64 n, const cta *to, const bar *b);
+void weiri_race_global_store(thread *t, u32 at, const void *p, u64 n, bool add, u32 serial);
+u64 weiri_race_pages(u64 bytes);
+void weiri_race_free_pages(weir_ctx *c, weiri_page **pages, u64 n);
+void weiri_race_calls(w_sim_api *api);
 
 /* ---- sync.c ------------------------------------------------------------------------------------------------------------ */
 
@@ -262,6 +318,8 @@ const weiri_bar *weiri_sync_planned(const machine *m, u32 addr, int *stage);    
 void weiri_sync_bar_name(const cta *c, const bar *b, char *out, size_t size);     /* "'ab_full'[2]" */
 void weiri_sync_complete(cta *c, u32 addr, u32 bytes, const thread *by, u32 at);  /* bytes landed */
 void weiri_sync_arrive(cta *c, u32 addr, i64 arrivals, i64 expect, const thread *by, u32 at);
+void weiri_sync_tell(cta *c, u32 addr, const u32 *vc);   /* an arrival to come brings this knowledge */
+void weiri_sync_tell_one(cta *c, u32 addr, const thread *by, u32 clock);
 void weiri_sync_exit(thread *t);                     /* the thread ends: barriers that count live threads may open */
 /* Joins the lanes of `members` at operation `kind`; the last to come runs `fn` over the lanes, then all go on. */
 void weiri_sync_warp(thread *t, u32 kind, u32 members, void (*fn)(warp *w, u32 members));
@@ -316,5 +374,10 @@ weir_status weiri_host_build(weir_ctx *c, const weiri_sim_run *r, void (**entry)
 char *weiri_host_stacks(weir_ctx *c, int n, size_t size);
 /* Is [p, p + n) in one range a kernel may access? Else the nearest range before or after, for messages. */
 bool weiri_host_range(struct weiri_sim *s, const void *p, u64 n, char *why, size_t size);
+/* "'x' byte 128" */
+void weiri_host_name(struct weiri_sim *s, const void *p, char *out, size_t size);
+/* The records of the range that holds p, and p's place in it, from a multiple of 4; NULL: none, or no memory. */
+weiri_page **weiri_host_pages(struct weiri_sim *s, weir_ctx *c, const void *p, u64 *offset);
+u32 weiri_host_homes(struct weiri_sim *s, u32 clusters);          /* numbers for the clusters of a launch: the first one's */
 
 #endif

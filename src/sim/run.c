@@ -160,7 +160,11 @@ static void start_cta(cta *c, u32 block, char *stacks) {
     c->alive = m->threads_per_cta;
     c->cta_sync = 0;
     c->regs_free = 0;
-    memset(c->named, 0, sizeof c->named);
+    for (int i = 0; i < 16; i++) {
+        u32 *vc = c->named[i].vc;
+        if (vc) memset(vc, 0, (size_t)m->vc_n * sizeof *vc);
+        c->named[i] = (named){ .vc = vc };
+    }
     weiri_smem_reset(c);
     for (int i = 0; i < m->threads_per_cta / 128; i++) weiri_wgmma_reset(&c->wgs[i]);
     weiri_tc_reset(c);
@@ -173,6 +177,8 @@ static void start_cta(cta *c, u32 block, char *stacks) {
         t->c = c;
         t->seen = keep.seen;
         t->seen_cap = keep.seen_cap;
+        t->vc = keep.vc;
+        t->fence_vc = keep.fence_vc;
         t->tid = (u32)i;
         t->lane = (u32)i % 32;
         t->w = &c->warps[i / 32];
@@ -185,6 +191,8 @@ static void start_cta(cta *c, u32 block, char *stacks) {
         char *stack = weiri_stack(stacks, c->slot * m->threads_per_cta + i, STACK);
         weiri_fiber_make(&t->f, stack, STACK, thread_main, t);
     }
+    for (int i = 0; i < m->threads_per_cta / 32; i++) c->warps[i].bulk_serial = 0;
+    weiri_race_reset(c);
     make_actors(c);
     for (int i = 0; i < m->threads_per_cta; i++) ready(m, &c->threads[i]);
 }
@@ -194,6 +202,9 @@ static void start_cluster(machine *m, cluster *cl) {
     cl->generation = 0;
     cl->arrived = 0;
     cl->running_ctas = cl->n;
+    cl->known = NULL;
+    memset(cl->vc, 0, (size_t)m->vc_n * sizeof *cl->vc);
+    memset(cl->done, 0, (size_t)m->vc_n * sizeof *cl->done);
     for (int i = 0; i < cl->n; i++) start_cta(&cl->ctas[i], (u32)m->next_block++, m->stacks);
 }
 
@@ -231,6 +242,8 @@ static void make_machine(machine *m) {
     m->mat_a = weiri_sim_alloc(m, 128 * 32 * sizeof(float));
     m->mat_b = weiri_sim_alloc(m, 32 * 256 * sizeof(float));
     m->clock = 1;
+    weiri_race_make(m);
+    m->first_home = weiri_host_homes(m->sim, (u32)total);
     size_t n = (size_t)m->smem_bytes;
     for (int i = 0; i < m->nctas; i++) {
         cta *c = &m->ctas[i];
@@ -247,16 +260,17 @@ static void make_machine(machine *m) {
         c->clock = weiri_sim_alloc(m, n / 4 * sizeof *c->clock);
         c->writer = weiri_sim_alloc(m, n / 4 * sizeof *c->writer);
         c->bar_at = weiri_sim_alloc(m, n / 8 * sizeof *c->bar_at);
-        c->bar_cap = p->nbarriers + 64;
+        c->bar_cap = m->bar_cap;
         c->bars = weiri_sim_alloc(m, (size_t)c->bar_cap * sizeof *c->bars);
         c->warps = weiri_sim_alloc(m, (size_t)(p->threads / 32 + 1) * sizeof *c->warps);
         c->wgs = weiri_sim_alloc(m, (size_t)(p->threads / 128 + 1) * sizeof *c->wgs);
         for (int g = 0; g <= p->threads / 128; g++) c->wgs[g].c = c;
         c->actors = weiri_sim_alloc(m, (size_t)p->threads * sizeof *c->actors);
         c->threads = m->threads + (size_t)i * (size_t)p->threads;
+        weiri_race_cta(c);
         if (p->tmem_columns) weiri_tc_make(c);
     }
-    for (int i = 0; i < clusters; i++) m->clusters[i] = (cluster){ .ctas = &m->ctas[i * per], .n = per };
+    for (int i = 0; i < clusters; i++) m->clusters[i] = (cluster){ .ctas = &m->ctas[i * per], .n = per, .vc = weiri_race_clock(m), .done = weiri_race_clock(m) };
     m->api.bdim = (w_sim_dim){ (u32)p->threads, 1, 1 };
     m->api.gdim = (w_sim_dim){ (u32)m->run->grid, 1, 1 };
     m->api.tid = m->api.bid = (w_sim_dim){ 0, 0, 0 };
@@ -551,6 +565,7 @@ weir_status weiri_sim_launch(weir_ctx *c, const weiri_sim_run *r, weiri_buf *fin
         weiri_copy_calls(&m->api);
         weiri_wgmma_calls(&m->api);
         weiri_tc_calls(&m->api);
+        weiri_race_calls(&m->api);
         entry(&m->api);
         schedule(m);
         end_trace(m);

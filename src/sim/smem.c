@@ -108,14 +108,17 @@ static void need_defined(cta *c, u32 addr, u32 n, const thread *by, u32 at, cons
 
 /* ---- generic accesses ---------------------------------------------------------------------------------------------------- */
 
-void weiri_smem_read(thread *t, u32 addr, u32 n, const char *what) {
+static void read_bytes(thread *t, u32 addr, u32 n, bool atomic, const char *what) {
     cta *c = t->c;
     if (!n || !weiri_smem_inside(c, addr, n, t, what)) return;
     if (any(c->fillers, addr, n))
         busy(c, c->fillers, addr, n, t, t->at, true, "sim-early-read", what,
              "has not finished filling it: the wait before this read is missing");
     need_defined(c, addr, n, t, t->at, what);
+    weiri_race_access(t, addr, n, false, atomic, what);
 }
+
+void weiri_smem_read(thread *t, u32 addr, u32 n, const char *what) { read_bytes(t, addr, n, false, what); }
 
 void weiri_smem_stamp(cta *c, u32 addr, u32 n, const thread *by, bool cp) {
     for (u32 g = granule(addr), e = end_granule(addr, n); g < e; g++) c->defined[g] |= byte_mask(addr, n, g);
@@ -126,7 +129,7 @@ void weiri_smem_stamp(cta *c, u32 addr, u32 n, const thread *by, bool cp) {
     }
 }
 
-void weiri_smem_write(thread *t, u32 addr, u32 n, const char *what) {
+static void write_bytes(thread *t, u32 addr, u32 n, bool atomic, const char *what) {
     cta *c = t->c;
     if (!n || !weiri_smem_inside(c, addr, n, t, what)) return;
     if (any(c->readers, addr, n))
@@ -145,8 +148,11 @@ void weiri_smem_write(thread *t, u32 addr, u32 n, const char *what) {
             return;
         }
     }
+    weiri_race_access(t, addr, n, true, atomic, what);
     weiri_smem_stamp(c, addr, n, t, false);
 }
+
+void weiri_smem_write(thread *t, u32 addr, u32 n, const char *what) { write_bytes(t, addr, n, false, what); }
 
 /* ---- asynchronous accesses ----------------------------------------------------------------------------------------------- */
 
@@ -181,6 +187,7 @@ void weiri_smem_aread_begin(cta *c, u32 addr, u32 n, const thread *by, u32 at, c
     }
     for (u32 w = word(addr), e = end_word(addr, n); w < e; w++) unfenced |= c->clock[w];
     if (!whole) need_defined(c, addr, n, by, at, what);
+    weiri_race_check(c, addr, n, by, at, false, what);
     if (unfenced) need_fenced(c, addr, n, by, at, what);
 }
 
@@ -195,6 +202,7 @@ void weiri_smem_fill_begin(cta *c, u32 addr, u32 n, const thread *by, u32 at, co
     if (any(c->fillers, addr, n))
         busy(c, c->fillers, addr, n, by, at, true, "sim-async-write", what,
              "is still filling it: the stage was taken before it was free");
+    weiri_race_check(c, addr, n, by, at, true, what);
     for (u32 g = granule(addr), e = end_granule(addr, n); g < e; g++) c->fillers[g]++;
 }
 
@@ -216,26 +224,30 @@ static const cta *owner(const machine *m, const u8 *p) {
     return NULL;
 }
 
-void weiri_smem_access(w_sim_api *api, const void *p, u64 size, u32 write) {
+void weiri_smem_access(w_sim_api *api, const void *p, u64 size, u32 kind) {
     machine *m = (machine *)(void *)api;
     thread *t = m->cur;
     const u8 *b = p;
     cta *c = t->c;
-    if (!write && ++t->accesses >= PREEMPT) weiri_sim_yield(t);
+    bool write = kind & W_SIM_WRITE, atomic = kind & W_SIM_ATOMIC;
+    if (!kind && ++t->accesses >= PREEMPT) weiri_sim_yield(t);
     if (b >= c->smem && b < c->smem + m->smem_bytes) {
         u32 addr = (u32)(SMEM_BASE + (b - c->smem));
-        if (write) weiri_smem_write(t, addr, (u32)size, "a store to");
-        else weiri_smem_read(t, addr, (u32)size, "a load of");
+        if (write) write_bytes(t, addr, (u32)size, atomic, atomic ? "an atomic on" : "a store to");
+        else read_bytes(t, addr, (u32)size, atomic, atomic ? "an atomic on" : "a load of");
         return;
     }
     if ((u64)(uintptr_t)b - (u64)(uintptr_t)t->f.stack < t->f.size) {
-        if (t->nuse) weiri_wgmma_registers(t, p, size, write != 0);
+        if (t->nuse) weiri_wgmma_registers(t, p, size, write);
         return;
     }
     if (b >= (const u8 *)api->image && b + size <= (const u8 *)api->image_end) return;
     if (b >= (const u8 *)m->params && b + size <= (const u8 *)m->params + m->params_size) return;
     char why[256];
-    if (weiri_host_range(m->sim, p, size, why, sizeof why)) return;
+    if (weiri_host_range(m->sim, p, size, why, sizeof why)) {
+        weiri_race_global(t, p, size, write, atomic);
+        return;
+    }
     const cta *other = owner(m, b);
     if (other)
         weiri_sim_fault(m, t, t->at, "sim-bounds", "a plain %s of %llu bytes in the shared memory of CTA %u",

@@ -82,13 +82,18 @@ static void mbar_init(w_sim_api *api, u32 addr, u32 count) {
         weiri_sync_bar_name(c, b, name, sizeof name);
         weiri_sim_fault(m, t, t->at, "sim-bar-init", "mbarrier %s is initialised again while threads wait on it", name);
     }
-    *b = (bar){ .addr = addr, .live = true, .by = t->tid, .count = count, .pending = count };
+    u32 *arrived = b->arrived ? b->arrived : weiri_race_clock(m), *done = b->done ? b->done : weiri_race_clock(m);
+    *b = (bar){ .addr = addr, .live = true, .by = t->tid, .count = count, .pending = count, .arrived = arrived, .done = done };
+    memset(arrived, 0, (size_t)m->vc_n * sizeof *arrived);
+    memset(done, 0, (size_t)m->vc_n * sizeof *done);
     m->progress++;
 }
 
 static void try_complete(cta *c, bar *b) {
     if (b->pending || b->tx) return;
     b->phase++;
+    memcpy(b->done, b->arrived, (size_t)c->m->vc_n * sizeof *b->done);
+    b->done[weiri_race_bar(c, b)] = (u32)b->phase;
     b->pending = b->count;
     b->landed = 0;
     c->m->progress++;
@@ -140,6 +145,16 @@ void weiri_sync_arrive(cta *c, u32 addr, i64 arrivals, i64 expect, const thread 
     try_complete(c, b);
 }
 
+void weiri_sync_tell(cta *c, u32 addr, const u32 *vc) {
+    bar *b = c->running ? weiri_sync_bar(c, addr) : NULL;
+    if (b && b->live) weiri_race_join(c->m, b->arrived, vc);
+}
+
+void weiri_sync_tell_one(cta *c, u32 addr, const thread *by, u32 clock) {
+    bar *b = c->running ? weiri_sync_bar(c, addr) : NULL;
+    if (b && b->live && b->arrived[by->comp] < clock) b->arrived[by->comp] = clock;
+}
+
 void weiri_sync_complete(cta *c, u32 addr, u32 bytes, const thread *by, u32 at) {
     bar *b = need_bar(c, addr, by, at, "bytes land on");
     if (!b) return;
@@ -160,8 +175,9 @@ static cta *target(thread *t, u32 rank) {
 static void arrive_at(thread *t, u32 rank, u32 addr, u32 bytes) {
     cta *c = target(t, rank);
     weiri_sim_touch(t, addr);
-    const bar *b = c != t->c && c->running ? weiri_sync_bar(c, addr) : NULL;
-    if (b && !need_visible(c, b, t, "a remote arrive on")) return;
+    bar *b = c->running ? weiri_sync_bar(c, addr) : NULL;
+    if (b && c != t->c && !need_visible(c, b, t, "a remote arrive on")) return;
+    if (b && b->live) weiri_race_release(t, b->arrived);
     weiri_sync_arrive(c, addr, 1, bytes, t, t->at);
 }
 
@@ -208,6 +224,11 @@ static void check_lap(thread *t, const bar *b, u32 parity) {
     t->seen[i].phase = phase;
 }
 
+/* The thread has seen the phase before the open one complete. */
+static void learn(thread *t, const bar *b) {
+    if (b->phase && t->vc[weiri_race_bar(t->c, b)] < (u32)b->phase) weiri_race_acquire(t, b->done);
+}
+
 static void mbar_wait(w_sim_api *api, u32 addr, u32 parity) {
     thread *t = weiri_sim_self(api);
     bar *b = need_bar(t->c, addr, t, t->at, "a wait on");
@@ -220,19 +241,25 @@ static void mbar_wait(w_sim_api *api, u32 addr, u32 parity) {
         b->waiting = t;
         weiri_sim_block(t, WAIT_MBAR);
     }
+    learn(t, b);
     check_lap(t, b, parity);
 }
 
 static u32 mbar_try(w_sim_api *api, u32 addr, u32 parity) {
     thread *t = weiri_sim_self(api);
     bar *b = need_bar(t->c, addr, t, t->at, "a try_wait on");
-    if ((b->phase & 1) != parity) return 1;
+    if ((b->phase & 1) != parity) {
+        learn(t, b);
+        return 1;
+    }
     /* try_wait may suspend; a loop around it must not keep the others from running. */
     t->bar = b;
     t->parity = parity;
     t->woken = t->m->progress;
     weiri_sim_block(t, WAIT_POLL);
-    return (b->phase & 1) != parity;
+    if ((b->phase & 1) == parity) return 0;
+    learn(t, b);
+    return 1;
 }
 
 /* ---- named barriers, the CTA --------------------------------------------------------------------------------------------- */
@@ -247,6 +274,14 @@ static void wake_all(cta *c, wait_kind kind, u32 id) {
     for (int i = 0; i < 32 * n; i++) {
         thread *t = &c->threads[order[i / 32] * 32 + i % 32];
         if (t->blocked && t->wait == kind && t->id == id) weiri_sim_wake(t);
+    }
+}
+
+/* Whoever waits there knows what `from` knows, before it goes on. */
+static void learn_all(cta *c, wait_kind kind, u32 id, u32 *from) {
+    for (int i = 0; i < c->m->threads_per_cta; i++) {
+        thread *t = &c->threads[i];
+        if (t->blocked && t->wait == kind && t->id == id) weiri_race_acquire(t, from);
     }
 }
 
@@ -272,7 +307,12 @@ static void named_join(thread *t, u32 id, u32 threads, bool wait) {
     n->threads = threads;
     n->arrived++;
     m->progress++;
+    if (!n->vc) n->vc = weiri_race_clock(m);
+    weiri_race_release(t, n->vc);
     if (n->arrived == threads) {
+        learn_all(c, WAIT_NAMED, id, n->vc);
+        if (wait) weiri_race_acquire(t, n->vc);
+        memset(n->vc, 0, (size_t)m->vc_n * sizeof *n->vc);
         n->arrived = 0;
         n->threads = 0;
         n->generation++;
@@ -288,6 +328,7 @@ static void bar_arrive(w_sim_api *api, u32 id, u32 threads) { named_join(weiri_s
 
 static void open_cta(cta *c) {
     c->cta_sync = 0;
+    learn_all(c, WAIT_CTA, 0, c->vc_sync);
     c->m->progress++;
     wake_all(c, WAIT_CTA, 0);
 }
@@ -295,8 +336,10 @@ static void open_cta(cta *c) {
 static void sync_cta(w_sim_api *api) {
     thread *t = weiri_sim_self(api);
     cta *c = t->c;
+    weiri_race_release(t, c->vc_sync);
     if ((int)++c->cta_sync == c->alive) {
         open_cta(c);
+        weiri_race_acquire(t, c->vc_sync);
         return;
     }
     t->id = 0;
@@ -314,17 +357,19 @@ static int cluster_alive(const cluster *cl) {
 static void open_cluster(cluster *cl) {
     cl->arrived = 0;
     cl->generation++;
+    memcpy(cl->done, cl->vc, (size_t)cl->ctas->m->vc_n * sizeof *cl->done);
     cl->ctas->m->progress++;
     for (int i = 0; i < cl->n; i++) wake_all(&cl->ctas[i], WAIT_CLUSTER, 0);
 }
 
-static void cluster_arrive(w_sim_api *api) {
+static void cluster_arrive(w_sim_api *api, u32 release) {
     thread *t = weiri_sim_self(api);
     cluster *cl = t->c->cl;
     if (t->cluster_open)
         weiri_sim_fault(t->m, t, t->at, "sim-cluster", "a thread arrives at the cluster barrier twice without waiting for it");
     t->cluster_open = true;
     t->cluster_arrived = cl->generation;
+    if (release) weiri_race_release(t, cl->vc);
     if (++cl->arrived == cluster_alive(cl)) open_cluster(cl);
 }
 
@@ -335,6 +380,7 @@ static void cluster_wait(w_sim_api *api) {
         weiri_sim_fault(t->m, t, t->at, "sim-cluster", "a thread waits for the cluster barrier without having arrived at it");
     t->id = 0;
     while (cl->generation == t->cluster_arrived) weiri_sim_block(t, WAIT_CLUSTER);
+    weiri_race_acquire(t, cl->done);
     t->cluster_open = false;
 }
 
@@ -396,7 +442,7 @@ void weiri_sync_warp(thread *t, u32 kind, u32 members, void (*fn)(warp *w, u32 m
         if ((members >> i & 1) && w->lane[i] != t) weiri_sim_wake(w->lane[i]);
 }
 
-static void sync_warp(w_sim_api *api) { weiri_sync_warp(weiri_sim_self(api), OP_SYNC, 0xffffffffu, NULL); }
+static void sync_warp(w_sim_api *api, u32 members) { weiri_sync_warp(weiri_sim_self(api), OP_SYNC, members, weiri_race_join_warp); }
 
 /* elect.sync names the same lane every time; which one is not for the program to know. */
 static u32 elect(w_sim_api *api) {
@@ -482,9 +528,9 @@ void weiri_sync_calls(w_sim_api *api) {
     api->w_bar_sync = bar_sync;
     api->w_bar_arrive = bar_arrive;
     api->w_sync_cta = sync_cta;
-    api->w_cluster_arrive = cluster_arrive;
+    api->w_sim_cluster_arrive = cluster_arrive;
     api->w_cluster_wait = cluster_wait;
-    api->w_sync_warp = sync_warp;
+    api->w_sim_sync_warp = sync_warp;
     api->w_elect = elect;
     api->w_sim_shfl = shfl;
     api->w_sim_regs = regs;

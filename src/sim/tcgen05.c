@@ -21,7 +21,8 @@ typedef struct entry { /* of the tensor core's queue */
     u32 at;
     bool commit;
     u32 bar, mask;
-    u64 due;          /* COMMIT */
+    u64 due;
+    u32 *vc;          /* COMMIT: its thread's clock */
     weiri_tc_shape s; /* MMA */
     u32 tmem;
     u64 a, b;       /* descriptors, in the form of wgmma.c */
@@ -47,6 +48,8 @@ struct tensor {
     } seen[QUARTERS][TC_COLUMNS]; /* newest load, or mma that read A there; clocks */
     entry *q;
     int nq, cap;
+    u32 *clocks[64];                  /* free ones */
+    int nclocks;
     float *d; /* scratch: TC_LANES x TC_MAX_N */
 };
 
@@ -228,6 +231,7 @@ static void mark(tensor *x, const entry *e, bool begin) {
             if (!weiri_smem_inside(x->c, addr[i], GRANULE, e->by, side ? "operand B of an mma at" : "operand A of an mma at"))
                 return;
             weiri_smem_aread_begin(x->c, addr[i], GRANULE, e->by, e->at, side ? "an mma reads B from" : "an mma reads A from");
+            weiri_race_read(x->c, addr[i], GRANULE, e->by, e->at);
         }
     }
 }
@@ -401,11 +405,15 @@ static void commit(w_sim_api *api, u32 bar, u32 mask) {
     if (mask & ~all)
         weiri_sim_fault(t->m, t, t->at, "sim-cluster", "a commit to the CTAs 0x%x of a cluster of %d", mask, t->c->cl->n);
     u64 late = weiri_sim_rand(t->m);
+    u32 *vc = x->nclocks ? x->clocks[--x->nclocks] : weiri_race_clock(t->m);
+    memset(vc, 0, (size_t)t->m->vc_n * sizeof *vc);
+    weiri_race_release(t, vc);
     push(x, &(entry){ .by = t,
                       .at = t->at,
                       .commit = true,
                       .bar = bar,
                       .mask = mask,
+                      .vc = vc,
                       .due = t->m->tick + (late & 1 ? late >> 8 & 255 : late >> 8 & 15) });
     t->m->ncommits++;
 }
@@ -434,6 +442,10 @@ static void arrive(tensor *x, int i) {
     }
     x->nq = kept;
     m->ncommits--;
+    for (int r = 0; r < x->c->cl->n; r++)
+        if (now.mask ? now.mask >> r & 1 : &x->c->cl->ctas[r] == x->c)
+            weiri_sync_tell(&x->c->cl->ctas[r], now.bar, now.vc);
+    if (x->nclocks < (int)(sizeof x->clocks / sizeof *x->clocks)) x->clocks[x->nclocks++] = now.vc;
     for (int r = 0; r < x->c->cl->n; r++)
         if (now.mask ? now.mask >> r & 1 : &x->c->cl->ctas[r] == x->c)
             weiri_sync_arrive(&x->c->cl->ctas[r], now.bar, 1, 0, now.by, now.at);

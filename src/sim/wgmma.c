@@ -160,6 +160,8 @@ static void execute_below(warpgroup *g, u64 end) {
     for (; g->executed < end; g->executed++) execute(g, op_at(g, g->executed));
 }
 
+static const char *const operand_read[] = { "a wgmma reads A from", "a wgmma reads B from" };
+
 /* Operands of an op begin or cease to be read. */
 static void mark(warpgroup *g, mma *o, bool begin, const thread *by) {
     u32 addr[MAX_CHUNKS];
@@ -172,10 +174,20 @@ static void mark(warpgroup *g, mma *o, bool begin, const thread *by) {
             }
             if (!weiri_smem_inside(g->c, addr[i], GRANULE, by, side ? "operand B of a wgmma at" : "operand A of a wgmma at"))
                 return;
-            weiri_smem_aread_begin(g->c, addr[i], GRANULE, by, o->at, side ? "a wgmma reads B from" : "a wgmma reads A from");
+            weiri_smem_aread_begin(g->c, addr[i], GRANULE, by, o->at, operand_read[side]);
+            weiri_race_mma(g->c, addr[i], GRANULE, (u32)(g - g->c->wgs), (u64)(o - g->q) + g->first, o->at);
         }
     }
     o->marked = begin;
+}
+
+/* Each warp reads the operands; so each must know of who wrote them. */
+static void check_warp(warpgroup *g, const mma *o, const thread *by) {
+    u32 addr[MAX_CHUNKS];
+    for (int side = o->rs ? 1 : 0; side < 2; side++) {
+        int n = side ? weiri_wgmma_pieces(o->b, o->n, o->tb, addr) : weiri_wgmma_pieces(o->a, 64, o->ta, addr);
+        for (int i = 0; i < n; i++) weiri_race_check(g->c, addr[i], GRANULE, by, o->at, false, operand_read[side]);
+    }
 }
 
 const mma *weiri_wgmma_reader(const cta *c, u32 addr) {
@@ -339,7 +351,10 @@ static void wgmma(w_sim_api *api, u32 n, u32 type, u32 ta, u32 tb, float *d, con
     else t->use[u].last = i;
     api->stack_size = 0; /* its own registers are watched now */
     t->mmas++;
+    u8 bit = (u8)(1u << t->tid / 32 % 4);
     if (first) mark(g, o, true, t);
+    else if (!(o->warps & bit)) check_warp(g, o, t);
+    o->warps |= bit;
     if (++o->issued < THREADS) return;
     if (weiri_sim_rand(m) & 1) execute_below(g, i + 1);
     for (u32 j = 0, from = (u32)weiri_sim_rand(m); j < THREADS; j++) {
@@ -404,6 +419,7 @@ static void wait(w_sim_api *api, u32 n) {
     while (!weiri_wgmma_ready(t, end)) weiri_sim_block(t, WAIT_WGMMA);
     execute_below(g, end);
     for (; g->unmarked < end; g->unmarked++) mark(g, op_at(g, g->unmarked), false, t);
+    weiri_race_mma_waited(t, end);
     give_back(t, end);
     api->stack_size = t->nuse ? 0 : t->f.size;
     drop_done(g);

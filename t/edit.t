@@ -117,8 +117,10 @@ case("no CTA barrier after the mbarriers' init", {}, text("w_sync_cta();", ""), 
 case("no cluster barrier at the exit", { cluster = 2 }, statement("cluster_wait", nil, "", 2), "[sim-exited]", "mbarrier 'ab_empty' stage", "which has exited")
 
 -- ---- stages, addresses ----------------------------------------------------------------------------------------------------------------
-case("the stage of the load", {}, statement("bulk_issue", "ab_full", function(t) return (t:gsub("a_smem %+ ab_stage", "a_smem + (ab_stage + 1) %% 3")) end), "[sim-async-read]", acquire .. "load'", "'a' stage 1")
-case("the barrier of the load", {}, statement("bulk_issue", "ab_full", function(t) return (t:gsub("ab_full %+ ab_stage", "ab_full + (ab_stage + 1) %% 3")) end), "[sim-deadlock]", "mbarrier 'ab_full' stage 0", "8192 missing")
+case("the stage of the load", {}, statement("bulk_issue", "ab_full", function(t) return (t:gsub("a_smem %+ ab_stage", "a_smem + (ab_stage + 1) %% 3")) end), "[sim-early-read]", use, "a wgmma reads A from 'a' stage",
+  "a copy that completes on mbarrier 'ab_full' stage")
+case("the barrier of the load", {}, statement("bulk_issue", "ab_full", function(t) return (t:gsub("ab_full %+ ab_stage", "ab_full + (ab_stage + 1) %% 3")) end), "[sim-early-read]", use, "a wgmma reads A from 'a' stage 0",
+  "a copy that completes on mbarrier 'ab_full' stage 1")
 case("the stage of the operand", {}, text("w_desc(a_smem + ab_at * 8192", "w_desc(a_smem + (ab_at + 1) % 3 * 8192"), use, "a wgmma reads A from 'a' stage")
 case("a stage of the operand off by 16 bytes", {}, text("w_desc(b_smem + ab_at * 8192", "w_desc(b_smem + 16 + ab_at * 8192"), use, "a wgmma reads B from 'b' stage")
 case("a descriptor of another swizzle", {}, text("8192, 16, 1024, 1)", "8192, 16, 1024, 2)"), "wrong numbers")
@@ -136,7 +138,7 @@ local function copies(name, edit, ...)
 end
 copies("a copy: no warp sync before the arrive", statement("warp_sync", nil, ""), "[sim-uninit]", at "ring:wait(); out:put" .. "put'", "'ring' stage 0")
 copies("a copy: no wait", statement("wait", "ring_full", ""), "[sim-uninit]", at "ring:wait(); out:put" .. "put'", "'ring' stage 0")
-copies("a copy: no acquire", statement("wait", "ring_empty", ""), "[sim-lap]", "mbarrier 'ring_full'")
+copies("a copy: no acquire", statement("wait", "ring_empty", ""), "[sim-race]", at "ring:acquire(); ring:fill" .. "load'", "a store to 'ring' stage 0", "a load by task 'put'")
 copies("a copy: a release left out", statement("arrive", "ring_empty", ""), "[sim-deadlock]", at "ring:acquire(); ring:fill", "mbarrier 'ring_empty' stage 0, parity 0", "has 0 of 4 arrivals")
 copies("a copy: one element past the tile", text("i < T; i += nthreads) smem[i]", "i <= T; i += nthreads) smem[i]"), "[sim-bar-write]", at "ring:acquire(); ring:fill" .. "load'", "'ring_full' stage 0")
 copies("a copy: one element past the tensor", text("first + (i32)i < x_shape[0]", "first + (i32)i <= x_shape[0]"), "[sim-bounds]", "'x'")

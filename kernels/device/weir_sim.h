@@ -88,6 +88,7 @@ typedef struct w_sim_api {
     // of the thread that runs
     u64 stack, stack_size;       // accesses here concern nobody else; size 0 while accumulators of the thread are in flight
     u32 running;                 // 0: no thread runs, accesses are the library's own business
+    u32 pc;                      // of the access, its low bits; calls of the library have none
     u32 atomic;                  // W_SIM_ATOMIC while an atomic of a body reads and writes
     w_sim_dim tid, bid, bdim, gdim;
     u32 cluster_rank, smem_base;
@@ -155,9 +156,11 @@ void w_sim_bind(w_sim_api *api, void (*kernel)(void *const *params)) {
 
 void w_sim_atomic(u32 kind) { w_api->atomic = kind; }
 
-static inline void w_sim_access(const void *p, u64 size, u32 kind) {
+static inline __attribute__((always_inline)) void w_sim_access(const void *p, u64 size, u32 kind) {
     if ((u64)p - w_api->stack < w_api->stack_size || !w_api->running) return;
+    w_api->pc = (u32)(u64)__builtin_return_address(0); // hooks are called, never inlined: this is the body's
     w_api->access(w_api, p, size, kind | w_api->atomic);
+    w_api->pc = 0;
 }
 
 #define X(N)                                                                   \

@@ -507,7 +507,13 @@ static void cp_wait(w_sim_api *api, u32 n) {
             continue;
         }
         if (!o->written) finish_cp(t->m, o);
-        close_cp(t->m, o, t->vc[t->comp]);
+        u32 clock = t->vc[t->comp]; /* an arrive that covers it tells of it first */
+        for (const op *x = o; x; x = x->next)
+            if (x->kind == OP_CP_ARRIVE) {
+                clock = x->serial;
+                break;
+            }
+        close_cp(t->m, o, clock);
     }
 }
 

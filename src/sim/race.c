@@ -39,12 +39,14 @@ typedef struct cell {
 struct weiri_word {
     cell c[CELLS];
     u8 mask[8];                  /* 0: the cell is empty */
+    u32 pc[WRITES];              /* the instruction that stored, 0: none of a body */
 };
 
 typedef struct gword {
     cell c[GCELLS];
     u32 home[GCELLS];            /* number of the cluster, counted over all launches */
     u8 mask[4];
+    u32 pc[GWRITES];
 } gword;
 
 struct weiri_page { gword w[PAGE_WORDS]; };
@@ -300,17 +302,24 @@ static void report(const cta *c, const thread *by, u32 at, u32 addr, u32 n, cons
                     mend);
 }
 
+/* Lanes of a warp that store by one instruction to one place: one of them wins, says CUDA, and that is all there is to it. */
+static bool one_store(const machine *m, const cell *x, u32 pc, u32 self, u32 by_pc) {
+    u32 n = (u32)m->vc_cta;
+    return pc && pc == by_pc && x->who / n == self / n && x->who % n / 32 == self % n / 32 && x->who % n < (u32)m->threads_per_cta;
+}
+
 /* Cells that conflict with an access of the bytes in `mask` and are not ordered before `vc`: the first one's index, or -1. */
-static int conflict(const u32 *vc, const weiri_word *w, u32 mask, bool write, u32 self) {
+static int conflict(const machine *m, const u32 *vc, const weiri_word *w, u32 mask, bool write, u32 self, u32 pc) {
     for (int i = 0; i < (write ? CELLS : WRITES); i++) {
         u32 x = w->mask[i];
         if (!(x & mask & BYTES) || (x & mask & ATOMIC) || w->c[i].who == self) continue;
-        if (!ordered(vc, &w->c[i])) return i;
+        if (ordered(vc, &w->c[i]) || (i < WRITES && write && one_store(m, &w->c[i], w->pc[i], self, pc))) continue;
+        return i;
     }
     return -1;
 }
 
-static void keep(weiri_word *w, u32 mask, bool write, cell now, const u32 *vc) {
+static void keep(weiri_word *w, u32 mask, bool write, cell now, const u32 *vc, u32 pc) {
     if (write) {
         for (int i = 0; i < CELLS; i++) /* what came before it is known to whoever knows of this one */
             if (!((mask & ATOMIC) && (w->mask[i] & ATOMIC))) {
@@ -321,6 +330,7 @@ static void keep(weiri_word *w, u32 mask, bool write, cell now, const u32 *vc) {
         if (w->mask[i] && w->c[i].who == now.who && w->c[i].clock == now.clock && !((w->mask[i] ^ mask) & ATOMIC)) mask |= w->mask[i];
         w->c[i] = now;
         w->mask[i] = (u8)mask;
+        w->pc[i] = pc;
         return;
     }
     int at = -1;
@@ -352,9 +362,9 @@ void weiri_race_access(thread *t, u32 addr, u32 n, bool write, bool atomic, cons
     for (u32 i = first_word(addr), e = end_word(addr, n); i < e; i++) {
         weiri_word *w = &c->words[i];
         u32 mask = mask_of(addr, n, i) | (atomic ? ATOMIC : 0);
-        int bad = conflict(t->vc, w, mask, write, t->comp);
+        int bad = conflict(c->m, t->vc, w, mask, write, t->comp, c->m->api.pc);
         if (bad >= 0) report(c, t, t->at, addr, n, what, w, bad, write);
-        keep(w, mask, write, now, t->vc);
+        keep(w, mask, write, now, t->vc, c->m->api.pc);
     }
     if (atomic) met(t, weiri_smem_at(c, addr));
 }
@@ -369,7 +379,7 @@ void weiri_race_check(cta *c, u32 addr, u32 n, const thread *by, u32 at, bool wr
         memcpy(&masks, w->mask, sizeof masks);
         if (!masks) continue;
         if ((masks & ~0xffull) == 0 && w->c[0].who == who && w->c[0].clock == clock) continue;
-        int bad = conflict(by->vc, w, mask_of(addr, n, i), write, by->comp);
+        int bad = conflict(c->m, by->vc, w, mask_of(addr, n, i), write, by->comp, 0);
         if (bad >= 0) {
             report(c, by, at, addr, n, what, w, bad, write);
             return;
@@ -379,7 +389,7 @@ void weiri_race_check(cta *c, u32 addr, u32 n, const thread *by, u32 at, bool wr
 }
 
 static void set(cta *c, u32 addr, u32 n, bool write, cell now) {
-    for (u32 i = first_word(addr), e = end_word(addr, n); i < e; i++) keep(&c->words[i], mask_of(addr, n, i), write, now, NULL);
+    for (u32 i = first_word(addr), e = end_word(addr, n); i < e; i++) keep(&c->words[i], mask_of(addr, n, i), write, now, NULL, 0);
 }
 
 /* Bytes that a copy has written, to be known by who waits for the phase of b that is open. */
@@ -472,12 +482,13 @@ static void global_access(thread *t, u32 at, const char *p, u64 n, bool write, b
             }
             bool mine = w->home[j] == home && w->c[j].who == now.who;
             bool before = mine || (own && w->home[j] == home && w->c[j].who == t->comp) || gordered(t->c, t->vc, &w->c[j], w->home[j]);
-            if ((write || j < GWRITES) && (x & mask & BYTES) && !(x & mask & ATOMIC) && !before) {
+            bool same = !before && write && j < GWRITES && !own && w->home[j] == home && one_store(m, &w->c[j], w->pc[j], now.who, m->api.pc);
+            if ((write || j < GWRITES) && (x & mask & BYTES) && !(x & mask & ATOMIC) && !before && !same) {
                 u64 first = i * 4 > offset ? i * 4 - offset : 0;
                 greport(t, at, what, p + first, to - from, w, j, write);
                 return;
             }
-            if (write && before && !((x & mask) & ATOMIC)) {
+            if (write && (before || same) && !((x & mask) & ATOMIC)) {
                 u32 left = x & BYTES & ~mask;
                 w->mask[j] = left ? (u8)(left | (x & ATOMIC)) : 0;
                 if (!w->mask[j] && at_cell < 0 && j < GWRITES) at_cell = j;
@@ -489,6 +500,7 @@ static void global_access(thread *t, u32 at, const char *p, u64 n, bool write, b
         w->c[at_cell] = now;
         w->home[at_cell] = home;
         w->mask[at_cell] = (u8)mask;
+        if (write) w->pc[at_cell] = own ? 0 : m->api.pc;
     }
 }
 

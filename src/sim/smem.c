@@ -230,7 +230,11 @@ void weiri_smem_access(w_sim_api *api, const void *p, u64 size, u32 kind) {
     const u8 *b = p;
     cta *c = t->c;
     bool write = kind & W_SIM_WRITE, atomic = kind & W_SIM_ATOMIC;
-    if (!kind && ++t->accesses >= PREEMPT) weiri_sim_yield(t);
+    if (!write && !api->atomic && ++t->accesses >= PREEMPT) {
+        u32 pc = api->pc;
+        weiri_sim_yield(t);
+        api->pc = pc;
+    }
     if (b >= c->smem && b < c->smem + m->smem_bytes) {
         u32 addr = (u32)(SMEM_BASE + (b - c->smem));
         if (write) write_bytes(t, addr, (u32)size, atomic, atomic ? "an atomic on" : "a store to");

@@ -1836,7 +1836,8 @@ static void frame(weiri_plan *p) {
         act(p, epi, ACT_TC_BEFORE, WHO_THREADS, NULL, NULL);
     }
     if (p->cluster > 1) {
-        act(p, pro, ACT_CLUSTER_ARRIVE, WHO_THREADS, NULL, "every CTA's mbarriers are ready")->n = 1; /* relaxed */
+        /* Relaxed: fence.mbarrier_init is all that mbarriers need. The address of tensor memory is a plain store, to be released. */
+        act(p, pro, ACT_CLUSTER_ARRIVE, WHO_THREADS, NULL, "every CTA's mbarriers are ready")->n = p->tmem_columns ? 0 : 1;
         act(p, pro, ACT_CLUSTER_WAIT, WHO_THREADS, NULL, NULL);
         act(p, epi, ACT_CLUSTER_ARRIVE, WHO_THREADS, NULL, "no CTA leaves while a peer may still arrive at it");
         act(p, epi, ACT_CLUSTER_WAIT, WHO_THREADS, NULL, NULL);

@@ -43,6 +43,7 @@ tap.is("", dev:findings(), "and find nothing")
 tap.is(base + (culprit - base) - 1, dev.seed, "the last seed that ran")
 
 -- A device that explores: every launch.
+args.y:fill(0)
 tap.is(dev, dev:explore { seeds = 40 }, "dev:explore")
 tap.is({ nil, "sim" }, (function() local o, _, c = program:launch(args, { grid = 1 }); return { o, c } end)(), "a launch finds it")
 tap.is(culprit, dev.seed, "with the same seed")

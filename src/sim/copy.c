@@ -273,10 +273,11 @@ static void step(machine *m, op *o) {
             finish_cp(m, open_cp(by, o));
             break;
         }
-        if (by->cp->kind == OP_CP_ARRIVE && by->cp != o) {
-            step(m, by->cp); /* an earlier arrive */
-            break;
-        }
+        for (op *x = by->cp; x != o; x = x->next)
+            if (x->kind == OP_CP_ARRIVE) { /* an earlier one goes first */
+                step(m, x);
+                return;
+            }
         dequeue(m, o);
         while (by->cp != o) close_cp(m, by->cp, o->serial);
         unlink_op(&by->cp, &by->cp_last, o);

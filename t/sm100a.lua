@@ -263,7 +263,11 @@ function M.chain(o)
   end
   local function tiles(f) return function() for t in weir.work_tile_loop(wq) do f(t) wq:next() end end end
   k:task { name = "store", warps = { 0, 4 }, schedule = tiles(function(t)
-    if seen then seen:wait(); ge:store(seen:read(), ge:at(t.m, 0)); seen:release() end
+    if seen then
+      seen:wait()
+      for _ in weir.when_true(weir.eq(t.n, 0)) do ge:store(seen:read(), ge:at(t.m, 0)) end   -- one tile of a row does: E has no n
+      seen:release()
+    end
     acc:wait(); gd:store(acc:read(), t); acc:release()
   end) }
   k:task { name = "load", warps = { 4, 1 }, schedule = tiles(function(t)

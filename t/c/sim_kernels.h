@@ -319,13 +319,13 @@ static const char map_source[] = SOURCE(
             if (what == 0) w_tma_load(s, &x_map, bar, 0);
             if (what == 1) w_tma_load(s + 64, &x_map, bar, 0, 0);
             if (what == 2) w_tma_load(s + 3072, &x_map, bar, 0, 0);
-            if (what == 3) w_tma_store(&x_map, s, -1, 0);
+            if (what == 3) w_tma_store(&x_map, s, -4, 0);
             if (what == 4) *(u32 *)w_ptr(bar) = 0;
             if (what == 5) w_mbar_arrive(bar);
             if (what == 6) w_mbar_wait(bar + 8, 0);
             if (what == 7) w_tma_store(&x_map, s, 0, 0);
             if (what == 8) w_sim_trap("a trap");
-            if (what == 9) w_tma_load(s, &x_map, bar, -3, 20);
+            if (what == 9) w_tma_load(s, &x_map, bar, -4, 20);
             if (what == 9) {
                 w_mbar_wait(bar, 0);
                 for (u32 i = 0; i < 512; i++)

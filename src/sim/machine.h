@@ -141,7 +141,7 @@ struct weiri_thread {
     u32 at;                      /* last action begun */
     u64 nevents;
     u32 fence;                   /* machine.clock of its last fence.proxy.async */
-    u64 accesses;                /* since it last gave way */
+    u64 accesses; const void *spot;   /* since it last gave way; the last place it read */
     /* bulk and cp.async groups: ops of groups below `done` have left the lists */
     op *bulk, *bulk_last; u64 bulk_group; u32 group_serial[16];   /* last op of a group, by group % 16 */
     op *cp, *cp_last; u64 cp_group;

@@ -5,7 +5,7 @@
 
 #include "machine.h"
 
-enum { CP_ASYNC = 0x8000, PREEMPT = 4096 /* plain accesses in a row before another thread gets its turn */ };
+enum { CP_ASYNC = 0x8000, SPIN = 64, PREEMPT = 4096 /* plain accesses in a row before another thread gets its turn */ };
 
 static u32 granule(u32 addr) { return (addr - SMEM_BASE) / GRANULE; }
 static u32 end_granule(u32 addr, u32 n) { return (addr - SMEM_BASE + n + GRANULE - 1) / GRANULE; }
@@ -230,7 +230,9 @@ void weiri_smem_access(w_sim_api *api, const void *p, u64 size, u32 kind) {
     const u8 *b = p;
     cta *c = t->c;
     bool write = kind & W_SIM_WRITE, atomic = kind & W_SIM_ATOMIC;
-    if (!write && !api->atomic && ++t->accesses >= PREEMPT) {
+    if (!write && !api->atomic) t->accesses += p == t->spot ? SPIN : 1; /* who looks at one place again and again waits for it */
+    if (!write) t->spot = p;
+    if (!write && !api->atomic && t->accesses >= PREEMPT) {
         u32 pc = api->pc;
         weiri_sim_yield(t);
         api->pc = pc;

@@ -329,7 +329,7 @@ static const char map_source[] = SOURCE(
             if (what == 9) {
                 w_mbar_wait(bar, 0);
                 for (u32 i = 0; i < 512; i++)
-                    if (*(u32 *)w_ptr(s + 4 * i) != (i % 16 < 3 || i >= 192 ? 0 : 7)) __trap();
+                    if (*(u32 *)w_ptr(s + 4 * i) != (i % 16 < 4 || i >= 192 ? 0 : 7)) __trap();
             }
         }
     }

@@ -109,7 +109,8 @@ local function want(T, K, W, lanes, x, length)
   return out
 end
 
-local dev = weir.device("sim", { seed = 5 })
+local gpu = arg[1] == "gpu"                            -- lua5.4 t/lanes.t gpu: the runs on a GPU, nothing else
+local dev = assert(weir.device(gpu and 0 or "sim", not gpu and { seed = 5 } or nil))
 local function run(name, o, lengths, tiles, length)
   local ok, program = pcall(function() return copy(o):build { device = dev } end)
   if not tap.ok(ok, name .. ": proved and built") then return tap.diag(tostring(program)) end
@@ -123,6 +124,7 @@ local function run(name, o, lengths, tiles, length)
       for i = 1, T * W do numbers[i] = i end
       if T > 0 then x:set(numbers) end
       local fine, why = program:launch({ x = x, y = y, K = K }, { grid = 1 })
+      if fine then fine, why = dev:sync() end
       local seen = fine and y:get() or {}
       for i, v in ipairs(fine and want(T, K, W, o.lanes or 2, numbers, length or function(_, block) return block < K end) or { true }) do
         if seen[i] ~= v then
@@ -151,6 +153,7 @@ run("stages dealt to tasks, too", { stages = 4, interleave = 2 }, { 0, 1, 2, 3, 
 run("tiles that are skipped", { stages = S, skips = true }, borders, { 1, 2, 5, 8 }, function(t, block, K) return block < K and t % 3 ~= 1 end)
 run("a tile a CTA", { stages = S, kind = "grid" }, borders, { 0, 1 })
 local fetched = run("tiles from a counter", { stages = S, kind = "atomic" }, { 0, 1, S, S + 1 }, { 0, 1, 2, 3, 5 })
+if gpu then tap.done() end
 if fetched then tap.like("another lane's tile", fetched:source(), "a lane takes the others' tiles from the queue too") end
 
 -- The skip in the source: a loop in one step, one with a guard as it is.

@@ -59,6 +59,8 @@ local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias
 ---@field staging? integer    staging tiles of a math task, 1 or 2: with one, a store begins when the one before has left
 ---@field pingpong? boolean   two math warpgroups with a tile each: one multiplies while the other stores. bm 64 or 128, bm * bn at most 16384
 ---                           (8192 where sums are promoted)
+---@field stream? boolean|integer   stream-K: what is left over from whole waves of tiles is dealt out in k-steps, in as many shares as the
+---                           device has SMs, or as this says; a second kernel adds what a tile got from several
 
 -- ---- choosing a configuration -------------------------------------------------------------------------------------------------
 
@@ -104,8 +106,10 @@ local function clocks(o, c, sms)
   local tm, tn = math.ceil(m / c.bm), math.ceil(n / c.bn)
   tm, tn = math.ceil(tm / c.cluster_m) * c.cluster_m, math.ceil(tn / c.cluster_n) * c.cluster_n
   local waves = math.ceil(l * c.split * tm * tn / sms)
+  if c.stream then waves = math.max(tm * tn / sms, math.ceil(tm * tn / sms) / 2) end
   local total = waves * (steps * math.max(mma, shared, own) + border)
   total = math.max(total, size * (m + n) * k / DRAM)
+  if c.stream then total = total + 7500 + 2 * 4 * c.bm * c.bn * sms / DRAM end       -- a launch, a border in the share; partial sums through L2
   if c.split > 1 then total = total + 4500 + 2 * 4 * c.split * m * n / (2 * DRAM) end   -- a launch; partial sums through L2
   return total
 end
@@ -123,9 +127,9 @@ local function ranked(o, sms, pingpong)
   local list = {}
   local promoted = o.accumulate == "promoted"
   -- A warpgroup holds at most 64 x 256 sums (128 registers a thread), half of it beside the promoted sums.
-  local function add(bm, bn, cl, split, swap)
+  local function add(bm, bn, cl, split, swap, stream)
     local c = { bm = bm, bn = bn, cluster_m = cl[1], cluster_n = cl[2], split = split, group = bm <= 64 and 16 or 8, lag = 1, swap = swap,
-                pingpong = pingpong }
+                pingpong = pingpong, stream = stream }
     local s = staging(o, c)
     if not s or s.stages < 2 then return end
     c.stages = s.stages
@@ -134,6 +138,7 @@ local function ranked(o, sms, pingpong)
     -- take more power, per product: both have to pay.
     if cl[1] + cl[2] > 2 then t_model = t_model * 1.015 end
     if bm * bn < 32768 then t_model = t_model * 1.03 end
+    if stream then t_model = t_model * 1.05 end
     if not swap and o.m <= bm // 2 then t_model = t_model * 1.3 end                 -- boxes that are half outside
     -- Short sums, many tiles: the epilogue is a tenth of a tile's time, and hiding it pays (1 to 2 % at K = 1024, measured).
     local steps, tiles = math.ceil(o.k * SIZE[o.dtype] / KBYTES / split), math.ceil(o.m / bm) * math.ceil(o.n / bn)
@@ -158,6 +163,9 @@ local function ranked(o, sms, pingpong)
     for _, split in ipairs(o.batched and { 1 } or { 1, 2, 3, 4, 6, 8 }) do
       if o.m <= bm and o.m > bm // 2 or bm == 8 and o.m <= bm then add(bm, 64, { 1, 1 }, split, true) end
     end
+  end
+  for _, t in ipairs((pingpong or o.batched) and {} or { { 128, 256 }, { 128, 192 }, { 128, 128 } }) do
+    if t[1] * t[2] <= (promoted and 16384 or 32768) then add(t[1], t[2], { 1, 1 }, 1, nil, true) end
   end
   table.sort(list, function(x, y) if x[2] ~= y[2] then return x[2] < y[2] end return x[3] < y[3] end)
   for i, x in ipairs(list) do list[i] = x[1] end
@@ -249,9 +257,50 @@ local function epilogue(k, o, bm, bn)
   end
 end
 
+-- Stream-K (Osama, Merrill, Cecka, Garland and Owens, 2023): whole tiles as long as they make full waves of `shares` CTAs, less one;
+-- the k-steps of the tiles that are left, in order, are cut into equal shares, so that all CTAs end together. A share touches three
+-- tiles at most, each a unit of the queue; of a tile that several shares touch, at most PARTS, each has a part. The kernel that adds
+-- the parts deals the same way.
+local PARTS = 5
+local function dealing(c, bk, dm, dn, dk, shares)
+  local tm, tn, steps = cd(dm, c.bm), cd(dn, c.bn), cd(dk, bk)
+  local tiles = tm * tn
+  local whole = weir.select(weir.eq(steps, 0), tiles, weir.max(tiles // shares - 1, 0) * shares)
+  local rest = tiles - whole
+  local used = weir.max(weir.min(shares, rest * (PARTS - 1)), 1)      -- none less than a quarter of a tile
+  local base, over = rest * steps // used, rest * steps % used
+  local d = { shares = shares, whole = whole, rest = rest, steps = steps, units = whole + weir.select(weir.eq(rest, 0), 0, 3 * used) }
+  local function start(share) return share * base + weir.min(share, over) end
+  -- The share that has a step.
+  function d.owner(step)
+    local long = over * (base + 1)                       -- steps of the shares that have one more
+    return weir.select(weir.lt(step, long), step // (base + 1), over + (step - long) // weir.max(base, 1))
+  end
+  -- Row and column of the i-th tile: c.group rows side by side.
+  function d.place(i)
+    local per = c.group * tn
+    local first = i // per * c.group
+    local rows = weir.min(tm - first, c.group)
+    return first + i % per % rows, i % per // rows
+  end
+  function d.unit(u)
+    local streamed, v = weir.ge(u, whole), weir.max(u - whole, 0)
+    local share = v % used
+    local from, to = start(share), start(share + 1)
+    local tile = from // weir.max(steps, 1) + v // used
+    local first = weir.select(streamed, weir.max(from - tile * steps, 0), 0)
+    local last = weir.select(streamed, weir.max(weir.min(to - tile * steps, steps), first), steps)
+    local all = weir.eq(last - first, steps)
+    return { tile = weir.select(streamed, weir.min(whole + tile, weir.max(tiles - 1, 0)), u), first = first, last = last, whole = all,
+             part = weir.gt(last, first) & ~all, slot = share * 2 + weir.select(weir.eq(first, 0), 1, 0) }
+  end
+  return d
+end
+
 -- What both forms of the product begin with: the kernel, A's and B's tiles of a k-step, D's (or W's, where K is split) tile of `d_tile`,
 -- the queue of tiles of bm x bn, and how a task finds its tiles. `rows`: of A's tile, when two tasks have half of it each.
 local function frame(o, c, d_tile, rows)
+  local stream = c.stream
   local k = weir.kernel { name = o.name, arch = o.arch or "sm_90a", cluster = { m = c.cluster_m, n = c.cluster_n } }
   local L = o.batched and k:dim "L" or nil
   local S = c.split > 1 and k:dim("S", { min = 1 }) or nil
@@ -273,18 +322,31 @@ local function frame(o, c, d_tile, rows)
     f.gd = operand(k, L, "D", f.out, { dm, dn }, d_tile, true)
   end
 
-  local axes, extent = { "m", "n" }, { cd(dm, bm), cd(dn, bn) }
-  if L then table.insert(axes, 1, "l"); table.insert(extent, 1, L) end
-  if S then table.insert(axes, 1, "s"); table.insert(extent, 1, S) end
-  f.queue = k:work_queue { name = "wq", axes = axes, extent = extent, raster = "grouped", group = c.group }
+  local deal = nil
+  if stream then
+    deal = dealing(c, bk, dm, dn, dk, k:dim("P", { min = 1 }))
+    f.gw = k:gmem_tile { name = "gW", tile = { 1, bm, bn },
+                         tensor = k:tensor { name = "W", dtype = "f32", shape = { 2 * deal.shares, bm, bn }, out = true } }
+    f.queue = k:work_queue { name = "wq", axes = { "u" }, extent = { deal.units } }
+  else
+    local axes, extent = { "m", "n" }, { cd(dm, bm), cd(dn, bn) }
+    if L then table.insert(axes, 1, "l"); table.insert(extent, 1, L) end
+    if S then table.insert(axes, 1, "s"); table.insert(extent, 1, S) end
+    f.queue = k:work_queue { name = "wq", axes = axes, extent = extent, raster = "grouped", group = c.group }
+  end
 
+  -- Row and column of a tile among the tiles.
+  function f.m(t) if stream then return (deal.place(deal.unit(t.u).tile)) end return t.m end
+  function f.n(t) if stream then return select(2, deal.place(deal.unit(t.u).tile)) end return t.n end
+  -- What became of a tile's sums: `whole` that they are all, `part` that they are some, which belong in `slot` of W. nil: all.
+  function f.share(t) return stream and deal.unit(t.u) or nil end
   -- The tile of tensor `g` at (i, j) of this batch.
   function f.at(g, t, i, j)
     if L then return g:at(t.l, i, j) end
     return g:at(i, j)
   end
   function f.a(t, kk, i) if a_mn then return f.at(ga, t, kk, i) end return f.at(ga, t, i, kk) end
-  function f.b(t, kk) if b_mn then return f.at(gb, t, kk, t.n) end return f.at(gb, t, t.n, kk) end
+  function f.b(t, kk) if b_mn then return f.at(gb, t, kk, f.n(t)) end return f.at(gb, t, f.n(t), kk) end
   -- What the mma takes of stages of A and B: K innermost.
   function f.operands(a, b) return a_mn and a:t() or a, b_mn and b:t() or b end
   -- Where the tile (i, j) of sums goes.
@@ -294,6 +356,10 @@ local function frame(o, c, d_tile, rows)
     return f.gd:at(t.s, i, j)
   end
   function f.steps(t)                                    -- k-steps of a tile
+    if stream then
+      local unit = deal.unit(t.u)
+      return unit.first, unit.last
+    end
     local all = cd(dk, bk)
     if not S then return 0, all end
     local share = cd(all, S)
@@ -336,7 +402,7 @@ local function product(o, c)
   if lanes > 1 then warpgroups = 2 end
   local rows, bn, en = c.bm // halves, c.bn, c.en        -- of one of them
   local k, f = frame(o, c, { rows, en }, rows)
-  local gc = f.gc
+  local gc = not c.stream and f.gc or nil                 -- with stream-K the epilogue is for whole tiles, and reads C itself
 
   local function smem(name, dtype, tile, pipeline)
     return k:smem_tile { name = name, dtype = dtype, tile = tile, swizzle = math.min(128, tile[2] * SIZE[dtype]), pipeline = pipeline }
@@ -361,7 +427,7 @@ local function product(o, c)
   local turn = halves * lanes > 1 and k:barrier { name = "turn", pipeline = P.async_async { stages = 1 } } or nil
 
   local parts = bn // en
-  local function row(t, i) return halves > 1 and t.m * halves + (i - 1) or t.m end    -- tile row of the i-th math task
+  local function row(t, i) return halves > 1 and t.m * halves + (i - 1) or f.m(t) end    -- tile row of the i-th math task
 
   local wait, launch = common.overlap(k, o.pdl)
   k:task { name = "load", warps = { 0, 1 }, registers = 40, schedule = function()
@@ -404,17 +470,26 @@ local function product(o, c)
       for t in weir.work_tile_loop(f.queue, h.of) do
         local sums = accumulate(f, c, t, ab, h.acc, h.sum, function() h.acc:mma(f.operands(ab:member(h.a.name):read(), ab.b:read())) end,
                                 h.of and take_turn, h.of and end_turn)
-        if halves > 1 then take_turn() end
-        for j = 0, parts - 1 do
-          local x, col = sums:cols(j * en, en), t.n * parts + j
-          local from_c = nil
-          if sc then sc:wait(); from_c = sc:read() end
-          stage:acquire(); stage:store(f.finish(x, from_c, row(t, i), col)); stage:commit()
-          if sc then sc:release() end
-          stage:wait(); f.gd:tma_store(stage:read(), f.place(t, row(t, i), col)); stage:release()
-          if halves > 1 and i == 1 and j + 1 == math.min(stagger, parts) then end_turn() end
+        local function finish()
+          if halves > 1 then take_turn() end
+          for j = 0, parts - 1 do
+            local x, col = sums:cols(j * en, en), f.n(t) * parts + j
+            local from_c = c.stream and f.gc and f.at(f.gc, t, row(t, i), col) or nil
+            if sc then sc:wait(); from_c = sc:read() end
+            stage:acquire(); stage:store(f.finish(x, from_c, row(t, i), col)); stage:commit()
+            if sc then sc:release() end
+            stage:wait(); f.gd:tma_store(stage:read(), f.place(t, row(t, i), col)); stage:release()
+            if halves > 1 and i == 1 and j + 1 == math.min(stagger, parts) then end_turn() end
+          end
+          if halves > 1 and i == 2 then end_turn() end
         end
-        if halves > 1 and i == 2 then end_turn() end
+        local share = f.share(t)
+        if share then
+          for _ in weir.when_true(share.whole) do finish() end
+          for _ in weir.when_true(share.part) do f.gw:store(sums, f.gw:at(share.slot, 0, 0)) end
+        else
+          finish()
+        end
         f.queue:next()
       end
     end }
@@ -494,6 +569,40 @@ local function reduction(o, c)
   return k
 end
 
+-- Adds the parts of the tiles that several shares of stream-K touched and applies the epilogue: 2048 elements a CTA.
+local function gather(o, c)
+  local k = weir.kernel { name = o.name .. "_sum", arch = o.arch or "sm_90a" }
+  local dm, dn, dk = k:dim "M", k:dim "N", k:dim "K"
+  local deal = dealing(c, KBYTES // SIZE[o.dtype], dm, dn, dk, k:dim("P", { min = 1 }))
+  o.dims = { m = dm, n = dn }
+  local C = c.bn % 128 == 0 and 128 or c.bn % 64 == 0 and 64 or 32
+  local R = math.min(2048 // C, c.bm)
+  local gw = k:gmem_tile { name = "gW", tile = { 1, R, C }, tensor = k:tensor { name = "W", dtype = "f32", shape = { 2 * deal.shares, c.bm, c.bn } } }
+  local gc = o.beta and operand(k, nil, "C", o.c_dtype, { dm, dn }, { R, C }) or nil
+  local gd = operand(k, nil, "D", o.out, { dm, dn }, { R, C }, true)
+  local finish = epilogue(k, o, R, C)
+  local wq = k:work_queue { name = "wq", kind = "grid", axes = { "r", "i", "j" }, extent = { deal.rest, c.bm // R, c.bn // C } }
+  local wait, launch = common.overlap(k, o.pdl)
+  k:task { name = "sum", warps = { 0, 8 }, schedule = function()
+    wait(); launch()
+    for t in weir.work_tile_loop(wq) do
+      local from, to = deal.owner(t.r * deal.steps), deal.owner((t.r + 1) * deal.steps - 1)
+      local m, n = deal.place(deal.whole + t.r)
+      m, n = m * (c.bm // R) + t.i, n * (c.bn // C) + t.j
+      local function part(i) return gw:at(weir.min(from + i, to) * 2 + (i == 0 and 1 or 0), t.i, t.j) end
+      local function put(x) gd:store(finish(x, gc and gc:at(m, n), m, n), gd:at(m, n)) end
+      for _ in weir.when_true(weir.eq(from + 1, to)) do put(part(0) + part(1)) end           -- nearly always
+      for _ in weir.when_true(weir.lt(from + 1, to)) do
+        local x = part(0) + part(1)
+        for i = 2, PARTS - 1 do x = x + weir.select(weir.le(from + i, to), part(i):load(), 0) end
+        put(x)
+      end
+      wq:next()
+    end
+  end }
+  return k
+end
+
 -- ---- build --------------------------------------------------------------------------------------------------------------------
 
 -- Options with their defaults, checked.
@@ -519,14 +628,16 @@ end
 
 -- The best of the model's configurations that have what is given; where none has, the best that is no special form, changed.
 local function configure(o)
-  local given = common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger swap pingpong staging")
+  local given = common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger swap pingpong staging stream")
   local list, pick = ranked(hints(o), o.device and not o.device.is_sim and o.device.sms or 132, given.pingpong or nil), nil
   for _, x in ipairs(list) do
-    local fits = true
-    for _, name in ipairs { "bm", "bn", "cluster_m", "cluster_n", "split", "swap" } do
-      fits = fits and (given[name] == nil or given[name] == (x[name] or false))
+    local fits = not ((x.stream or x.swap) and (given.stagger or 0) > 0)
+    for _, name in ipairs { "bm", "bn", "cluster_m", "cluster_n", "split", "swap", "stream" } do
+      local want = given[name]
+      if name == "stream" and want then want = true end
+      fits = fits and (want == nil or want == (x[name] or false))
     end
-    if fits or not pick and not x.swap then pick = x end
+    if fits or not pick and not x.swap and not x.stream then pick = x end
     if fits then break end
   end
   local c = {}
@@ -544,7 +655,13 @@ local function configure(o)
     error(("gemm.build: config.swap takes no cluster, bn = 64 and bm a multiple of 8 (of 64 with m-major A), at most 256; got a tile of %d x %d, cluster %d x %d"):format(c.bm, c.bn,
       c.cluster_m, c.cluster_n), 0)
   end
-  local s = staging({ out = c.split > 1 and "f32" or o.out, beta = c.split == 1 and o.beta, c_dtype = o.c_dtype }, c)
+  if c.stream then
+    if c.stream ~= true then common.size("gemm.build", "config.stream", c.stream) end
+    if o.batched or c.split > 1 or c.swap or c.pingpong or (c.stagger or 0) > 0 or c.cluster_m * c.cluster_n > 1 or c.bn % 32 ~= 0 then
+      error("gemm.build: config.stream deals out the k-steps of one product, bn a multiple of 32: not batched, no split, swap, pingpong, stagger or cluster", 0)
+    end
+  end
+  local s = staging({ out = c.split > 1 and "f32" or o.out, beta = c.split == 1 and not c.stream and o.beta, c_dtype = o.c_dtype }, c)
   if not s or s.stages < 2 then
     error(("gemm.build: a tile of %d x %d leaves no room for two stages; take a smaller one, with bn a multiple of 16"):format(c.bm, c.bn), 0)
   end
@@ -561,10 +678,10 @@ end
 
 local function forms(o, c)
   local k = (c.swap and narrow or product)(o, c)
-  return c.split > 1 and { k, reduction(o, c) } or { k }
+  return c.split > 1 and { k, reduction(o, c) } or c.stream and { k, gather(o, c) } or { k }
 end
 
---- The kernels behind an option table, not yet built: one, or two where K is split.
+--- The kernels behind an option table, not yet built: one, or two where K is split or streamed.
 ---@param options weir.kernels.gemm.options
 ---@return weir.kernel[], weir.kernels.gemm.config
 function M.kernels(options)
@@ -572,34 +689,45 @@ function M.kernels(options)
   return forms(o, c), c
 end
 
--- Launch arguments of the steps of a split K: the workspace, kept for the next launch, and what each of the two takes.
+-- Launch arguments of the two steps of a split or streamed K: the workspace, kept for the next launch, and what each of the two takes.
 local function steps_of(o, c, programs)
-  if c.split == 1 then return { { program = programs[1], pdl = o.pdl } } end
+  if #programs == 1 then return { { program = programs[1], pdl = o.pdl } } end
   local kept = {}
+  local function device(options) return options and options.device or o.device or weir.device() end
+  local function shares(args, options)
+    return args.P or c.stream ~= true and c.stream or device(options).sms or 1
+  end
   local function workspace(args, options)
     if args.W then return args.W end
-    local shape = common.shape(args.D)
-    if not shape then error("gemm: D as { address =, shape = } expected: the workspace of a split K takes its shape", 4) end
-    local want = { c.split }
-    table.move(shape, 1, #shape, 2, want)
-    local key = table.concat(want, "x")
-    if not kept[key] then
-      local dev = options and options.device or o.device or weir.device()
-      kept[key] = assert(dev:tensor { dtype = "f32", shape = want })
+    local want = { 2 * (c.stream and shares(args, options) or 0), c.bm, c.bn }
+    if not c.stream then
+      local shape = common.shape(args.D)
+      if not shape then error("gemm: D as { address =, shape = } expected: the workspace of a split K takes its shape", 4) end
+      want = table.move(shape, 1, #shape, 2, { c.split })
     end
+    local key = table.concat(want, "x")
+    if not kept[key] then kept[key] = assert(device(options):tensor { dtype = "f32", shape = want }) end
     return kept[key]
   end
-  local function only(args, names, w)
-    local out = { W = w }
-    for name in names:gmatch "%a[%w_]*" do out[name] = args[name] end
+  local function step(i, names)
+    return { program = programs[i], pdl = o.pdl, args = function(args, options)
+      local out = { W = workspace(args, options) }
+      for name in names:gmatch "%a[%w_]*" do out[name] = args[name] end
+      if c.stream then out.P = shares(args, options) end
+      return out
+    end }
+  end
+  local rest = "C D alpha beta bias scale_a scale_b"
+  if not c.stream then return { step(1, "A B"), step(2, rest) } end
+  local second = step(2, rest)
+  local plain = second.args
+  function second.args(args, options)                     -- its size K stands in no tensor of its own
+    local out, a = plain(args, options), common.shape(args.A)
+    if not a then error("gemm: A as { address =, shape = } expected: stream-K takes K from it", 4) end
+    out.K = a[o.a_major == "m" and 1 or 2]
     return out
   end
-  return {
-    { program = programs[1], pdl = o.pdl, args = function(args, options) return only(args, "A B", workspace(args, options)) end },
-    { program = programs[2], pdl = o.pdl, args = function(args, options)
-      return only(args, "C D alpha beta bias scale_a scale_b", workspace(args, options))
-    end },
-  }
+  return { step(1, "A B " .. rest), second }
 end
 
 --- Launch arguments for a trial: random operands of the hinted sizes (batched: two of them).
@@ -625,7 +753,7 @@ function M.example(options, device)
 end
 
 --- Builds a GEMM. Launch arguments: A, B, D; C, bias, scale_a, scale_b, alpha, beta where asked for; W, a workspace f32
---- { split, [L,] M, N }, may be given where K is split and is allocated otherwise.
+--- { split, [L,] M, N }, may be given where K is split and is allocated otherwise; with stream-K f32 { 2 P, bm, bn } and P, the number of shares.
 ---@param options? weir.kernels.gemm.options
 ---@return weir.kernels.ready
 function M.build(options)

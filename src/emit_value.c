@@ -47,6 +47,10 @@ const char *em_base_name(const char *path) {
 
 /* ---- scalars ----------------------------------------------------------------------------------------------------------------- */
 
+static bool is_tile(const weiri_value *v) {
+    return v->kind == WEIR_VALUE_TILE || (v->kind == WEIR_VALUE_COND && v->rows > 0 && v->rows * v->cols > 1);
+}
+
 /* Is the value known to be >= 0? */
 static bool nonneg(emitter *e, uint32_t id) {
     const weiri_value *v = weiri_val(e->k, id);
@@ -139,6 +143,12 @@ static const char *binary(emitter *e, const weiri_value *v, const char *op) {
     return em_fmt(e, "(%s %s %s)", em_expr(e, v->arg[0]), op, em_expr(e, v->arg[1]));
 }
 
+/* `safe` divides by 0 too, for values that are computed where they may not be needed. */
+static const char *divide(emitter *e, const weiri_value *v, const char *op, const char *safe) {
+    if (!e->ahead || weiri_val(e->k, v->arg[1])->op == WEIR_OP_INT) return binary(e, v, op);
+    return em_fmt(e, "%s(%s, %s)", safe, em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
+}
+
 /* The element of a tile that lies in array `name`. */
 static const char *array_element(emitter *e, const char *name, int rows, int cols) {
     if (cols == 1 || cols == 4) return em_fmt(e, "%s[%s * 2 + (%s >> 1 & 1)]", name, e->fr, e->el);
@@ -150,7 +160,7 @@ const char *em_expr(emitter *e, uint32_t id) {
     const weiri_value *v = weiri_val(e->k, id);
     const char *a;
     int64_t c;
-    if (e->made[id] == MADE && v->kind == WEIR_VALUE_SCALAR) return em_fmt(e, "v%u", id);
+    if (e->made[id] == MADE && (v->kind == WEIR_VALUE_SCALAR || (v->kind == WEIR_VALUE_COND && !is_tile(v)))) return em_fmt(e, "v%u", id);
     if (e->made[id] == MADE && !e->row && v->op != WEIR_OP_READ_REG)
         return array_element(e, em_fmt(e, "v%u", id), v->rows, v->cols);
     switch (v->op) {
@@ -188,10 +198,10 @@ const char *em_expr(emitter *e, uint32_t id) {
         return em_fmt(e, "((float)%s / (float)%s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
     case WEIR_OP_IDIV:
         if (em_is_float(v->dtype)) return em_fmt(e, "floorf(%s / %s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
-        if (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1])) return binary(e, v, "/");
+        if (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1])) return divide(e, v, "/", "w_div");
         return em_fmt(e, "w_floor_div(%s, %s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
     case WEIR_OP_MOD:
-        if (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1])) return binary(e, v, "%");
+        if (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1])) return divide(e, v, "%", "w_mod");
         return em_fmt(e, "(%s - w_floor_div(%s, %s) * %s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[0]), em_expr(e, v->arg[1]),
                       em_expr(e, v->arg[1]));
     case WEIR_OP_CEIL_DIV:
@@ -418,10 +428,6 @@ const weiri_preg *em_frag_tile(emitter *e, uint32_t id, int depth) {
         if (g && (!best || g->cols > best->cols)) best = g;
     }
     return best;
-}
-
-static bool is_tile(const weiri_value *v) {
-    return v->kind == WEIR_VALUE_TILE || (v->kind == WEIR_VALUE_COND && v->rows > 0 && v->rows * v->cols > 1);
 }
 
 static bool is_reduction(weir_op op) { return op == WEIR_OP_ROW_MAX || op == WEIR_OP_ROW_MIN || op == WEIR_OP_ROW_SUM; }

@@ -41,6 +41,7 @@ ship("gemm, in turn, 128 x 128", gemm.build, { config = { bm = 128, bn = 128, cl
 ship("gemm, in turn, 64 x 256, C", gemm.build, { beta = true, bias = "n", activation = "gelu", config = { bm = 64, bn = 256, pingpong = true } })
 ship("gemm, in turn, e4m3 promoted", gemm.build, { dtype = "e4m3", accumulate = "promoted", config = { bm = 64, bn = 128, pingpong = true } })
 ship("gemm, K in 4 parts", gemm.build, { bias = "m", config = { bm = 128, bn = 128, split = 4 } })
+ship("gemm, stream-K", gemm.build, { bias = "n", config = { bm = 128, bn = 256, stream = true } })
 for _, d in ipairs { 64, 128, 256 } do
   for _, causal in ipairs { false, true } do
     ship(("attention d %d%s"):format(d, causal and " causal" or ""), attention.build, { d = d, causal = causal })

@@ -458,8 +458,11 @@ W_FN float w_log2(float x) { return log2f(x); }
 W_FN float w_rcp(float x) { return 1.f / x; }
 W_FN float w_rsqrt(float x) { return 1.f / sqrtf(x); }
 W_FN float w_tanh(float x) { return tanhf(x); }
-W_FN i32 w_ceil_div(i32 a, i32 b) { return (i32)(a / b + (a % b > 0)); }
-W_FN i32 w_floor_div(i32 a, i32 b) { i32 q = a / b; return q - ((a % b != 0) && ((a < 0) != (b < 0))); }
+// Divisions may stand where their result is not needed, and their divisor be 0: a GPU gives some number, a CPU would stop.
+W_FN i32 w_div(i32 a, i32 b) { return b ? a / b : 0; }
+W_FN i32 w_mod(i32 a, i32 b) { return b ? a % b : 0; }
+W_FN i32 w_ceil_div(i32 a, i32 b) { return (i32)(w_div(a, b) + (w_mod(a, b) > 0)); }
+W_FN i32 w_floor_div(i32 a, i32 b) { i32 q = w_div(a, b); return q - ((w_mod(a, b) != 0) && ((a < 0) != (b < 0))); }
 W_FN i32 w_min(i32 a, i32 b) { return a < b ? a : b; }
 W_FN i32 w_max(i32 a, i32 b) { return a > b ? a : b; }
 

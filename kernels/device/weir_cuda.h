@@ -259,10 +259,10 @@ template <int N> W_FN void w_cp_wait(void) { W_ASM("cp.async.wait_group %0;" :: 
 
 enum { W_BF16 = 0, W_F16 = 1, W_TF32 = 2, W_E4M3 = 3, W_E5M2 = 4, W_E4M3_E5M2 = 5, W_E5M2_E4M3 = 6 };
 
-// "Matrix Descriptor Format": start address, leading and stride byte offsets in units of 16 bytes. A shared address has no more than
-// the 18 bits that are encoded.
+// "Matrix Descriptor Format": start address, leading and stride byte offsets in units of 16 bytes. The mask counts: in a cluster the
+// address of a CTA's own shared memory has its rank in bits 24 and up, which would fall into the leading offset.
 W_FN u64 w_desc(u32 addr, u32 lbo, u32 sbo, u32 layout) {
-    return (u64)(addr >> 4) | (u64)(lbo >> 4) << 16 | (u64)(sbo >> 4) << 32 | (u64)layout << 62;
+    return (u64)((addr & 0x3ffffu) >> 4) | (u64)(lbo >> 4) << 16 | (u64)(sbo >> 4) << 32 | (u64)layout << 62;
 }
 W_FN void w_wgmma_fence(void) { W_ASM("wgmma.fence.sync.aligned;" ::); }
 W_FN void w_wgmma_commit(void) { W_ASM("wgmma.commit_group.sync.aligned;" ::); }
@@ -274,7 +274,7 @@ template <int N, int TYPE, int TB> __device__ __forceinline__ void w_wgmma_rs(fl
 // Only compiled where it exists. Model not checked on hardware: docs/blackwell.md.
 
 W_FN u64 w_umma_desc(u32 addr, u32 lbo, u32 sbo, u32 layout) { // bit 46 is set in every descriptor; the layout code has three bits
-    return (u64)(addr >> 4) | (u64)(lbo >> 4) << 16 | (u64)(sbo >> 4) << 32 | 1ull << 46 | (u64)layout << 61;
+    return (u64)((addr & 0x3ffffu) >> 4) | (u64)(lbo >> 4) << 16 | (u64)(sbo >> 4) << 32 | 1ull << 46 | (u64)layout << 61;
 }
 #if defined(__CUDA_ARCH_FEAT_SM100_ALL)
 W_FN void w_tmem_alloc(u32 slot, u32 columns) { // nobody allocates later: another CTA of the SM need not wait for this one's end

@@ -416,27 +416,29 @@ wgmma.fence.sync.aligned;
 shl.b32 %r9, %r4, 11;
 add.s32 %r10, %r9, %r6;
 add.s32 %r11, %r10, 256;
-shr.u32 %r12, %r11, 4;
-cvt.u64.u32 %rd1, %r12;
+and.b32 %r12, %r11, 261376;
+shr.u32 %r13, %r12, 4;
+cvt.u64.u32 %rd1, %r13;
 or.b64 %rd2, %rd1, -4611685949707845632;
-shr.u32 %r13, %r6, 4;
-cvt.u64.u32 %rd3, %r13;
+and.b32 %r14, %r6, 262128;
+shr.u32 %r15, %r14, 4;
+cvt.u64.u32 %rd3, %r15;
 or.b64 %rd4, %rd3, -4611685949707845632;
-{ .reg .pred p; setp.ne.b32 p, %r14, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1,%f2,%f3,%f4}, %rd2, %rd4, p, 1, 1, 0, 0; }
+{ .reg .pred p; setp.ne.b32 p, %r16, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1,%f2,%f3,%f4}, %rd2, %rd4, p, 1, 1, 0, 0; }
 wgmma.commit_group.sync.aligned;
 wgmma.wait_group.sync.aligned 0;
 @%p1 bra L1;
-add.s32 %r15, %r5, 6440;
-mbarrier.arrive.shared::cta.b64 _, [%r15];
+add.s32 %r17, %r5, 6440;
+mbarrier.arrive.shared::cta.b64 _, [%r17];
 L1:
-add.s32 %r16, %r16, 1;
-mov.u32 %r14, 1;
-setp.lt.s32 %p2, %r16, %r17;
-add.s32 %r18, %r4, 1;
-setp.eq.s32 %p3, %r18, 3;
-selp.b32 %r4, 0, %r18, %p3;
-selp.u32 %r19, 1, 0, %p3;
-xor.b32 %r8, %r8, %r19;
+add.s32 %r18, %r18, 1;
+mov.u32 %r16, 1;
+setp.lt.s32 %p2, %r18, %r19;
+add.s32 %r20, %r4, 1;
+setp.eq.s32 %p3, %r20, 3;
+selp.b32 %r4, 0, %r20, %p3;
+selp.u32 %r21, 1, 0, %p3;
+xor.b32 %r8, %r8, %r21;
 ]]
 
 v["async_umma, sm_90a: fill"] = [[
@@ -478,27 +480,29 @@ wgmma.fence.sync.aligned;
 shl.b32 %r9, %r4, 11;
 add.s32 %r10, %r9, %r6;
 add.s32 %r11, %r10, 256;
-shr.u32 %r12, %r11, 4;
-cvt.u64.u32 %rd1, %r12;
+and.b32 %r12, %r11, 261376;
+shr.u32 %r13, %r12, 4;
+cvt.u64.u32 %rd1, %r13;
 or.b64 %rd2, %rd1, -4611685949707845632;
-shr.u32 %r13, %r6, 4;
-cvt.u64.u32 %rd3, %r13;
+and.b32 %r14, %r6, 262128;
+shr.u32 %r15, %r14, 4;
+cvt.u64.u32 %rd3, %r15;
 or.b64 %rd4, %rd3, -4611685949707845632;
-{ .reg .pred p; setp.ne.b32 p, %r14, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1,%f2,%f3,%f4}, %rd2, %rd4, p, 1, 1, 0, 0; }
+{ .reg .pred p; setp.ne.b32 p, %r16, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1,%f2,%f3,%f4}, %rd2, %rd4, p, 1, 1, 0, 0; }
 wgmma.commit_group.sync.aligned;
 wgmma.wait_group.sync.aligned 0;
 @%p1 bra L1;
-add.s32 %r15, %r5, 6416;
-mbarrier.arrive.shared::cta.b64 _, [%r15];
+add.s32 %r17, %r5, 6416;
+mbarrier.arrive.shared::cta.b64 _, [%r17];
 L1:
-add.s32 %r16, %r16, 1;
-mov.u32 %r14, 1;
-setp.lt.s32 %p2, %r16, %r17;
-add.s32 %r18, %r4, 1;
-setp.eq.s32 %p3, %r18, 3;
-selp.b32 %r4, 0, %r18, %p3;
-selp.u32 %r19, 1, 0, %p3;
-xor.b32 %r8, %r8, %r19;
+add.s32 %r18, %r18, 1;
+mov.u32 %r16, 1;
+setp.lt.s32 %p2, %r18, %r19;
+add.s32 %r20, %r4, 1;
+setp.eq.s32 %p3, %r20, 3;
+selp.b32 %r4, 0, %r20, %p3;
+selp.u32 %r21, 1, 0, %p3;
+xor.b32 %r8, %r8, %r21;
 ]]
 
 v["umma_async, sm_90a: empty"] = [[
@@ -545,60 +549,62 @@ wgmma.fence.sync.aligned;
 shl.b32 %r15, %r11, 11;
 add.s32 %r16, %r15, %r7;
 add.s32 %r17, %r16, 256;
-shr.u32 %r18, %r17, 4;
-cvt.u64.u32 %rd1, %r18;
+and.b32 %r18, %r17, 261376;
+shr.u32 %r19, %r18, 4;
+cvt.u64.u32 %rd1, %r19;
 or.b64 %rd2, %rd1, -4611685949707845632;
-shr.u32 %r19, %r7, 4;
-cvt.u64.u32 %rd3, %r19;
+and.b32 %r20, %r7, 262128;
+shr.u32 %r21, %r20, 4;
+cvt.u64.u32 %rd3, %r21;
 or.b64 %rd4, %rd3, -4611685949707845632;
 { .reg .pred p; setp.ne.b32 p, %r3, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1,%f2,%f3,%f4}, %rd2, %rd4, p, 1, 1, 0, 0; }
 wgmma.commit_group.sync.aligned;
 wgmma.wait_group.sync.aligned 0;
 @%p1 bra L1;
-add.s32 %r20, %r12, 12584;
-mbarrier.arrive.shared::cta.b64 _, [%r20];
+add.s32 %r22, %r12, 12584;
+mbarrier.arrive.shared::cta.b64 _, [%r22];
 L1:
-shl.b32 %r21, %r5, 11;
-add.s32 %r22, %r21, %r7;
-add.s32 %r23, %r22, 6400;
-shl.b32 %r24, %r25, 5;
-add.s32 %r26, %r23, %r24;
-mov.u32 %r27, 1;
-shl.b32 %r28, %r25, 2;
-and.b32 %r29, %r28, 16;
-shl.b32 %r30, %r2, 3;
-and.b32 %r31, %r30, 24;
-xor.b32 %r32, %r29, %r31;
-add.s32 %r33, %r26, %r32;
-cvt.u64.u32 %rd5, %r33;
+shl.b32 %r23, %r5, 11;
+add.s32 %r24, %r23, %r7;
+add.s32 %r25, %r24, 6400;
+shl.b32 %r26, %r27, 5;
+add.s32 %r28, %r25, %r26;
+mov.u32 %r29, 1;
+shl.b32 %r30, %r27, 2;
+and.b32 %r31, %r30, 16;
+shl.b32 %r32, %r2, 3;
+and.b32 %r33, %r32, 24;
+xor.b32 %r34, %r31, %r33;
+add.s32 %r35, %r28, %r34;
+cvt.u64.u32 %rd5, %r35;
 st.shared.v2.f32 [%rd5], {%f1, %f2};
-add.s32 %r34, %r25, 8;
-shl.b32 %r35, %r34, 5;
-add.s32 %r36, %r23, %r35;
-shl.b32 %r37, %r34, 2;
-and.b32 %r38, %r37, 16;
-xor.b32 %r39, %r38, %r31;
-add.s32 %r40, %r36, %r39;
-cvt.u64.u32 %rd6, %r40;
+add.s32 %r36, %r27, 8;
+shl.b32 %r37, %r36, 5;
+add.s32 %r38, %r25, %r37;
+shl.b32 %r39, %r36, 2;
+and.b32 %r40, %r39, 16;
+xor.b32 %r41, %r40, %r33;
+add.s32 %r42, %r38, %r41;
+cvt.u64.u32 %rd6, %r42;
 st.shared.v2.f32 [%rd6], {%f3, %f4};
-mov.u32 %r41, 128;
-bar.sync %r27, %r41;
+mov.u32 %r43, 128;
+bar.sync %r29, %r43;
 @%p1 bra L2;
-add.s32 %r42, %r6, 12608;
-mbarrier.arrive.shared::cta.b64 _, [%r42];
+add.s32 %r44, %r6, 12608;
+mbarrier.arrive.shared::cta.b64 _, [%r44];
 L2:
-add.s32 %r43, %r5, 1;
-setp.eq.s32 %p2, %r43, 3;
-add.s32 %r44, %r44, 1;
-setp.lt.s32 %p3, %r44, %r45;
-add.s32 %r46, %r11, 1;
-setp.eq.s32 %p4, %r46, 3;
-selp.b32 %r11, 0, %r46, %p4;
-selp.b32 %r5, 0, %r43, %p2;
-selp.u32 %r47, 1, 0, %p2;
-xor.b32 %r9, %r9, %r47;
-selp.u32 %r48, 1, 0, %p4;
-xor.b32 %r14, %r14, %r48;
+add.s32 %r45, %r5, 1;
+setp.eq.s32 %p2, %r45, 3;
+add.s32 %r46, %r46, 1;
+setp.lt.s32 %p3, %r46, %r47;
+add.s32 %r48, %r11, 1;
+setp.eq.s32 %p4, %r48, 3;
+selp.b32 %r11, 0, %r48, %p4;
+selp.b32 %r5, 0, %r45, %p2;
+selp.u32 %r49, 1, 0, %p2;
+xor.b32 %r9, %r9, %r49;
+selp.u32 %r50, 1, 0, %p4;
+xor.b32 %r14, %r14, %r50;
 ]]
 
 v["umma_umma, sm_90a: first"] = [[
@@ -617,46 +623,48 @@ wgmma.fence.sync.aligned;
 shl.b32 %r15, %r11, 11;
 add.s32 %r16, %r15, %r7;
 add.s32 %r17, %r16, 768;
-shr.u32 %r18, %r17, 4;
-cvt.u64.u32 %rd1, %r18;
+and.b32 %r18, %r17, 261888;
+shr.u32 %r19, %r18, 4;
+cvt.u64.u32 %rd1, %r19;
 or.b64 %rd2, %rd1, -4611685949707845632;
-shr.u32 %r19, %r7, 4;
-cvt.u64.u32 %rd3, %r19;
+and.b32 %r20, %r7, 262128;
+shr.u32 %r21, %r20, 4;
+cvt.u64.u32 %rd3, %r21;
 or.b64 %rd4, %rd3, -4611685949707845632;
 { .reg .pred p; setp.ne.b32 p, %r3, 0; wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, %rd2, %rd4, p, 1, 1, 0, 0; }
 wgmma.commit_group.sync.aligned;
 wgmma.wait_group.sync.aligned 0;
 @%p1 bra L1;
-add.s32 %r20, %r12, 13112;
-mbarrier.arrive.shared::cta.b64 _, [%r20];
+add.s32 %r22, %r12, 13112;
+mbarrier.arrive.shared::cta.b64 _, [%r22];
 L1:
-shl.b32 %r21, %r5, 11;
-add.s32 %r22, %r23, %r21;
-cvt.rn.bf16x2.f32 %r24, %f2, %f1;
-cvt.rn.bf16x2.f32 %r25, %f4, %f3;
-cvt.rn.bf16x2.f32 %r26, %f6, %f5;
-cvt.rn.bf16x2.f32 %r27, %f8, %f7;
-stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r22], {%r24,%r25,%r26,%r27};
+shl.b32 %r23, %r5, 11;
+add.s32 %r24, %r25, %r23;
+cvt.rn.bf16x2.f32 %r26, %f2, %f1;
+cvt.rn.bf16x2.f32 %r27, %f4, %f3;
+cvt.rn.bf16x2.f32 %r28, %f6, %f5;
+cvt.rn.bf16x2.f32 %r29, %f8, %f7;
+stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r24], {%r26,%r27,%r28,%r29};
 fence.proxy.async.shared::cta;
-mov.u32 %r28, 1;
-mov.u32 %r29, 128;
-bar.sync %r28, %r29;
+mov.u32 %r30, 1;
+mov.u32 %r31, 128;
+bar.sync %r30, %r31;
 @%p1 bra L2;
-add.s32 %r30, %r6, 13136;
-mbarrier.arrive.shared::cta.b64 _, [%r30];
+add.s32 %r32, %r6, 13136;
+mbarrier.arrive.shared::cta.b64 _, [%r32];
 L2:
-add.s32 %r31, %r5, 1;
-setp.eq.s32 %p2, %r31, 3;
-add.s32 %r32, %r11, 1;
-setp.eq.s32 %p3, %r32, 3;
-add.s32 %r33, %r33, 1;
-setp.lt.s32 %p4, %r33, %r34;
-selp.b32 %r5, 0, %r31, %p2;
-selp.u32 %r35, 1, 0, %p2;
-xor.b32 %r9, %r9, %r35;
-selp.b32 %r11, 0, %r32, %p3;
-selp.u32 %r36, 1, 0, %p3;
-xor.b32 %r14, %r14, %r36;
+add.s32 %r33, %r5, 1;
+setp.eq.s32 %p2, %r33, 3;
+add.s32 %r34, %r11, 1;
+setp.eq.s32 %p3, %r34, 3;
+add.s32 %r35, %r35, 1;
+setp.lt.s32 %p4, %r35, %r36;
+selp.b32 %r5, 0, %r33, %p2;
+selp.u32 %r37, 1, 0, %p2;
+xor.b32 %r9, %r9, %r37;
+selp.b32 %r11, 0, %r34, %p3;
+selp.u32 %r38, 1, 0, %p3;
+xor.b32 %r14, %r14, %r38;
 ]]
 
 v["umma_umma, sm_90a: mma"] = [[
@@ -668,29 +676,26 @@ wgmma.fence.sync.aligned;
 shl.b32 %r7, %r2, 11;
 add.s32 %r8, %r7, %r4;
 add.s32 %r9, %r8, 6912;
-shr.u32 %r10, %r9, 4;
-cvt.u64.u32 %rd1, %r10;
+and.b32 %r10, %r9, 261888;
+shr.u32 %r11, %r10, 4;
+cvt.u64.u32 %rd1, %r11;
 or.b64 %rd2, %rd1, -4611685949707845632;
-add.s32 %r11, %r4, 512;
-shr.u32 %r12, %r11, 4;
-cvt.u64.u32 %rd3, %r12;
-or.b64 %rd4, %rd3, -4611685949707845632;
-{ .reg .pred p; setp.ne.b32 p, %r13, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1,%f2,%f3,%f4}, %rd2, %rd4, p, 1, 1, 0, 0; }
+{ .reg .pred p; setp.ne.b32 p, %r12, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1,%f2,%f3,%f4}, %rd2, %rd3, p, 1, 1, 0, 0; }
 wgmma.commit_group.sync.aligned;
 wgmma.wait_group.sync.aligned 0;
-setp.ne.s32 %p1, %r14, 0;
+setp.ne.s32 %p1, %r13, 0;
 @%p1 bra L1;
-add.s32 %r15, %r3, 13160;
-mbarrier.arrive.shared::cta.b64 _, [%r15];
+add.s32 %r14, %r3, 13160;
+mbarrier.arrive.shared::cta.b64 _, [%r14];
 L1:
-add.s32 %r16, %r2, 1;
-mov.u32 %r13, 1;
-setp.eq.s32 %p2, %r16, 3;
-add.s32 %r17, %r17, 1;
-setp.lt.s32 %p3, %r17, %r18;
-selp.u32 %r19, 1, 0, %p2;
-xor.b32 %r6, %r6, %r19;
-selp.b32 %r2, 0, %r16, %p2;
+add.s32 %r15, %r2, 1;
+mov.u32 %r12, 1;
+setp.eq.s32 %p2, %r15, 3;
+add.s32 %r16, %r16, 1;
+setp.lt.s32 %p3, %r16, %r17;
+selp.u32 %r18, 1, 0, %p2;
+xor.b32 %r6, %r6, %r18;
+selp.b32 %r2, 0, %r15, %p2;
 ]]
 
 v["clc_fetch_async, sm_90a: fetch"] = [[
@@ -802,15 +807,16 @@ shl.b32 %r10, %r2, 11;
 add.s32 %r11, %r4, %r10;
 add.s32 %r12, %r11, 256;
 shr.u32 %r13, %r12, 4;
-cvt.u64.u32 %rd1, %r13;
+and.b32 %r14, %r13, 16336;
+cvt.u64.u32 %rd1, %r14;
 or.b64 %rd2, %rd1, -4611615580963667968;
-mov.b32 %r14, 67241104;
-{ .reg .pred p; setp.ne.b32 p, %r15, 0; tcgen05.mma.cta_group::1.kind::f16 [%r16], %rd2, %rd3, %r14, p; }
-add.s32 %r17, %r3, 6440;
-tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r17];
-add.s32 %r18, %r18, 1;
-setp.ne.s32 %p2, %r18, 0;
-mov.b32 %r15, 1;
+mov.b32 %r15, 67241104;
+{ .reg .pred p; setp.ne.b32 p, %r16, 0; tcgen05.mma.cta_group::1.kind::f16 [%r17], %rd2, %rd3, %r15, p; }
+add.s32 %r18, %r3, 6440;
+tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r18];
+add.s32 %r19, %r19, 1;
+setp.ne.s32 %p2, %r19, 0;
+mov.b32 %r16, 1;
 mov.u32 %r2, %r8;
 ]]
 
@@ -858,15 +864,16 @@ shl.b32 %r10, %r2, 11;
 add.s32 %r11, %r4, %r10;
 add.s32 %r12, %r11, 256;
 shr.u32 %r13, %r12, 4;
-cvt.u64.u32 %rd1, %r13;
+and.b32 %r14, %r13, 16336;
+cvt.u64.u32 %rd1, %r14;
 or.b64 %rd2, %rd1, -4611615580963667968;
-mov.b32 %r14, 67241104;
-{ .reg .pred p; setp.ne.b32 p, %r15, 0; tcgen05.mma.cta_group::1.kind::f16 [%r16], %rd2, %rd3, %r14, p; }
-add.s32 %r17, %r3, 6416;
-tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r17];
-add.s32 %r18, %r18, 1;
-setp.ne.s32 %p2, %r18, 0;
-mov.b32 %r15, 1;
+mov.b32 %r15, 67241104;
+{ .reg .pred p; setp.ne.b32 p, %r16, 0; tcgen05.mma.cta_group::1.kind::f16 [%r17], %rd2, %rd3, %r15, p; }
+add.s32 %r18, %r3, 6416;
+tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r18];
+add.s32 %r19, %r19, 1;
+setp.ne.s32 %p2, %r19, 0;
+mov.b32 %r16, 1;
 mov.u32 %r2, %r8;
 ]]
 
@@ -1001,18 +1008,19 @@ shl.b32 %r17, %r10, 11;
 add.s32 %r18, %r4, %r17;
 add.s32 %r19, %r18, 256;
 shr.u32 %r20, %r19, 4;
-cvt.u64.u32 %rd1, %r20;
+and.b32 %r21, %r20, 16336;
+cvt.u64.u32 %rd1, %r21;
 or.b64 %rd2, %rd1, -4611615580963667968;
-add.s32 %r21, %r1, %r22;
-mov.b32 %r23, 67241104;
-mov.b32 %r24, 0;
-{ .reg .pred p; setp.ne.b32 p, %r24, 0; tcgen05.mma.cta_group::1.kind::f16 [%r21], %rd2, %rd3, %r23, p; }
-add.s32 %r25, %r11, 6440;
-tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r25];
-add.s32 %r26, %r3, 6464;
+add.s32 %r22, %r1, %r23;
+mov.b32 %r24, 67241104;
+mov.b32 %r25, 0;
+{ .reg .pred p; setp.ne.b32 p, %r25, 0; tcgen05.mma.cta_group::1.kind::f16 [%r22], %rd2, %rd3, %r24, p; }
+add.s32 %r26, %r11, 6440;
 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r26];
-add.s32 %r27, %r27, 1;
-setp.ne.s32 %p3, %r27, 0;
+add.s32 %r27, %r3, 6464;
+tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r27];
+add.s32 %r28, %r28, 1;
+setp.ne.s32 %p3, %r28, 0;
 mov.u32 %r10, %r15;
 ]]
 
@@ -1040,19 +1048,20 @@ shl.b32 %r18, %r11, 12;
 add.s32 %r19, %r4, %r18;
 add.s32 %r20, %r19, 1536;
 shr.u32 %r21, %r20, 4;
-cvt.u64.u32 %rd1, %r21;
+and.b32 %r22, %r21, 16352;
+cvt.u64.u32 %rd1, %r22;
 or.b64 %rd2, %rd1, -4611615580963667968;
-shl.b32 %r22, %r2, 4;
-add.s32 %r23, %r22, %r24;
-mov.b32 %r25, 134481040;
-mov.b32 %r26, 0;
-{ .reg .pred p; setp.ne.b32 p, %r26, 0; tcgen05.mma.cta_group::1.kind::f16 [%r23], %rd2, %rd3, %r25, p; }
-add.s32 %r27, %r12, 13880;
-tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r27];
-add.s32 %r28, %r3, 13904;
+shl.b32 %r23, %r2, 4;
+add.s32 %r24, %r23, %r25;
+mov.b32 %r26, 134481040;
+mov.b32 %r27, 0;
+{ .reg .pred p; setp.ne.b32 p, %r27, 0; tcgen05.mma.cta_group::1.kind::f16 [%r24], %rd2, %rd3, %r26, p; }
+add.s32 %r28, %r12, 13880;
 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r28];
-add.s32 %r29, %r29, 1;
-setp.ne.s32 %p3, %r29, 0;
+add.s32 %r29, %r3, 13904;
+tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r29];
+add.s32 %r30, %r30, 1;
+setp.ne.s32 %p3, %r30, 0;
 mov.u32 %r11, %r16;
 mov.u32 %r2, %r8;
 ]]

@@ -3,5 +3,4 @@
 local tap = require "tap"
 local weir = require "lab".weir
 if weir.device_count() == 0 then tap.skip_all "no GPU" end
-arg[1] = "gpu"
 dofile "t/lanes.t"

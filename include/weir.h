@@ -318,6 +318,9 @@ typedef struct weir_group_desc {
 WEIR_API weir_res *weir_group(weir_kernel *k, const weir_group_desc *desc);
 WEIR_API weir_res *weir_group_member(weir_res *group, const char *name); /* seen through the group; NULL: no such member */
 WEIR_API weir_group_mode weir_group_get_mode(const weir_res *group);
+WEIR_API bool weir_group_is_heterogeneous(const weir_res *group);       /* members of more than one pipeline type */
+WEIR_API int weir_group_barriers_per_stage(const weir_res *group);      /* fused merge: 2; else one per member and a shared one */
+WEIR_API weir_pipe_desc weir_group_get_pipeline(const weir_res *group); /* what moves on the group follow; as with a desc, 0 is derived */
 
 /* ---- dependency graph, memory ------------------------------------------------------------------------------------------- */
 

@@ -29,6 +29,7 @@ bool weiri_group_collapses(weir_group_mode mode, weir_move move) {
 static bool is_taken(const char *name) {
     static const char *const fields[] = { "is_heterogeneous",
                                           "num_barriers_per_stage",
+                                          "group_pipeline",
                                           "barriers",
                                           "member",
                                           "members",
@@ -145,3 +146,13 @@ weir_res *weir_group_member(weir_res *g, const char *name) {
 }
 
 weir_group_mode weir_group_get_mode(const weir_res *g) { return g->mode; }
+
+bool weir_group_is_heterogeneous(const weir_res *g) {
+    for (int i = 1; i < g->nmembers; i++)
+        if (g->members[i]->pipe.given.type != g->members[0]->pipe.given.type) return true;
+    return false;
+}
+
+int weir_group_barriers_per_stage(const weir_res *g) { return g->mode == WEIR_GROUP_FUSED_MERGE ? 2 : g->nmembers + 1; }
+
+weir_pipe_desc weir_group_get_pipeline(const weir_res *g) { return g->pipe.given; }

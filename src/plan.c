@@ -166,7 +166,9 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
     if (g.split == 'n' && nwg > 1) { /* neither b's rows nor the columns of what is read are shared out yet */
         weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
                    "tile '%s': columns divided among %d warpgroups cannot be built yet", r->name, nwg)
-            ->hint = "leave split out: each warpgroup takes its rows";
+            ->hint =
+            "leave split out: each warpgroup takes its rows; or a task of one warpgroup for each part of the columns, whose b "
+            "is a part of the stage's read: rows(first, n)";
         return;
     }
     if (r->kind == WEIR_RES_WGMMA && (g.cols % 8 || g.cols > 256)) {

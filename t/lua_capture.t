@@ -156,6 +156,14 @@ do
   tap.ok(rawequal(ab.a, ab.a) and rawequal(ab.a, ab:member "a"), "a member is always the same handle")
   tap.ok(not rawequal(ab.a, a), "and not the bare resource")
   tap.is("fused_merge", ab.mode, "a group's mode")
+  tap.is({ false, 2, "tma_async", 3 },
+    { ab.is_heterogeneous, ab.num_barriers_per_stage, ab.group_pipeline.type, ab.group_pipeline.stages }, "what a group knows of itself")
+  local function ring(name, desc) return k:smem_tile { name = name, dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = desc } end
+  local mixed = k:group { name = "mixed", members = { ring("p", P.tma_async { stages = 2, grain = "warp" }), ring("q", P.async_async { stages = 2 }),
+    ring("r", P.tma_async { stages = 2 }) } }
+  tap.is({ "merge", true, 4, "async_async", 2, "warp" }, { mixed.mode, mixed.is_heterogeneous, mixed.num_barriers_per_stage,
+    mixed.group_pipeline.type, mixed.group_pipeline.stages, mixed.group_pipeline.grain }, "and one of members unlike")
+  tap.is("nil", tostring(mixed.group_pipeline.bytes), "what is derived reads nil")
   tap.is({ "a", 128, { 64, 64 } }, { a.name, a.swizzle, a.tile }, "what was given stays readable")
   tap.is({ "tma_async", 3 }, { a.pipeline.type, a.pipeline.stages }, "a pipeline's fields")
   tap.is("smem_tile 'a' seen through its group", tostring(ab.a), "text of a member")

@@ -625,6 +625,9 @@ function custom:read(back) end
 ---Members are fields.
 ---@class weir.group: weir.piped
 ---@field mode string
+---@field is_heterogeneous boolean                          members of more than one pipeline type
+---@field num_barriers_per_stage integer                    fused_merge: 2; else one per member and a shared one
+---@field group_pipeline weir.pipeline                      what moves on the group follow
 ---@field barriers table<string, { first: integer, count: integer, address: integer, arrivals: integer, tx_bytes: integer }>
 local group = {}
 ---@param name string

@@ -78,6 +78,19 @@ static void guard_names(lua_State *L, const char *name) { /* an unknown name in 
     lua_setmetatable(L, -2);
 }
 
+static const struct {
+    const char *name;
+    weir_pipe_type type;
+} pipes[] = { { "async_async", WEIR_ASYNC_ASYNC },         { "tma_async", WEIR_TMA_ASYNC },   { "tma_umma", WEIR_TMA_UMMA },
+              { "umma_async", WEIR_UMMA_ASYNC },           { "async_umma", WEIR_ASYNC_UMMA }, { "umma_umma", WEIR_UMMA_UMMA },
+              { "clc_fetch_async", WEIR_CLC_FETCH_ASYNC }, { "async_tma", WEIR_ASYNC_TMA } };
+
+const char *weirl_pipe_name(weir_pipe_type type) {
+    for (size_t i = 0; i < sizeof pipes / sizeof *pipes; i++)
+        if (pipes[i].type == type) return pipes[i].name;
+    return "?";
+}
+
 int weir_openlib(lua_State *L, weir_ctx *ctx) {
     static const luaL_Reg ctx_meta[] = { { "__gc", ctx_gc }, { NULL, NULL } };
     static const luaL_Reg with_ctx[] = { { "kernel", weirl_kernel_new },
@@ -90,14 +103,6 @@ int weir_openlib(lua_State *L, weir_ctx *ctx) {
                                          { "device_count", m_device_count },
                                          { "live_bytes", m_live_bytes },
                                          { NULL, NULL } };
-    static const struct {
-        const char *name;
-        weir_pipe_type type;
-    } pipes[] = {
-        { "async_async", WEIR_ASYNC_ASYNC },         { "tma_async", WEIR_TMA_ASYNC },   { "tma_umma", WEIR_TMA_UMMA },
-        { "umma_async", WEIR_UMMA_ASYNC },           { "async_umma", WEIR_ASYNC_UMMA }, { "umma_umma", WEIR_UMMA_UMMA },
-        { "clc_fetch_async", WEIR_CLC_FETCH_ASYNC }, { "async_tma", WEIR_ASYNC_TMA }
-    };
     luaL_checkversion(L);
     weirl_class(L, WEIRL_CTX, NULL, ctx_meta, NULL);
     weirl_open_kernel(L);

@@ -303,7 +303,13 @@ static const struct method {
 static const struct field {
     const char *name;
     unsigned kinds;
-} fields[] = { { "name", ~0u }, { "kind", ~0u }, { "mode", K(GROUP) }, { "barriers", K(GROUP) } };
+} fields[] = { { "name", ~0u },
+               { "kind", ~0u },
+               { "mode", K(GROUP) },
+               { "barriers", K(GROUP) },
+               { "is_heterogeneous", K(GROUP) },
+               { "num_barriers_per_stage", K(GROUP) },
+               { "group_pipeline", K(GROUP) } };
 
 enum { NMETHODS = sizeof methods / sizeof *methods, NFIELDS = sizeof fields / sizeof *fields };
 
@@ -323,6 +329,53 @@ static bool is_barrier_of(lua_State *L, const weirl_res *h, int members, const c
         lua_settop(L, top);
     }
     return hit;
+}
+
+static const char *const pipe_fields[] = { "stages",
+                                           "bytes",
+                                           "producers",
+                                           "consumers",
+                                           "cta_layout",
+                                           "producer_signaling",
+                                           "consumer_signaling",
+                                           "consumer_wait_signaling",
+                                           "interleave",
+                                           "advance_on_wait",
+                                           "advance_on_acquire",
+                                           "producer_op",
+                                           "bytes_per_warp_per_cta",
+                                           "grain",
+                                           "producer_grain",
+                                           NULL };
+
+/* What moves on a group follow, as weir.pipeline makes it: the first member's, with type, bytes and counts of the group. */
+static int push_group_pipeline(lua_State *L, const weirl_res *h) {
+    weir_pipe_desc p = weir_group_get_pipeline(h->r);
+    const struct {
+        const char *name;
+        int64_t x; /* 0: derived */
+    } own[] = { { "stages", p.stages }, { "bytes", p.bytes }, { "producers", p.producers }, { "consumers", p.consumers } };
+    *(weir_pipe_desc *)weirl_new(L, sizeof p, 1, WEIRL_PIPE) = p;
+    lua_newtable(L);
+    int t = lua_gettop(L);
+    if (lua_getiuservalue(L, 1, 2) == LUA_TTABLE && lua_getfield(L, -1, "members") == LUA_TTABLE &&
+        lua_rawgeti(L, -1, 1) == LUA_TUSERDATA && lua_getiuservalue(L, -1, 2) == LUA_TTABLE &&
+        lua_getfield(L, -1, "pipeline") == LUA_TUSERDATA && lua_getiuservalue(L, -1, 1) == LUA_TTABLE) {
+        for (int i = 0; pipe_fields[i]; i++) {
+            lua_getfield(L, -1, pipe_fields[i]);
+            lua_setfield(L, t, pipe_fields[i]);
+        }
+    }
+    lua_settop(L, t);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (own[i].x) lua_pushinteger(L, (lua_Integer)own[i].x);
+        else lua_pushnil(L);
+        lua_setfield(L, t, own[i].name);
+    }
+    lua_pushstring(L, weirl_pipe_name(p.type));
+    lua_setfield(L, t, "type");
+    lua_setiuservalue(L, -2, 1);
+    return 1;
 }
 
 /* barriers of a group: name -> first and count of its place among the kernel's, address, arrivals, bytes. */
@@ -379,6 +432,9 @@ static int res_index(lua_State *L) {
         }
         if (strcmp(key, "mode") == 0) return lua_pushstring(L, modes[weir_group_get_mode(h->r)]), 1;
         if (strcmp(key, "barriers") == 0) return push_barriers(L, h);
+        if (strcmp(key, "is_heterogeneous") == 0) return lua_pushboolean(L, weir_group_is_heterogeneous(h->r)), 1;
+        if (strcmp(key, "num_barriers_per_stage") == 0) return lua_pushinteger(L, weir_group_barriers_per_stage(h->r)), 1;
+        if (strcmp(key, "group_pipeline") == 0) return push_group_pipeline(L, h);
     }
     if (strcmp(key, "name") == 0) return lua_pushstring(L, weir_res_name(h->r)), 1;
     if (strcmp(key, "kind") == 0) return lua_pushstring(L, weirl_kind_name(h->kind)), 1;
@@ -481,23 +537,6 @@ static int tensor_tostring(lua_State *L) {
 }
 
 /* ---- pipelines ---------------------------------------------------------------------------------------------------------- */
-
-static const char *const pipe_fields[] = { "stages",
-                                           "bytes",
-                                           "producers",
-                                           "consumers",
-                                           "cta_layout",
-                                           "producer_signaling",
-                                           "consumer_signaling",
-                                           "consumer_wait_signaling",
-                                           "interleave",
-                                           "advance_on_wait",
-                                           "advance_on_acquire",
-                                           "producer_op",
-                                           "bytes_per_warp_per_cta",
-                                           "grain",
-                                           "producer_grain",
-                                           NULL };
 
 /* Arrivals: a number, or { count, "thread" | "warp" | "warpgroup" }. */
 static int arrivals(const weirl_desc *d, const char *field) {

@@ -127,6 +127,7 @@ const char *weirl_kind_name(weir_res_kind kind);
 int weirl_tensor_new(lua_State *L);                 /* k:tensor */
 int weirl_pipeline(lua_State *L);                   /* weir.pipeline.X, upvalues: type, name */
 weir_pipe_desc weirl_pipe(const weirl_desc *d, const char *field);
+const char *weirl_pipe_name(weir_pipe_type type);   /* in lcore.c */
 int weirl_work_def(lua_State *L);                   /* weir.consumer_work, weir.producer_work; upvalue: side */
 void weirl_open_resource(lua_State *L);
 

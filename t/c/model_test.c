@@ -214,6 +214,9 @@ static void test_gemm(void) {
     gemm g = declare();
     ok(g.ab != NULL, "the group is made");
     is_int(WEIR_GROUP_FUSED_MERGE, weir_group_get_mode(g.ab), "its mode");
+    is_int(0, weir_group_is_heterogeneous(g.ab), "its members are of one type");
+    is_int(2, weir_group_barriers_per_stage(g.ab), "barriers of a stage");
+    is_int((int)g.ab->pipe.given.type, (int)weir_group_get_pipeline(g.ab).type, "the type its moves follow");
     load_task(&g);
     mma_task(&g);
     is_str("", faults(), "the staged gemm has no faults");

@@ -110,7 +110,7 @@ enum { C_OPEN, C_CLOSE, C_VARS };
 /* a tape: how many letters, units of the last instance (COUNT saturated, TOTAL exact and kept in a replay only), the letters */
 enum { T_LEN, T_COUNT, T_LO, T_HI, T_TOTAL, T_VARS };
 enum { B_PHASE, B_PENDING, B_TX, B_VARS };
-enum { R_AGE, R_GEN, R_VARS };
+enum { R_AGE, R_GEN, R_OVER /* overwritten since, through other storage */, R_VARS };
 
 /* A ring: cursors, barriers and storage that turn together. */
 typedef struct weiri_ring {

@@ -83,9 +83,10 @@ static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri
         if (weiri_is_mma(x->kind) && weiri_is_mma(y->kind) && (!x->seen || x->kind == y->kind)) return true;
         if (generic(y->kind) && r->g->locs.v[y->loc].region < 0) return true; /* a thread's own registers, behind wgmma.fence */
     }
-    if (x->kind == REC_LOAD && y->kind == REC_LOAD) return a->cta != b->cta && a->task == b->task && genx == geny;
+    bool same = r->g->locs.v[x->loc].region == r->g->locs.v[y->loc].region;
+    if (x->kind == REC_LOAD && y->kind == REC_LOAD) return same && a->cta != b->cta && a->task == b->task && genx == geny;
     if (a->task == b->task && a->cta == b->cta && generic(x->kind) && generic(y->kind) && (x->joins || y->joins)) return true;
-    if (generic(x->kind) && generic(y->kind) && writes(x->kind) && writes(y->kind)) return a->task == b->task && a->cta == b->cta && genx == geny;
+    if (generic(x->kind) && generic(y->kind) && writes(x->kind) && writes(y->kind)) return same && a->task == b->task && a->cta == b->cta && genx == geny;
     return false;
 }
 
@@ -98,7 +99,7 @@ static bool unread(const weiri_run *r, int self, int need, const weiri_loc *l, i
         if (p->full < 0 || p->region < 0 || weiri_prog_region(g->p, p->region) != l->region) continue;
         int stages = g->p->bars.v[p->full].stages;
         spot s = spot_of(r, l->cta, p->full, mod(stage, stages));
-        if (gen > 0 && s.v[B_PHASE] <= lap(gen, stages)) return true;
+        if (gen == GEN_MANY || (gen > 0 && s.v[B_PHASE] <= lap(gen, stages))) return true; /* of several, one may be the open phase's */
         for (int a = 0; a < g->actors.n; a++) {
             if (s.b->waiter[a] < 0) continue;
             bit w = spot_bit(r, &s, 2 + s.b->waiter[a]);
@@ -190,6 +191,8 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
     const weiri_loc *l = &g->locs.v[me->loc];
     const weiri_actor *self = &g->actors.v[ai];
     int need = need_row(self, me->by);
+    const weiri_rec *lost = NULL; /* the write of what is read, whose bytes have another's data now */
+    int lost_stage = 0;
     bool filled = writes(me->kind) || l->region < 0 || g->p->smem.v[l->region].tmem; /* tensor memory and registers may count as 0 */
     for (int o = 0; o < l->over.n; o++) {
         const weiri_loc *m = &g->locs.v[l->over.v[o]];
@@ -206,25 +209,43 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
                 if (l->region >= 0 && !bytes_meet(g, l, stage, m, s)) continue;
                 filled = filled || writes(q->kind);
                 int *aux = r->v + q->aux + R_VARS * s;
-                if (allied(r, me, gen, q, aux[R_GEN])) continue;
+                bool other = l->region >= 0 && m->region != l->region && writes(me->kind) && writes(q->kind); /* the bytes change hands */
+                if (writes(q->kind) && !writes(me->kind) && m->region == l->region && aux[R_OVER]) lost = q, lost_stage = s;
+                if (allied(r, me, gen, q, aux[R_GEN])) {
+                    if (other) aux[R_OVER] = 1;
+                    continue;
+                }
                 bool tensor = q->seen, own = q->actor == me->actor && generic(q->kind);
                 bool fenced = q->fence_bit >= 0 && (tensor ? !own : !generic(me->kind));
                 bool known = has(r, need, b);
                 if (!known) race(r, ai, act, me, stage, q, s, CLASH_ORDER);
                 else if (tensor && !own && !has(r, need, bit_of(g, q->ring, s, q->seen - 1))) race(r, ai, act, me, stage, q, s, CLASH_PROXY);
                 else if (fenced && !has(r, need, bit_of(g, q->ring, s, q->fence_bit))) race(r, ai, act, me, stage, q, s, CLASH_PROXY);
-                else if (writes(me->kind) && writes(q->kind) && l->region >= 0 && m->region != l->region && !tensor &&
-                         g->actors.v[q->actor].task != self->task && unread(r, ai, need, m, s, aux[R_GEN]))
+                else if (other && !tensor && g->actors.v[q->actor].task != self->task && unread(r, ai, need, m, s, aux[R_GEN]))
                     race(r, ai, act, me, stage, q, s, CLASH_UNREAD);
+                else if (other) aux[R_OVER] = 1;
                 /* ordered, and covered by this write: whatever it could meet later meets this write too */
                 else if (writes(me->kind) && q != me && m->region == l->region && s == stage && l->lo <= m->lo &&
                          m->hi <= l->hi) {
                     forget(r, b);
                     if (q->fence_bit >= 0) forget(r, bit_of(g, q->ring, s, q->fence_bit));
                     if (tensor) forget(r, bit_of(g, q->ring, s, q->seen - 1));
-                    aux[R_AGE] = aux[R_GEN] = 0;
+                    aux[R_AGE] = aux[R_GEN] = aux[R_OVER] = 0;
                 }
             }
+        }
+    }
+    if (lost) {
+        weiri_fault *f = weiri_fault_add(r, "PROVE-RACE", act, ai, 28672 + l->region);
+        if (f) {
+            const weiri_action *old = r->rec_act[lost->aux + R_VARS * lost_stage];
+            f->object = g->p->smem.v[l->region].name;
+            f->text = weiri_arena_fmt(r->a, "%s of '%s' reads %s, whose bytes have been overwritten through other storage since they were filled",
+                                      weiri_fault_verb(act), self->name, weiri_fault_storage(r, l, stage));
+            f->hint = "let whoever reads the data release them before the bytes are filled for another use";
+            f->other = lost->actor;
+            f->other_at = weiri_act_at(old);
+            f->other_what = "filled here";
         }
     }
     if (!filled) {
@@ -243,7 +264,7 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
     if (me->fence_bit >= 0) set(r, 0, bit_of(g, me->ring, stage, me->fence_bit));
     if (me->seen) set(r, 0, bit_of(g, me->ring, stage, me->seen - 1));
     int *aux = r->v + me->aux + R_VARS * stage;
-    aux[R_AGE] = 0;
+    aux[R_AGE] = aux[R_OVER] = 0;
     aux[R_GEN] = me->kind == REC_LOAD || me->kind == REC_WRITE || me->kind == REC_CP_WRITE ? gen : 0;
     if (me->kind == REC_READ || me->kind == REC_WRITE) {
         aux[R_AGE] = COMPLETE;

@@ -163,7 +163,9 @@ bool weiri_run_merge(const weiri_prog *g, void *into, const void *other) {
                       : x[R_AGE] < y[R_AGE]  ? x[R_AGE]
                                              : y[R_AGE];
             int gen = x[R_GEN] == y[R_GEN] ? x[R_GEN] : GEN_MANY;
-            changed = changed || age != x[R_AGE] || gen != x[R_GEN];
+            int over = x[R_OVER] | y[R_OVER];
+            changed = changed || age != x[R_AGE] || gen != x[R_GEN] || over != x[R_OVER];
+            x[R_OVER] = over;
             x[R_AGE] = age;
             x[R_GEN] = gen;
         }

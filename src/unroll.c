@@ -708,12 +708,12 @@ bool weiri_touches_clash(const weiri_unrolled *u, const weiri_touch *x, const we
     const weiri_thread *a = &u->threads.v[x->thread], *b = &u->threads.v[y->thread];
     if (x == y || (!x->write && !y->write) || !weiri_places_meet(&u->places.v[x->place], &u->places.v[y->place])) return false;
     bool plain = x->kind == TOUCH_PLAIN || x->kind == TOUCH_CP, other_plain = y->kind == TOUCH_PLAIN || y->kind == TOUCH_CP;
-    bool task = a->task == b->task && a->cta == b->cta;
+    bool task = a->task == b->task && a->cta == b->cta, same = u->places.v[x->place].region == u->places.v[y->place].region;
     if (a->actor == b->actor && plain && other_plain) return false;                              /* in order */
     if (a->actor == b->actor && x->kind == TOUCH_MMA && y->kind == TOUCH_MMA) return false;      /* in order */
-    if (x->kind == TOUCH_LOAD && y->kind == TOUCH_LOAD) return !(a->task == b->task && a->cta != b->cta && x->use == y->use); /* slices */
+    if (x->kind == TOUCH_LOAD && y->kind == TOUCH_LOAD) return !(same && a->task == b->task && a->cta != b->cta && x->use == y->use); /* slices */
     if (task && plain && other_plain && (x->joins || y->joins)) return false;
-    if (plain && other_plain && x->write && y->write) return !(task && x->use == y->use); /* its share each */
+    if (plain && other_plain && x->write && y->write) return !(same && task && x->use == y->use); /* its share each */
     return true;
 }
 

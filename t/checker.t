@@ -88,6 +88,7 @@ local otherwise = {
   C26 = { "DEADLOCK", "lengths that differ are judged for every value" },
   C57 = { "RACE", "A is read, and nobody has written it" },
   C59 = { "SAFE", "on sm_90a the commit of T waits for the mma, so X comes after its reads" },
+  C60 = { "RACE", "the task overwrites what it has filled before it is read, which the reference sees with its same-task switch" },
   C73 = { "PDL", "one kernel with C74: tiles that are skipped are among all tiles" },
   K06 = { "COUNT", "a deadlock for lack of an arrival that nobody owes" },
 }

@@ -22,6 +22,7 @@ typedef struct explorer {
     int *fills;                      /* by touch: full barrier's cell of the data it writes, -1 none */
     int *fills_lap;
     int **writers;                   /* by touch that reads shared memory: those that write there; -1 ends; NULL: it writes */
+    int over_at;                     /* words: by place: overwritten through another region; -1: none can be */
     bool overlaid;                   /* some data share bytes with another region */
     bool *exit_open;                 /* by CTA: an access of its threads is never waited for */
     struct data { bool is; uint64_t waited; } *data; /* by cell of a full barrier: laps below 64 that somebody waits for */
@@ -54,6 +55,11 @@ static void *room(size_t n, size_t size) {
     return p;
 }
 
+/* Do two regions share these bytes? */
+static bool regions_meet(const weiri_upl *a, const weiri_upl *b) {
+    return a->region >= 0 && b->region >= 0 && a->region != b->region && weiri_places_meet(a, b);
+}
+
 static void prepare(explorer *x) {
     const weiri_unrolled *u = x->u;
     int nt = u->touches.n, threads = u->threads.n;
@@ -67,7 +73,11 @@ static void prepare(explorer *x) {
     x->cell_at = x->landed_at + (u->items.n + 15) / 16;
     x->meet_at = x->cell_at + CELL * u->cells.n;
     x->dirty_at = x->meet_at + MEET * u->meets.n;
-    x->words = (x->dirty_at + 2 * x->ndirty + 3) & ~3;
+    x->over_at = -1;
+    for (int i = 0; i < u->places.n; i++)
+        for (int j = 0; j < i; j++)
+            if (regions_meet(&u->places.v[i], &u->places.v[j])) x->over_at = x->dirty_at + 2 * x->ndirty;
+    x->words = (x->dirty_at + 2 * x->ndirty + (x->over_at < 0 ? 0 : (u->places.n + 15) / 16) + 3) & ~3;
     x->open = room((size_t)threads, sizeof *x->open);
     for (int t = 0; t < threads; t++) { /* lists behind their heads: open[t][p] is where p's begins */
         int n = u->threads.v[t].moves.n, used = n + 1;
@@ -302,9 +312,25 @@ static bool all_landed(const explorer *x, const uint16_t *s, int t, int p) {
     return true;
 }
 
+/* What the move writes is no longer what other regions had there. */
+static void overwrite(const explorer *x, uint16_t *s, const weiri_move *m) {
+    const weiri_unrolled *u = x->u;
+    for (int i = 0; i < m->ntouch; i++) {
+        const weiri_touch *y = &u->touches.v[m->touch + i];
+        const weiri_upl *l = &u->places.v[y->place];
+        for (int p = 0; p < u->places.n && y->write && l->region >= 0; p++) {
+            const weiri_upl *o = &u->places.v[p];
+            uint16_t *w = s + x->over_at + p / 16, bit = (uint16_t)(1u << p % 16);
+            if (regions_meet(l, o)) *w |= bit;
+            else if (o->region == l->region && o->cta == l->cta && o->lo >= l->lo && o->hi <= l->hi) *w &= (uint16_t)~bit;
+        }
+    }
+}
+
 /* Thread t makes its next move in s. A fault, or 0. */
 static int make(const explorer *x, uint16_t *s, int t, const weiri_move *m) {
     s[t]++;
+    if (x->over_at >= 0) overwrite(x, s, m);
     switch (m->kind) {
     case MOVE_ARRIVE: return reach(x, s, m->cell, m->lap, m->n, m->bytes, WEIRX_COUNT);
     case MOVE_MEET: {
@@ -388,12 +414,28 @@ static int proxies(const explorer *x, const uint16_t *s, const weiri_move *m) {
     return 0;
 }
 
+/* Has another thread of the actor made this read? Its threads count as one, in order. */
+static bool read_by_mate(const explorer *x, const uint16_t *s, const weiri_touch *y) {
+    const weiri_unrolled *u = x->u;
+    for (int i = 0; i < u->touches.n; i++) {
+        const weiri_touch *o = &u->touches.v[i];
+        bool mate = o->thread != y->thread && u->threads.v[o->thread].actor == u->threads.v[y->thread].actor;
+        if (mate && !o->write && o->place == y->place && o->use == y->use && s[o->thread] > o->move) return true;
+    }
+    return false;
+}
+
 /* Does the move read bytes of shared memory that no move has begun to write? */
 static bool reads_nothing(const explorer *x, const uint16_t *s, const weiri_move *m) {
     const weiri_unrolled *u = x->u;
     for (int i = 0; i < m->ntouch; i++) {
         const int *o = x->writers[m->touch + i];
         if (!o) continue;
+        for (int p = 0; p < u->places.n && x->over_at >= 0; p++) {
+            const weiri_upl *l = &u->places.v[u->touches.v[m->touch + i].place];
+            bool over = u->places.v[p].region == l->region && weiri_places_meet(&u->places.v[p], l) && s[x->over_at + p / 16] >> p % 16 & 1;
+            if (over && !read_by_mate(x, s, &u->touches.v[m->touch + i])) return true;
+        }
         while (*o >= 0 && s[u->touches.v[*o].thread] <= u->touches.v[*o].move) o++;
         if (*o < 0) return true;
     }
@@ -413,7 +455,7 @@ static int overwrites(const explorer *x, const uint16_t *s, int t, const weiri_m
             if (u->threads.v[d->thread].task == u->threads.v[t].task) continue;
             bool waited = false, all = true;
             for (int v = 0; v < u->threads.n; v++)
-                for (int p = 0; p < u->threads.v[v].moves.n; p++) {
+                for (int p = 0; p < u->threads.v[v].moves.n && (v == t || u->threads.v[v].actor != u->threads.v[t].actor); p++) { /* its own are in order */
                     const weiri_move *w = &u->threads.v[v].moves.v[p];
                     if (w->kind != MOVE_WAIT || w->cell != x->fills[j] || w->lap != x->fills_lap[j]) continue;
                     waited = true;

@@ -15,7 +15,7 @@ enum {
     WEIRX_DEADLOCK = 1, WEIRX_COUNT = 2, WEIRX_TX = 4, WEIRX_PARITY = 8, WEIRX_RACE = 16, WEIRX_ASYNC_READ = 32, WEIRX_PROXY = 64,
     WEIRX_EXIT = 128, WEIRX_LOST = 256, WEIRX_PDL = 512,
     WEIRX_STUCK_COUNT = 1024, WEIRX_STUCK_TX = 2048,   /* with DEADLOCK: a phase lacks arrivals that nobody owes; lacks bytes alone */
-    WEIRX_UNFILLED = 4096                              /* a read of what nobody has written */
+    WEIRX_UNFILLED = 4096                              /* a read of what nobody has written, or what other storage has overwritten */
 };
 
 typedef struct weirx_result {

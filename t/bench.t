@@ -14,6 +14,15 @@ tap.is(2, common.median { 3, 1, 2 }, "median of three")
 tap.is(2.5, common.median { 4, 1, 3, 2 }, "median of four")
 tap.ok(common.run "lua5.4 bench/report.lua --check >/dev/null", "bench/RESULTS.md is what bench/results give")
 
+-- the proof's campaign, as it was run
+local oracle = common.read "bench/results/oracle.json"
+tap.ok(oracle.random.agreed >= 10000 and #oracle.random.wrong == 0 and oracle.random.valid >= 1000, ("%d random schedules agreed on, none contradicted"):format(oracle.random.agreed))
+tap.ok(oracle.mutants.made >= 2000 and oracle.mutants.bases >= 20 and #oracle.mutants.wrong == 0 and oracle.mutants.found == oracle.mutants.borne_out,
+  ("%d mutants of %d bases, none missed or misnamed"):format(oracle.mutants.made, oracle.mutants.bases))
+tap.is(oracle.mutants.survives, #oracle.mutants.survivors, "survivors are listed")
+tap.is({ 0, 0 }, { #oracle.mutants.alarms, #oracle.models.differs }, "no false alarms; spin says the same")
+tap.ok(oracle.models.same >= 100, ("%d models"):format(oracle.models.same))
+
 -- the kernels of bench/grouping.lua, in the simulator
 local sim = assert(common.run "lua5.4 bench/grouping.lua --sim 2>&1")
 tap.is({ "16", "12", "8", "8", "24", "18", "21", "8", "6", "4", "4", "8", "4", "6" }, (function()

@@ -8,10 +8,10 @@ set -eu
 cd "$(dirname "$0")/.."
 verbose=
 if [ "${1-}" = -v ]; then verbose=1; shift; fi
-files="protocol layout plan plan_tc lower tmap number prove prove_run prove_access prove_code prove_end prove_state prove_trips unroll promela"
+files="protocol layout plan plan_tc lower tmap number prove prove_plan prove_run prove_access prove_code prove_end prove_state prove_trips unroll promela"
 if [ $# -eq 0 ]; then
     set -- t/validation.t t/layout.t t/protocol.t t/group.t t/lua_capture.t t/lua_mistakes.t t/lua_report.t t/print.t t/emit.t t/rules.t t/rejects.t \
-        t/plan.t t/plans.t t/lengths.t t/deadlocks.t t/explain.t t/sm100a.t t/checker.t t/mutants.t t/oracle.t t/spin.t build-cov/t/prove_test build-cov/t/validate_test \
+        t/plan.t t/plans.t t/lengths.t t/deadlocks.t t/explain.t t/sm100a.t t/checker.t t/cases.t t/perturb.t t/mutants.t t/oracle.t t/spin.t build-cov/t/prove_test build-cov/t/validate_test \
         build-cov/t/print_test build-cov/t/number_test build-cov/t/model_test
 fi
 cmake -S . -B build-cov -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS="--coverage -fprofile-update=single" >/dev/null

@@ -724,9 +724,11 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
         weiri_put(out, "  const bool %s_wide = ((u64)%s", t->name, em_ident(e, t->name, ""));
         for (int d = 0; d + 1 < t->rank; d++) weiri_put(out, " | (u64)%s_stride%d * %d", t->name, d, weir_dtype_size(t->dtype));
         weiri_put(out, ") %% 16 == 0; (void)%s_wide;\n", t->name);
-        if (!t->out || (t->dtype != WEIR_BF16 && t->dtype != WEIR_F16) || t->rank < 2) continue;
-        em_line(e, "const bool %s_pairs = ((u64)%s | (u64)%s_stride%d * 2) %% 4 == 0; (void)%s_pairs;", t->name,
-                em_ident(e, t->name, ""), t->name, t->rank - 2, t->name);
+        int size = (int)weir_dtype_size(t->dtype);
+        if (!t->out || (t->dtype != WEIR_BF16 && t->dtype != WEIR_F16 && t->dtype != WEIR_F32) || t->rank < 2) continue;
+        weiri_put(out, "  const bool %s_pairs = ((u64)%s", t->name, em_ident(e, t->name, ""));
+        for (int d = 0; d + 1 < t->rank; d++) weiri_put(out, " | (u64)%s_stride%d * %d", t->name, d, size);
+        weiri_put(out, ") %% %d == 0; (void)%s_pairs;\n", 2 * size, t->name);
     }
     weiri_put(out, "\n");
     if (p->tmaps.n) { /* hides the first fetch of each descriptor behind the set-up */

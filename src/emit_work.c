@@ -415,8 +415,10 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     const char *limit = v.limit ? em_fmt(e, "w_min(%s, %s + %s)", width, c0, em_expr(e, v.limit)) : width;
     em_line(e, "{");
     e->depth++;
-    bool packs = pack_name(t->dtype, &pack) && cols >= 8;
-    if (packs) em_line(e, "const bool pairs = %s_pairs;", t->name);
+    bool packs = (pack_name(t->dtype, &pack) || t->dtype == WEIR_F32) && cols >= 8;
+    bool anywhere = v.op == WEIR_OP_VIEW_FROM; /* a place that may begin off a pair, or before the tensor */
+    if (packs) em_line(e, "const bool pairs = %s_pairs%s;", t->name, anywhere ? em_fmt(e, " && (%s) %% 2 == 0", c0) : "");
+    const char *low = anywhere ? "row >= 0 && " : "", *left = anywhere ? "col >= 0 && " : "";
     em_line(e, "#pragma unroll");
     em_line(e, "for (int fh = 0; fh < %d; fh++) {", pr->frags * 2);
     e->depth++;
@@ -427,7 +429,7 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
         e->fr = "f";
         e->el = "(h * 2)";
         em_line(e, "const i32 col = (i32)(lane %% 4) + %s;", c0);
-        em_line(e, "if (lane %% 4 < %d && row < %s && col < %s) out[col] = %s;", cols, rows, limit,
+        em_line(e, "if (lane %% 4 < %d && %srow < %s && %scol < %s) out[col] = %s;", cols, low, rows, left, limit,
                 to_dtype(e, t->dtype, em_expr(e, value)));
         e->depth--;
         em_line(e, "}");
@@ -446,15 +448,16 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     e->el = "(j * 4 + h * 2 + 1)";
     const char *x1 = em_expr(e, value);
     em_line(e, "const float x0 = %s, x1 = %s;", x0, x1);
-    em_line(e, "if (row < %s) {", rows);
+    em_line(e, "if (%srow < %s) {", low, rows);
     e->depth++;
     if (packs) {
-        em_line(e, "if (pairs && col + 1 < %s) *(u32 *)(out + col) = %s(x0, x1);", limit, pack);
+        if (t->dtype == WEIR_F32) em_line(e, "if (pairs && %scol + 1 < %s) *(float2 *)(out + col) = make_float2(x0, x1);", left, limit);
+        else em_line(e, "if (pairs && %scol + 1 < %s) *(u32 *)(out + col) = %s(x0, x1);", left, limit, pack);
         em_line(e, "else {");
         e->depth++;
     }
-    em_line(e, "if (col < %s) out[col] = %s;", limit, to_dtype(e, t->dtype, "x0"));
-    em_line(e, "if (col + 1 < %s) out[col + 1] = %s;", limit, to_dtype(e, t->dtype, "x1"));
+    em_line(e, "if (%scol < %s) out[col] = %s;", left, limit, to_dtype(e, t->dtype, "x0"));
+    em_line(e, "if (%scol + 1 < %s) out[col + 1] = %s;", anywhere ? "col + 1 >= 0 && " : "", limit, to_dtype(e, t->dtype, "x1"));
     if (packs) {
         e->depth--;
         em_line(e, "}");

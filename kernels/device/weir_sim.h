@@ -23,7 +23,7 @@ typedef struct w_sim_dim { u32 x, y, z; } w_sim_dim;
 
 // Numbers the library converts: one conversion, one rounding, on both sides of the table.
 enum { W_SIM_F16 = 1, W_SIM_E4M3 = 2, W_SIM_E5M2 = 3 };
-enum { W_SIM_WRITE = 1, W_SIM_ATOMIC = 2 };   // what an access is; else a plain load
+enum { W_SIM_WRITE = 1, W_SIM_ATOMIC = 2, W_SIM_ALIGNED = 4 };   // what an access is; else a plain load
 enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BALLOT };
 
 // X(result, name, (parameters), (arguments)) and X0(result, name): a call into the library, which gets the table besides.
@@ -164,17 +164,17 @@ static inline __attribute__((always_inline)) void w_sim_access(const void *p, u6
 }
 
 #define X(N)                                                                   \
-    void __tsan_read##N(void *p) { w_sim_access(p, N, 0); }                    \
-    void __tsan_write##N(void *p) { w_sim_access(p, N, 1); }                   \
+    void __tsan_read##N(void *p) { w_sim_access(p, N, W_SIM_ALIGNED); }        \
+    void __tsan_write##N(void *p) { w_sim_access(p, N, W_SIM_WRITE | W_SIM_ALIGNED); } \
     void __tsan_unaligned_read##N(void *p) { w_sim_access(p, N, 0); }          \
     void __tsan_unaligned_write##N(void *p) { w_sim_access(p, N, 1); }         \
-    void __tsan_volatile_read##N(void *p) { w_sim_access(p, N, W_SIM_ATOMIC); } \
-    void __tsan_volatile_write##N(void *p) { w_sim_access(p, N, W_SIM_WRITE | W_SIM_ATOMIC); } \
+    void __tsan_volatile_read##N(void *p) { w_sim_access(p, N, W_SIM_ATOMIC | W_SIM_ALIGNED); } \
+    void __tsan_volatile_write##N(void *p) { w_sim_access(p, N, W_SIM_WRITE | W_SIM_ATOMIC | W_SIM_ALIGNED); } \
     void __tsan_unaligned_volatile_read##N(void *p) { w_sim_access(p, N, W_SIM_ATOMIC); } \
     void __tsan_unaligned_volatile_write##N(void *p) { w_sim_access(p, N, W_SIM_WRITE | W_SIM_ATOMIC); } \
     void __tsan_read##N##_pc(void *p, void *) { w_sim_access(p, N, 0); }       \
     void __tsan_write##N##_pc(void *p, void *) { w_sim_access(p, N, 1); }      \
-    void __tsan_read_write##N(void *p) { w_sim_access(p, N, 0); w_sim_access(p, N, 1); } \
+    void __tsan_read_write##N(void *p) { w_sim_access(p, N, W_SIM_ALIGNED); w_sim_access(p, N, W_SIM_WRITE | W_SIM_ALIGNED); } \
     void __tsan_unaligned_read_write##N(void *p) { w_sim_access(p, N, 0); w_sim_access(p, N, 1); }
 X(1) X(2) X(4) X(8) X(16)
 #undef X

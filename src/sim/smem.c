@@ -237,13 +237,18 @@ void weiri_smem_access(w_sim_api *api, const void *p, u64 size, u32 kind) {
         weiri_sim_yield(t);
         api->pc = pc;
     }
-    if (b >= c->smem && b < c->smem + m->smem_bytes) {
+    bool shared = b >= c->smem && b < c->smem + m->smem_bytes;
+    bool own = (u64)(uintptr_t)b - (u64)(uintptr_t)t->f.stack < t->f.size; /* a CPU's stack; a GPU's registers */
+    if ((kind & W_SIM_ALIGNED) && !own && (uintptr_t)p % size)
+        weiri_sim_fault(m, t, t->at, "sim-align", "%s %llu bytes of %s at an address that is no multiple of %llu",
+                        write ? "a store of" : "a load of", (unsigned long long)size, shared ? "shared memory" : "memory", (unsigned long long)size);
+    if (shared) {
         u32 addr = (u32)(SMEM_BASE + (b - c->smem));
         if (write) write_bytes(t, addr, (u32)size, atomic, atomic ? "an atomic on" : "a store to");
         else read_bytes(t, addr, (u32)size, atomic, atomic ? "an atomic on" : "a load of");
         return;
     }
-    if ((u64)(uintptr_t)b - (u64)(uintptr_t)t->f.stack < t->f.size) {
+    if (own) {
         if (t->nuse) weiri_wgmma_registers(t, p, size, write);
         return;
     }

@@ -33,7 +33,7 @@ for _, case in ipairs { { "bf16", 8 }, { "f32", 4 }, { "u8", 16 } } do
   x:set(values)
   local function launch(from, to)
     local y = dev:tensor { dtype = dtype, shape = { 4, 64 } }:fill(0)
-    local ok, message = p:launch { X = x, Y = y, from = from, to = to }
+    local ok, message = p:launch({ X = x, Y = y, from = from, to = to }, { grid = 1 })
     if ok then ok, message = dev:sync() end
     return ok, message, y:get()
   end

@@ -5,7 +5,7 @@
 
 #include "machine.h"
 
-enum { CP_ASYNC = 0x8000, SPIN = 64, PREEMPT = 4096 /* plain accesses in a row before another thread gets its turn */ };
+enum { CP_ASYNC = 0x8000, BEYOND = 4096 /* bytes past the shared memory that are still taken for an index too large */, SPIN = 64, PREEMPT = 4096 /* plain accesses in a row before another thread gets its turn */ };
 
 static u32 granule(u32 addr) { return (addr - SMEM_BASE) / GRANULE; }
 static u32 end_granule(u32 addr, u32 n) { return (addr - SMEM_BASE + n + GRANULE - 1) / GRANULE; }
@@ -230,12 +230,16 @@ void weiri_smem_access(w_sim_api *api, const void *p, u64 size, u32 kind) {
     const u8 *b = p;
     cta *c = t->c;
     bool write = kind & W_SIM_WRITE, atomic = kind & W_SIM_ATOMIC;
-    if (!write && !api->atomic) t->accesses += p == t->spot ? SPIN : 1; /* who looks at one place again and again waits for it */
-    if (!write) t->spot = p;
-    if (!write && !api->atomic && t->accesses >= PREEMPT) {
-        u32 pc = api->pc;
-        weiri_sim_yield(t);
-        api->pc = pc;
+    if (!write || (atomic && !api->atomic)) { /* nothing is read or written yet: an atomic stays one */
+        t->accesses += p == t->spot ? SPIN : 1; /* who looks at one place again and again waits for it */
+        t->spot = p;
+        if (t->accesses >= PREEMPT) {
+            u32 pc = api->pc, within = api->atomic;
+            api->atomic = 0;
+            weiri_sim_yield(t);
+            api->pc = pc;
+            api->atomic = within;
+        }
     }
     bool shared = b >= c->smem && b < c->smem + m->smem_bytes;
     bool own = (u64)(uintptr_t)b - (u64)(uintptr_t)t->f.stack < t->f.size; /* a CPU's stack; a GPU's registers */
@@ -260,7 +264,9 @@ void weiri_smem_access(w_sim_api *api, const void *p, u64 size, u32 kind) {
         return;
     }
     const cta *other = owner(m, b);
-    if (other)
+    if ((u64)(b - (c->smem + m->smem_bytes)) < BEYOND)
+        weiri_smem_inside(c, SMEM_BASE + (b - c->smem), (i64)size, t, write ? "a store to" : "a load of");
+    else if (other)
         weiri_sim_fault(m, t, t->at, "sim-bounds", "a plain %s of %llu bytes in the shared memory of CTA %u",
                         write ? "store" : "load", size, other->block);
     else

@@ -472,7 +472,10 @@ static weir_status build(weir_ctx *c, const weiri_sim_run *r, const char *cxx, c
     snprintf(log_path, sizeof log_path, "%.900s/log", dir);
 
     weiri_buf_init(&b, c);
-    weiri_put(&b, "#line 1 \"weir_sim.h\"\n%s\n#line 1 \"%s.cu\"\n%s", weiri_weir_sim_h, r->plan->k->name, r->source);
+    /* The kernel's name may be one of the C library's, which the GPU does not have. */
+    const char *name = weiri_ident((weiri_plan *)(uintptr_t)r->plan, r->plan->k->name, "");
+    weiri_put(&b, "#line 1 \"weir_sim.h\"\n%s\n#define %s w_kernel_%s\n#line 1 \"%s.cu\"\n%s", weiri_weir_sim_h, name, name,
+              r->plan->k->name, r->source);
     put_entry(r->plan, &b);
     if (b.oom || !write_file(src, &b))
         st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot write %s: %s", src, strerror(errno));

@@ -63,7 +63,7 @@ function mutants.bases(weir, lab)
     local s = schedules.parse(texts[name])
     local sizes = schedules.sizes(s)
     sizes.tiles = s.tiles and (texts[name]:find " lane " and 7 or 4) or nil
-    out[#out + 1] = { name = name, schedule = s, sizes = sizes, make = function() return schedules.kernel(weir, s) end }
+    out[#out + 1] = { name = name, schedule = s, sizes = sizes, make = function(bodies) return schedules.kernel(weir, s, bodies) end }
   end
   for _, name in ipairs(sorted(gemms)) do
     local function with_tiles(at, tiles)
@@ -255,7 +255,7 @@ function mutants.change(plan, program, seed)
   return ("%d: %s"):format(m[1], m[2])
 end
 
---- Every mutant of every base.
+--- Every mutant of every base. `build(options)` is one to be run: its threads write and read what they fill and use.
 function mutants.all(plan, weir, lab)
   local out = {}
   for _, base in ipairs(mutants.bases(weir, lab)) do
@@ -267,6 +267,11 @@ function mutants.all(plan, weir, lab)
           local ok, k = pcall(schedules.kernel, weir, c)
           if not ok then return nil, tostring(k) end
           return plan.of(k)
+        end, build = function(options)
+          local c = schedules.copy(base.schedule)
+          change(c)
+          local ok, p = pcall(function() return schedules.kernel(weir, c, true):build(options) end)
+          return ok and p or nil
         end }
       end)
     end
@@ -276,6 +281,11 @@ function mutants.all(plan, weir, lab)
       out[#out + 1] = { base = base, number = number, what = what, allowed = allowed, make = function()
         local p = assert(plan.of(base.make()))
         change(p)
+        return p
+      end, build = function(options)
+        local p = base.make(true):build(options)
+        change(p)
+        plan.run_text(p, plan.emit(p))
         return p
       end }
     end)

@@ -380,7 +380,8 @@ end
 
 -- ---- kernels ---------------------------------------------------------------------------------------------------------------------
 
-function schedules.kernel(weir, s)
+--- bodies: what threads fill and use is written and read (else the bodies are empty: for proofs)
+function schedules.kernel(weir, s, bodies)
   local P = weir.pipeline
   local k = weir.kernel { name = "random", arch = "sm_90a" }
   local N, M, T = k:dim "N", k:dim "M", k:dim "T"
@@ -396,7 +397,8 @@ function schedules.kernel(weir, s)
       local bytes = p.kind == "tx" and 64 or nil
       of[p] = k:resource { name = p.name, space = "smem", dtype = "u8", tile = { 64 },
         pipeline = P[bytes and "tma_async" or "async_async"] { stages = p.stages },
-        work = { fill = weir.producer_work { code = ";", tx_bytes = bytes }, use = weir.consumer_work { code = ";" } } }
+        work = { fill = weir.producer_work { code = bodies and "for (u32 i = tid; i < 64; i += nthreads) smem[i] = (u8)i;" or ";", tx_bytes = bytes },
+          use = weir.consumer_work { code = bodies and "for (u32 i = tid; i < 64; i += nthreads) if (smem[i] != i) __trap();" or ";" } } }
     else
       local pipe = copied[p.kind] == "tma_load" and P.tma_async { stages = p.stages } or P.async_async { stages = p.stages, producer_op = "load" }
       local shape = { name = p.name, dtype = "bf16", tile = { 64, 16 }, swizzle = 32, pipeline = pipe }

@@ -1,0 +1,87 @@
+#!/usr/bin/env lua5.4
+-- Races and missing fences that the prover finds in mutants (t/gen/mutants.lua) are found by the simulator's clocks, too: whatever the
+-- order in which this run happened to go. The bases are clean.
+--
+--   lua5.4 t/sim/mutants.t          every sixteenth
+--   lua5.4 t/sim/mutants.t all      all of them (minutes)
+package.path = "t/?.lua;./?.lua;" .. package.path
+local tap = require "tap"
+local lab = require "lab"
+local mutants = require "gen.mutants"
+local weir, plan = lab.weir, lab.plan
+
+local unseen = { ["bytes by a body"] = "no primitive of a body moves bytes on an mbarrier", ["turns"] = "order tokens guard no memory here" }
+
+local tensors = { threads = "", tx = "", bar = "", pdl = "", mma = "X", out = "Y" }   -- of a kind of pipe; others load and store
+
+-- Launches a program with what it takes: tensors of a schedule are { R, 64 }, those of a GEMM have M, N and K.
+local function run(p, dev, base)
+  if base.schedule then
+    local args = { N = 6, M = 4, T = 5, R = 64 }
+    for _, pipe in ipairs(base.schedule.pipes) do
+      for side in (tensors[pipe.kind] or "XY"):gmatch "." do
+        args[side .. pipe.name], args.R = dev:tensor { dtype = "bf16", shape = { 64, 64 } }:fill(1), nil
+      end
+    end
+    local raised, ok, message
+    repeat                                                -- which of them are written is the schedule's business
+      raised, ok, message = pcall(p.launch, p, args, { device = dev, grid = 1 })
+      local extra = not raised and ok:match "it has no argument '(%w+)'"
+      if extra then args[extra] = nil end
+    until not extra
+    if not raised then error(ok, 0) end
+    return ok, message
+  end
+  local cluster = plan.get(p, "plan", 0, "cluster")
+  return lab.run_gemm(p, 64 * 3 * cluster, 64, 64 * 5, { device = dev, grid = cluster })
+end
+
+for _, base in ipairs(mutants.bases(weir, lab)) do
+  if not unseen[base.name] then
+    for seed = 1, 3 do
+      local dev = weir.device("sim", { seed = seed })
+      local ok, message = run(base.make(true):build { device = dev }, dev, base)
+      if not tap.ok(ok, ("%s, seed %d: no finding"):format(base.name, seed)) then tap.diag(message) break end
+    end
+  end
+end
+
+local all, step = mutants.all(plan, weir, lab), arg[1] == "all" and 1 or tonumber(arg[1]) or 16
+local races, found, rules, operators = 0, 0, {}, {}
+for i = 1, #all do
+  local m = all[i]
+  if not unseen[m.base.name] and m.allowed:find "[XP]" then
+    local made = i % step == 0 and m.make()
+    local verdict, findings
+    if made then verdict, findings = plan.prove(made) end
+    if verdict == "UNSAFE" and mutants.classes(findings):match "^[XP]+$" then
+      local name = ("%d, %s: %s"):format(m.number, m.base.name, m.what)
+      local ok, message, seen = nil, nil, false
+      for seed = 1, 3 do
+        local dev = weir.device("sim", { seed = seed })
+        local p = m.build { device = dev, unsafe = true }
+        if not p then break end
+        ok, message = run(p, dev, m.base)
+        seen = seen or not ok
+        dev:close()
+        if not ok then break end
+      end
+      races = races + 1
+      if seen then
+        found = found + 1
+        operators[m.number] = true
+        local rule = tostring(message):match "%[(sim%-[%w-]+)%]" or tostring(message):sub(1, 60)
+        rules[rule] = (rules[rule] or 0) + 1
+      elseif not tap.ok(false, name .. ": found") then
+        for _, f in ipairs(findings) do tap.diag(f.message) end
+      end
+    end
+  end
+end
+local list = {}
+for rule, n in pairs(rules) do list[#list + 1] = ("%s %d"):format(rule, n) end
+table.sort(list)
+tap.diag(table.concat(list, ", "))
+tap.is(races, found, ("%d mutants with races or missing fences, every one found"):format(races))
+tap.ok(races >= (step == 1 and 400 or 20), races .. " of them")
+tap.done()

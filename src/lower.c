@@ -964,7 +964,10 @@ static bool sliced(lowering *l, const weiri_op *op, const weiri_view *v) {
 /* A value of one row, or one of a few columns into shared memory: its elements lie several times over in the registers. */
 static void narrow_store(lowering *l, const weiri_op *op) {
     const weiri_value *v = op->nargs ? weiri_val(l->k, op->arg[0]) : NULL;
-    if (!v || v->kind != WEIR_VALUE_TILE || !weiri_value_uses(l->k, op->arg[0], WEIR_OP_READ_REG)) return;
+    if (!v || v->kind != WEIR_VALUE_TILE || (!weiri_value_uses(l->k, op->arg[0], WEIR_OP_READ_REG) &&
+                                             !weiri_value_uses(l->k, op->arg[0], WEIR_OP_COL) &&
+                                             !weiri_value_uses(l->k, op->arg[0], WEIR_OP_ROW)))
+        return;
     bool smem = op->res->kind != WEIR_RES_GMEM;
     if (v->rows == 1 || (smem && v->cols < 8))
         complain(l, "PLAN-UNSUPPORTED", op,

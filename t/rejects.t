@@ -45,6 +45,22 @@ end
 
 tap.like("proof: SAFE", said(copy {}), "as it should be")
 
+-- ---- values whose elements lie several times over in the registers --------------------------------------------------------
+
+local function narrow(tile, value)
+  local k = weir.kernel { name = "narrow", arch = "sm_90a" }
+  local g = k:gmem_tile { name = "g", tensor = k:tensor { name = "Y", dtype = "f32", shape = { 64, 64 }, out = true }, tile = tile }
+  local s = k:smem_tile { name = "s", dtype = "f32", tile = tile, pipeline = P.async_async { stages = 1 } }
+  local r = k:reg_tile { name = "r", dtype = "f32", tile = { 64, 64 } }
+  k:task { name = "a", warps = { 0, 4 }, schedule = function() r:zero(); s:acquire(); s:store(value(r)); s:commit() end }
+  k:task { name = "b", warps = { 4, 4 }, schedule = function() s:wait(); g:store(s:read(), g:at(0, 0)); s:release() end }
+  return k
+end
+for name, k in pairs {
+  ["a row of indices, stored to shared memory by every warp"] = narrow({ 1, 64 }, function(r) return r:col_index() end),
+  ["a column, stored by every lane of a quad"] = narrow({ 64, 1 }, function(r) return r:read():row_max(1) end),
+} do refused(name, k, "s:store stores a value of a single row, or of few columns to shared memory", "[PLAN-UNSUPPORTED]", "store it to global memory, or a wider value") end
+
 -- ---- arrive counts ------------------------------------------------------------------------------------------------------
 
 refused("the unit of a consumer count (1)", copy { pipe = { consumers = 2 } }, "pipeline 's': consumers = 2",

@@ -86,6 +86,13 @@ char *weiri_stacks_map(int n, size_t size) {
 
 void weiri_stacks_unmap(char *stacks, int n, size_t size) { munmap(stacks, (size_t)n * (size + page())); }
 
+void weiri_stack_fill(char *stack, size_t size, size_t bytes, unsigned word) {
+#ifdef FIBER_ASAN
+    __asan_unpoison_memory_region(stack, size);
+#endif
+    for (char *p = stack + size - bytes; p < stack + size; p += sizeof word) memcpy(p, &word, sizeof word);
+}
+
 void weiri_fiber_make(weiri_fiber *f, char *stack, size_t size, void (*fn)(void *), void *arg) {
     *f = (weiri_fiber){ .stack = stack, .size = size };
 #ifdef FIBER_ASAN

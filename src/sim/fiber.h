@@ -27,6 +27,9 @@ char *weiri_stacks_map(int n, size_t size);
 void weiri_stacks_unmap(char *stacks, int n, size_t size);
 char *weiri_stack(char *stacks, int i, size_t size);
 
+/* Fills the top `bytes` of a stack that no fiber runs on. */
+void weiri_stack_fill(char *stack, size_t size, size_t bytes, unsigned word);
+
 /* Prepares a fiber that will call fn(arg) on `stack`; fn must never return. What an earlier fiber left there is forgotten. */
 void weiri_fiber_make(weiri_fiber *f, char *stack, size_t size, void (*fn)(void *), void *arg);
 /* Leaves `from`, which comes back from this call when somebody switches to it. */

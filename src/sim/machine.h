@@ -22,6 +22,7 @@ enum {
     MAX_TX = (1 << 20) - 1,      /* bytes and arrivals one mbarrier phase can count */
     MAX_FINDINGS = 8,
     NO_ADDR = -1,
+    NO_VALUE = 0x7fdeadbd,       /* what a variable holds that nobody has set: a NaN */
     TC_POISON = 0x7fdeadbf,      /* what tensor memory holds before an mma, and registers before tcgen05.wait::ld */
     TC_WARP_OP = 0x800           /* kinds of warp-wide tcgen05 instructions */
 };

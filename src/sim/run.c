@@ -9,6 +9,7 @@
 #include "machine.h"
 
 enum {
+    FRESH = 16 << 10,  /* bytes of a stack that begin with NO_VALUE in every word */
     STACK = 128 << 10, /* bytes a thread; pages are only taken when touched */
     STUCK = 200000     /* turns in a row in which nothing changed: threads spin on memory */
 };
@@ -189,6 +190,8 @@ static void start_cta(cta *c, u32 block, char *stacks) {
         t->slow = slow_cta || slow_warp || (weiri_sim_rand(m) & 31) == 0;
         t->regs = (u32)m->plan->entry_registers;
         char *stack = weiri_stack(stacks, c->slot * m->threads_per_cta + i, STACK);
+        /* what nobody has set is no number, and no leaving of an earlier thread */
+        weiri_stack_fill(stack, STACK, FRESH, NO_VALUE);
         weiri_fiber_make(&t->f, stack, STACK, thread_main, t);
     }
     for (int i = 0; i < m->threads_per_cta / 32; i++) c->warps[i].bulk_serial = 0;

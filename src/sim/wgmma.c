@@ -266,6 +266,8 @@ static u32 not_a_number(w_sim_api *api, u32 bits) {
     if ((bits & 0x7fffffffu) == POISON)
         weiri_sim_fault(t->m, t, t->at, "sim-accumulator",
                         "a value read from an accumulator while a wgmma on it was in flight: the wait is missing");
+    if ((bits & 0x7fffffffu) == NO_VALUE)
+        weiri_sim_fault(t->m, t, t->at, "sim-uninit", "the value of a variable that nothing has set");
     if ((bits & 0x7fffffffu) == TC_POISON)
         weiri_sim_fault(t->m, t, t->at, "sim-tmem",
                         "a value of tensor memory that no mma has written, or that was read before tcgen05.wait::ld");

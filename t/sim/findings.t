@@ -75,6 +75,7 @@ body("past the shared memory", "sim-bounds", "((u32 *)smem)[1024] = 1;", {}, "a 
 body("past a tensor", "sim-bounds", "y[tid + 1] = 1;", {}, "a store of 4 bytes", "0 bytes past the end of 'y' (512 bytes)")
 body("a misaligned mbarrier", "sim-align", "if (tid == 0) w_mbar_init(at + 4, 1);", {}, "an mbarrier at shared address 1028, which is no multiple of 8")
 body("what nobody has written", "sim-uninit", "if (tid < 4) ((u32 *)smem)[tid] = 1; task_sync(); y[tid] = ((u32 *)smem)[tid];", {}, "a load of 's' byte", "which nothing has written")
+body("a variable that nothing has set", "sim-uninit", "float v[32]; if (x[0] == 9) v[tid % 32] = 1; y[tid] = w_pack_bf16(v[tid % 32], 0.f);", {}, "the value of a variable that nothing has set")
 body("a warp that has diverged", "sim-warp", "if (lane < 7) w_elect(); else w_sync_warp();", {}, "the warp has diverged: lane")
 body("a named barrier with two counts", "sim-named", "w_bar_sync(3, warp ? 96 : 64);", {}, "named barrier 3 is joined with")
 body("a named barrier that is none", "sim-named", "w_bar_sync(16, 128);", {}, "named barrier 16; ids are 1 to 15")
@@ -133,7 +134,6 @@ local function edited(name, rule, k, run, from, to, ...)
   stops(name, rule, ok, message, ...)
 end
 local function copy(p, dev) return lab.run_copy(p, { 24, 100 }, { device = dev, grid = 1 }) end
-local function gemm(p, dev) return lab.run_gemm(p, 64, 64, 200, { device = dev }) end
 edited("a box off 16 bytes", "sim-tmap", lab.tma_copy(), copy, "(w_tma_load%([^,]*, [^,]*, [^,]*, )", "%11 + ", "off 16 bytes: a multiple of 4 is expected")
 edited("a task that does less than planned", "sim-plan", lab.tma_copy(), copy, "W_AT%(%d+%); w_mbar_expect%b();", "", "the plan expects 4 expect_tx 'ring_full'")
 edited("a stage read without its wait", "sim-early-read", lab.tma_copy(), copy, "(w_mbar_wait%(ring_full[^;]*;)", "if (wq_index < 1) %1", "a load of 'ring' stage", "task 'put'")

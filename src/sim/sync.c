@@ -219,6 +219,15 @@ static void check_lap(thread *t, const bar *b, u32 parity) {
                         "parity lap on mbarrier %s: the wait is for phase %llu, the barrier has completed phase %llu already",
                         name, t->seen[i].phase, phase - 1);
     }
+    /* the same parity again is the same phase again, or one that is not there any more */
+    if (t->seen[i].set && t->seen[i].parity == parity && phase >= t->seen[i].phase + 2) {
+        char name[96];
+        weiri_sync_bar_name(t->c, b, name, sizeof name);
+        weiri_sim_fault(t->m, t, t->at, "sim-lap",
+                        "parity lap on mbarrier %s: the wait has the parity of the thread's last one, for phase %llu, and the barrier has "
+                        "completed phase %llu since",
+                        name, t->seen[i].phase - 1, phase - 1);
+    }
     t->seen[i].set = true;
     t->seen[i].parity = parity;
     t->seen[i].phase = phase;

@@ -60,7 +60,8 @@ local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias
 ---@field pingpong? boolean   two math warpgroups with a tile each: one multiplies while the other stores. bm 64 or 128, bm * bn at most 16384
 ---                           (8192 where sums are promoted)
 ---@field stream? boolean|integer   stream-K: what is left over from whole waves of tiles is dealt out in k-steps, in as many shares as the
----                           device has SMs, or as this says; a second kernel adds what a tile got from several
+---                           device has SMs, or as this says; a second kernel adds what a tile got from several. What that
+---                           costs ate the gain at every shape measured on an H200 (bench/NOTES.md): choose() never takes it
 
 -- ---- choosing a configuration -------------------------------------------------------------------------------------------------
 
@@ -122,12 +123,14 @@ local function hints(options)
   return o
 end
 
--- Configurations with the clocks the model gives them, fastest first; with `pingpong` those of two warpgroups in turn.
-local function ranked(o, sms, pingpong)
+-- Configurations with the clocks the model gives them, fastest first; of a `form` that is asked for: "pingpong", "stream".
+local function ranked(o, sms, form)
+  local pingpong, stream = form == "pingpong" or nil, form == "stream" or nil
   local list = {}
   local promoted = o.accumulate == "promoted"
+  local splits = (o.batched or stream) and { 1 } or { 1, 2, 3, 4, 6, 8 }
   -- A warpgroup holds at most 64 x 256 sums (128 registers a thread), half of it beside the promoted sums.
-  local function add(bm, bn, cl, split, swap, stream)
+  local function add(bm, bn, cl, split, swap)
     local c = { bm = bm, bn = bn, cluster_m = cl[1], cluster_n = cl[2], split = split, group = bm <= 64 and 16 or 8, lag = 1, swap = swap,
                 pingpong = pingpong, stream = stream }
     local s = staging(o, c)
@@ -138,11 +141,10 @@ local function ranked(o, sms, pingpong)
     -- take more power, per product: both have to pay.
     if cl[1] + cl[2] > 2 then t_model = t_model * 1.015 end
     if bm * bn < 32768 then t_model = t_model * 1.03 end
-    if stream then t_model = t_model * 1.05 end
     if not swap and o.m <= bm // 2 then t_model = t_model * 1.3 end                 -- boxes that are half outside
     -- Short sums, many tiles: the epilogue is a tenth of a tile's time, and hiding it pays (1 to 2 % at K = 1024, measured).
     local steps, tiles = math.ceil(o.k * SIZE[o.dtype] / KBYTES / split), math.ceil(o.m / bm) * math.ceil(o.n / bn)
-    if bm > 64 and not pingpong and not promoted and steps <= 32 and tiles > 2 * sms then c.stagger = 4 end
+    if bm > 64 and not form and not promoted and steps <= 32 and tiles > 2 * sms then c.stagger = 4 end
     list[#list + 1] = { c, t_model, #list }
   end
   for _, t in ipairs { { 128, 256 }, { 128, 224 }, { 128, 192 }, { 128, 160 }, { 128, 128 }, { 128, 64 }, { 256, 128 }, { 64, 256 }, { 64, 192 },
@@ -152,20 +154,17 @@ local function ranked(o, sms, pingpong)
     local panels = o.b_major ~= "n" or bn % 64 == 0      -- an n-major tile is cut into panels of 64 columns
     if panels and sums <= (promoted and 64 or 128) then
       for _, cl in ipairs { { 1, 1 }, { 2, 1 }, { 1, 2 } } do
-        for _, split in ipairs(o.batched and { 1 } or { 1, 2, 3, 4, 6, 8 }) do
+        for _, split in ipairs(splits) do
           local full = bn == 256 or o.beta and sums == 128         -- a pair's addresses would spill
-          if not (pingpong and full) or cl[1] + cl[2] == 2 then add(bm, bn, cl, split) end
+          if not (stream or pingpong and full) or cl[1] + cl[2] == 2 then add(bm, bn, cl, split) end
         end
       end
     end
   end
-  for _, bm in ipairs(pingpong and {} or o.a_major == "m" and { 64 } or { 8, 16, 32, 64 }) do       -- few rows; an m-major tile is cut into panels of 64
-    for _, split in ipairs(o.batched and { 1 } or { 1, 2, 3, 4, 6, 8 }) do
+  for _, bm in ipairs(form and {} or o.a_major == "m" and { 64 } or { 8, 16, 32, 64 }) do       -- few rows; an m-major tile is cut into panels of 64
+    for _, split in ipairs(splits) do
       if o.m <= bm and o.m > bm // 2 or bm == 8 and o.m <= bm then add(bm, 64, { 1, 1 }, split, true) end
     end
-  end
-  for _, t in ipairs((pingpong or o.batched) and {} or { { 128, 256 }, { 128, 192 }, { 128, 128 } }) do
-    if t[1] * t[2] <= (promoted and 16384 or 32768) then add(t[1], t[2], { 1, 1 }, 1, nil, true) end
   end
   table.sort(list, function(x, y) if x[2] ~= y[2] then return x[2] < y[2] end return x[3] < y[3] end)
   for i, x in ipairs(list) do list[i] = x[1] end
@@ -173,7 +172,7 @@ local function ranked(o, sms, pingpong)
 end
 
 --- Configurations worth a try, the model's favourites first; of the first two also with other rasters and staggered; then a few with
---- warpgroups in turn.
+--- warpgroups in turn and two with K dealt out.
 ---@param options? weir.kernels.gemm.options
 ---@param sms? integer
 ---@return weir.kernels.gemm.config[]
@@ -192,7 +191,7 @@ function M.candidates(options, sms)
   end
   local o, at, turns, flat = hints(options), math.min(#list, 8), 0, 0
   local function put(c) at = at + 1; table.insert(list, at, c) end
-  for _, c in ipairs(ranked(o, sms or 132, true)) do
+  for _, c in ipairs(ranked(o, sms or 132, "pingpong")) do
     local wanted = c.split == 1 and (turns < 3 or c.bm == 64 and flat < 2)
     if wanted then
       put(c)
@@ -205,6 +204,7 @@ function M.candidates(options, sms)
       end
     end
   end
+  for i, c in ipairs(o.batched and {} or ranked(o, sms or 132, "stream")) do if i <= 2 then put(c) end end
   return list
 end
 
@@ -629,15 +629,13 @@ end
 -- The best of the model's configurations that have what is given; where none has, the best that is no special form, changed.
 local function configure(o)
   local given = common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger swap pingpong staging stream")
-  local list, pick = ranked(hints(o), o.device and not o.device.is_sim and o.device.sms or 132, given.pingpong or nil), nil
+  local list, pick = ranked(hints(o), o.device and not o.device.is_sim and o.device.sms or 132, given.pingpong and "pingpong" or given.stream and "stream" or nil), nil
   for _, x in ipairs(list) do
-    local fits = not ((x.stream or x.swap) and (given.stagger or 0) > 0)
-    for _, name in ipairs { "bm", "bn", "cluster_m", "cluster_n", "split", "swap", "stream" } do
-      local want = given[name]
-      if name == "stream" and want then want = true end
-      fits = fits and (want == nil or want == (x[name] or false))
+    local fits = not (x.swap and (given.stagger or 0) > 0)
+    for _, name in ipairs { "bm", "bn", "cluster_m", "cluster_n", "split", "swap" } do
+      fits = fits and (given[name] == nil or given[name] == (x[name] or false))
     end
-    if fits or not pick and not x.swap and not x.stream then pick = x end
+    if fits or not pick and not x.swap then pick = x end
     if fits then break end
   end
   local c = {}

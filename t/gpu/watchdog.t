@@ -83,7 +83,9 @@ if part "first" then
       tap.is({ nil, "watchdog" }, { ok, code }, ("round %d: the launch fails"):format(round))
       tap.ok(took <= 6, ("in %d s"):format(took))
       message = tostring(message)
-      tap.like("task 'put', CTA 0, warps 4 to 7: waits for mbarrier 'ring_full' stage 0, parity 0: some of its 1 arrivals, or bytes, are missing; its 17th wait here", message,
+      -- A plain load of an mbarrier gave its state on one H200 and 0 on another, driver 580.159.04 both: the second cannot tell how many came.
+      local seen = message:gsub("some of its 1 arrivals, or bytes, are missing", "0 of 1 arrivals")
+      tap.like("task 'put', CTA 0, warps 4 to 7: waits for mbarrier 'ring_full' stage 0, parity 0: 0 of 1 arrivals; its 17th wait here", seen,
         "who waits where and how often it went well")
       tap.matches("watchdog.t:%d+: task 'put'", message, "the author's line")
       tap.matches("who arrives there: [^\n]*watchdog.t:%d+ %(task 'load'%)", message, "and who should have come")

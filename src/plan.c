@@ -363,6 +363,15 @@ static bool closes(const weiri_task *t, const weir_res *r, weiri_stage stage) {
     return false;
 }
 
+/* Does one CTA of a cluster of several run the task? */
+static bool on_one_cta(const weir_kernel *k, const weiri_task *t) {
+    const int size[4] = { k->cluster.v, k->cluster.m, k->cluster.n, k->cluster.k };
+    if (!t->on_cta || size[0] * size[1] * size[2] * size[3] == 1) return false;
+    for (int i = 0; i < 4; i++)
+        if (size[i] > 1 && t->cta[i] < 0) return false;
+    return true;
+}
+
 /* The side of the pipeline that closes with `stage`: tasks, warps, warpgroups that do it. Tasks of other lanes of the work tiles than
  * `tile_lane` fill or empty other stages; -1: there are no lanes. */
 static weiri_pside side_of_lane(const weiri_plan *p, const weir_res *r, weiri_stage stage, int tile_lane) {
@@ -377,6 +386,7 @@ static weiri_pside side_of_lane(const weiri_plan *p, const weir_res *r, weiri_st
         s.warps += t->num_warps;
         if (p->tasks[ti].wg_actor) s.warpgroups += p->tasks[ti].warpgroups;
         if (t->num_warps > s.max_warps_of_a_task) s.max_warps_of_a_task = t->num_warps;
+        if (on_one_cta(k, t)) s.one_cta_tasks++, s.one_cta_warps += t->num_warps;
         int lane = loop_lane(k, t, r->pipe.given.interleave[stage == STAGE_PROD_COMMIT ? 1 : 3]);
         if (lane >= 0 && lane < 64 && !(lanes >> lane & 1)) lanes |= 1ull << lane, s.domain_lanes++;
     }

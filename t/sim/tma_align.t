@@ -37,10 +37,10 @@ for _, case in ipairs { { "bf16", 8 }, { "f32", 4 }, { "u8", 16 } } do
     if ok then ok, message = dev:sync() end
     return ok, message, y:get()
   end
-  local ok, message, y = launch(unit, 2 * unit)
+  local ok, _, y = launch(unit, 2 * unit)
   tap.is(true, ok, dtype .. ": a multiple of 16 bytes is taken")
   tap.is({ values[64 + unit + 1], values[64 + unit + 16] }, { y[64 + 2 * unit + 1], y[64 + 2 * unit + 16] }, dtype .. ": and moves what is there")
-  ok, message, y = launch(-unit, 0)
+  ok, _, y = launch(-unit, 0)
   tap.is({ true, 0, unit < 16 and values[1] or 0 }, { ok, y[unit], y[unit + 1] }, dtype .. ": in front of the tensor there are zeros")
   ok, message = launch(unit - 1, 0)
   tap.is(nil, ok, dtype .. ": a load off 16 bytes stops")

@@ -17,7 +17,7 @@ end
 local dev = assert(weir.device("sim", { seed = 5 }))
 local function rows(p, n, d)
   local t = dev:tensor { dtype = "i32", shape = { n, 4 } }:fill(-1)
-  assert(p:launch { Y = t, D = d })
+  assert(p:launch({ Y = t, D = d }, { grid = 1 }))
   assert(dev:sync())
   local all, out = t:get(), {}
   for i = 1, n do out[i] = all[4 * i] end

@@ -121,16 +121,6 @@ static void emit_action(emitter *e, const weiri_action *a) {
 
 static void emit_nodes(emitter *e, const weiri_pnode *n);
 
-/* Names the parts of a scalar that are taken more than once, so that a long raster stays readable. */
-static void let_scalars(emitter *e, uint32_t id) {
-    const weiri_value *v = weiri_val(e->k, id);
-    if (!v->nargs || e->made[id]) return;
-    for (int i = 0; i < v->nargs; i++) let_scalars(e, v->arg[i]);
-    if (e->uses[id] < 2 || v->kind != WEIR_VALUE_SCALAR || v->op == WEIR_OP_LOAD || v->op == WEIR_OP_RETURN) return;
-    em_line(e, "const %s v%u = %s;", em_is_float(v->dtype) ? "float" : weiri_ctype(v->dtype), id, em_expr(e, id));
-    em_make(e, id, MADE);
-}
-
 /* ---- scalars that several places take ----
  * Values are a graph, text is a tree: an expression whose parts are shared would grow without bound. A block names, at its head, what
  * several places in it take. What only the body of a guard takes is named there; what only a loop takes, before the loop. */
@@ -189,64 +179,70 @@ static bool is_there(emitter *e, const weiri_pnode *block, uint32_t id) {
     return true;
 }
 
-static void take(emitter *e, uint32_t id, const weiri_pnode *in, uint32_t walk) {
+static void take(emitter *e, uint32_t id, const weiri_pnode *in) {
     if (!id) return;
     shared_use *u = &e->shared[id];
     const weiri_value *v = weiri_val(e->k, id);
     if (!v->nargs || e->made[id]) return;
-    bool again = u->seen == walk;
-    if (!again) u->refs = 0, u->in = in, u->seen = walk;
+    bool again = u->seen == e->walk;
+    if (!again) u->refs = 0, u->in = in, u->seen = e->walk;
     if (u->refs < UINT16_MAX) u->refs++;
     if (u->in != in) u->in = &several;
     if (again) return; /* once written out, its parts are not taken again */
-    for (int i = 0; i < v->nargs; i++) take(e, v->arg[i], in, walk);
+    for (int i = 0; i < v->nargs; i++) take(e, v->arg[i], in);
 }
 
-static void take_block(emitter *e, const weiri_pnode *n, const weiri_pnode *in, uint32_t walk);
+static void take_block(emitter *e, const weiri_pnode *n, const weiri_pnode *in);
 
 /* What a node itself takes, in its block; then its body. */
-static void take_node(emitter *e, const weiri_pnode *n, const weiri_pnode *in, uint32_t walk) {
+static void take_node(emitter *e, const weiri_pnode *n, const weiri_pnode *in) {
     const weiri_pnode *here = in ? in : &several;
     const weiri_node *s = n->src;
     switch (n->kind) {
     case PN_ACTION:
-        for (int i = 0; n->act->op && i < n->act->op->nargs; i++) take(e, n->act->op->arg[i], here, walk);
+        for (int i = 0; n->act->op && i < n->act->op->nargs; i++) take(e, n->act->op->arg[i], here);
         return;
     case PN_LOOP:
-        take(e, s->start, here, walk);
-        take(e, s->stop, here, walk);
-        take(e, s->step, here, walk);
+        take(e, s->start, here);
+        take(e, s->stop, here);
+        take(e, s->step, here);
         break;
-    case PN_GUARD: take(e, s->of, here, walk); break;
+    case PN_GUARD: take(e, s->of, here); break;
     case PN_TILES:
-        for (int i = 0; i < s->queue->qrank; i++) take(e, s->queue->extent[i].id, here, walk);
-        take_block(e, n->skip, in ? in : n, walk);
+        for (int i = 0; i < s->queue->qrank; i++) take(e, s->queue->extent[i].id, here);
+        take_block(e, n->skip, in ? in : n);
         break;
     default: break;
     }
-    take_block(e, n->first, in ? in : n, walk);
+    take_block(e, n->first, in ? in : n);
 }
 
-static void take_block(emitter *e, const weiri_pnode *n, const weiri_pnode *in, uint32_t walk) {
-    for (; n; n = n->next) take_node(e, n, in, walk);
+static void take_block(emitter *e, const weiri_pnode *n, const weiri_pnode *in) {
+    for (; n; n = n->next) take_node(e, n, in);
 }
 
-static void name_shared(emitter *e, const weiri_pnode *first) {
-    uint32_t walk = ++e->shared[0].seen;
-    take_block(e, first, NULL, walk);
+/* Names what this walk has seen taken more than once and can be had at the head of `block`; `needed`: whatever it costs, for the block
+ * takes it in any case. */
+static void name_taken(emitter *e, const weiri_pnode *block, bool needed) {
     for (uint32_t id = 1; id < (uint32_t)e->k->values.n; id++) { /* parts come before what they are parts of */
         shared_use *u = &e->shared[id];
-        if (u->seen != walk || u->refs < 2 || e->made[id] || !is_pure(e, id) || cost(e, id) < WORTH) continue;
+        if (u->seen != e->walk || u->refs < 2 || e->made[id] || !is_pure(e, id) || cost(e, id) < (needed ? 1 : WORTH)) continue;
         if (u->in != &several && u->in->kind != PN_LOOP && u->in->kind != PN_TILES) continue;
-        if (!is_there(e, first->parent, id)) continue;
+        if (!is_there(e, block, id)) continue;
         const weiri_value *v = weiri_val(e->k, id);
         const char *type = v->kind == WEIR_VALUE_COND ? "bool" : em_is_float(v->dtype) ? "float" : weiri_ctype(v->dtype);
-        e->ahead = true;
+        e->ahead = !needed;
         const char *text = em_expr(e, id);
         e->ahead = false;
         em_line(e, "const %s v%u = %s;", type, id, text);
         em_make(e, id, MADE);
     }
+}
+
+static void name_shared(emitter *e, const weiri_pnode *first) {
+    e->walk++;
+    take_block(e, first, NULL);
+    name_taken(e, first->parent, false);
 }
 
 /* What a block computed is gone at its end. */
@@ -351,7 +347,9 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
     }
     const int mark = e->made_list.n;
     if (q->raster == WEIR_RASTER_CUSTOM) {
-        for (int i = 0; i < q->qrank; i++) let_scalars(e, q->raster_coord[i].id);
+        e->walk++;
+        for (int i = 0; i < q->qrank; i++) take(e, q->raster_coord[i].id, &several);
+        name_taken(e, n, true);
         for (int i = 0; i < q->qrank; i++) emit_coord(e, q, i, em_expr(e, q->raster_coord[i].id));
     } else {
         /* the two innermost axes by raster; outer ones slowest */

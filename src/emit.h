@@ -38,7 +38,8 @@ typedef struct emitter {
     uint8_t *made; /* by value: MADE: it lies in an array of its own, v<id>, in this block; MADE_INVERSE: a quotient by a row or
                                 column value, of which r<id> holds the reciprocals */
     WEIRI_LIST(uint32_t) made_list;
-    struct shared_use *shared; /* by value: of the block whose values are being named (emit.c) */
+    struct shared_use *shared; /* by value: what the last walk for names saw (emit.c) */
+    uint32_t walk;             /* its number */
     bool ahead;                /* a value is computed where it may not be needed: its divisors may be 0 */
 } emitter;
 

@@ -494,32 +494,23 @@ static bool stage_packs(emitter *e, uint32_t view, int elems, weiri_view *v) {
     return g.cols % elems == 0 && g.row_bytes % 16 == 0 && (bytes <= 16 || (bytes % 16 == 0 && !g.swizzle));
 }
 
-/* Views of tensors and of stages in the value that packs can be loaded of; those that cannot are loaded an element at a time. */
-static void find_packs(emitter *e, uint32_t id, int elems, int depth) {
+/* Views of tensors and of stages in the value that packs can be loaded of; those that cannot are loaded an element at a time. Could
+ * all be? */
+static bool find_packs(emitter *e, uint32_t id, int elems, int depth) {
     const weiri_value *v = weiri_val(e->k, id);
-    if (depth > 64) return;
+    if (depth > 64) return false;
     weiri_view view;
     uint32_t at = v->op == WEIR_OP_LOAD ? v->arg[0] : v->kind == WEIR_VALUE_VIEW ? id : 0;
     if (at) {
         for (int i = 0; i < e->npack; i++)
-            if (e->pack[i] == at) return;
-        if (e->npack < 8 && (packs_well(e, at, elems, &view) || stage_packs(e, at, elems, &view))) e->pack[e->npack++] = at;
-        return;
+            if (e->pack[i] == at) return true;
+        if (!packs_well(e, at, elems, &view) && !stage_packs(e, at, elems, &view)) return false;
+        if (e->npack < 8) e->pack[e->npack++] = at;
+        return true;
     }
-    for (int i = 0; i < v->nargs; i++)
-        if (v->arg[i]) find_packs(e, v->arg[i], elems, depth + 1);
-}
-
-/* Is every view in the value one that packs can be loaded of? */
-static bool all_packs(emitter *e, uint32_t id, int elems, int depth) {
-    const weiri_value *v = weiri_val(e->k, id);
-    weiri_view view;
-    uint32_t at = v->op == WEIR_OP_LOAD ? v->arg[0] : v->kind == WEIR_VALUE_VIEW ? id : 0;
-    if (depth > 64) return false;
-    if (at) return packs_well(e, at, elems, &view) || stage_packs(e, at, elems, &view);
-    for (int i = 0; i < v->nargs; i++)
-        if (v->arg[i] && !all_packs(e, v->arg[i], elems, depth + 1)) return false;
-    return true;
+    bool all = true;
+    for (int i = 0; i < v->nargs; i++) all = (!v->arg[i] || find_packs(e, v->arg[i], elems, depth + 1)) && all;
+    return all;
 }
 
 static const char *stage_element(emitter *e, const weiri_action *a, const weir_res *s, const char *row, const char *col) {
@@ -541,12 +532,13 @@ static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint
     weiri_tile_geom g;
     e->dest = dst;
     if (e->pt->solo) return false;
-    if (gmem ? !packs_well(e, place, elems, &v)
-             : !weiri_geom(e->p, dst, &g) || g.cols % elems || g.row_bytes % 16 || !all_packs(e, value, elems, 0))
-        return false;
+    if (gmem ? !packs_well(e, place, elems, &v) : !weiri_geom(e->p, dst, &g) || g.cols % elems || g.row_bytes % 16) return false;
     for (int d = 0; d + 1 < dst->rank; d++) rows *= dst->tile[d];
     e->npack = 0;
-    find_packs(e, value, elems, 0);
+    if (!find_packs(e, value, elems, 0) && !gmem) {
+        e->npack = 0;
+        return false;
+    }
     share_pieces(e, rows * cols / elems);
     em_line(e, "const i32 row = (i32)(q / %d), first = (i32)(q %% %d) * %d;", cols / elems, cols / elems, elems);
     if (rows == 1) em_line(e, "(void)row;");

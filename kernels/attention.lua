@@ -82,10 +82,7 @@ function M.candidates(o)
     add(2, 64, 2, 1); add(2, 48, 2, 1); add(2, 48, 3, 1)
   end
   for i = 1, 4 do                                        -- the first of them also in turn
-    local other = {}
-    for name, value in pairs(list[i]) do other[name] = value end
-    other.pingpong = true
-    table.insert(list, 4 + i, other)
+    table.insert(list, 4 + i, common.with(list[i], { pingpong = true }))
   end
   return list
 end
@@ -262,8 +259,8 @@ local function describe(o, c)
 end
 
 local function prepare(options)
-  local what, o = "attention.build", {}
-  for name, value in pairs(common.options(what, options, OPTIONS)) do o[name] = value end
+  local what = "attention.build"
+  local o = common.with(common.options(what, options, OPTIONS))
   o.dtype = common.choice(what, "dtype", o.dtype, "bf16 f16", "bf16")
   o.d = common.size(what, "d", o.d)
   if not o.d or o.d > 256 or o.d % 8 ~= 0 then error(("%s: d is a multiple of 8 up to 256, got %s"):format(what, tostring(o.d)), 0) end
@@ -275,11 +272,8 @@ local function prepare(options)
       error(("%s: window.%s is a whole number of keys, got %s"):format(what, side, tostring(o[side])), 0)
     end
   end
-  local c = {}
-  for name, value in pairs(M.choose(o)) do c[name] = value end
   local known = "warpgroups bn stages q_stages heads queue pingpong load_registers math_registers"
-  for name, value in pairs(common.options(what .. ": config", o.config or {}, known)) do c[name] = value end
-  return o, c
+  return o, common.with(M.choose(o), common.options(what .. ": config", o.config or {}, known))
 end
 
 --- The kernel behind an option table, not yet built.

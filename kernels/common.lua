@@ -27,6 +27,14 @@ function M.options(what, given, known)
   return given
 end
 
+--- A copy of a table, with `changes`.
+function M.with(table, changes)
+  local copy = {}
+  for name, value in pairs(table) do copy[name] = value end
+  for name, value in pairs(changes or {}) do copy[name] = value end
+  return copy
+end
+
 --- `value` when it is one of `allowed` ("bf16 f16"), `default` when it is nil.
 function M.choice(what, name, value, allowed, default)
   if value == nil then value = default end
@@ -113,8 +121,7 @@ local function arguments(step, args, options)
   if step.pdl ~= false then
     if not o then o = OVERLAP
     elseif o.pdl == nil then
-      o = { pdl = true }
-      for name, value in pairs(options) do o[name] = value end
+      o = M.with(options, OVERLAP)
     end
   end
   return step.args and step.args(args, options) or args, o

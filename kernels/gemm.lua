@@ -117,8 +117,7 @@ end
 
 -- Options of the model: sizes that are not given are large.
 local function hints(options)
-  local o = { m = 8192, n = 8192, k = 8192, dtype = "bf16" }
-  for name, value in pairs(options or {}) do o[name] = value end
+  local o = common.with({ m = 8192, n = 8192, k = 8192, dtype = "bf16" }, options)
   o.out = o.out or SIZE[o.dtype] == 2 and o.dtype or o.dtype == "tf32" and "f32" or "bf16"
   return o
 end
@@ -181,11 +180,8 @@ function M.candidates(options, sms)
   local first = table.move(list, 1, math.min(2, #list), 1, {})
   for i, c in ipairs(first) do
     for j, change in ipairs { { "group", 4 }, { "group", 16 }, { "stagger", 2 }, { "stagger", 4 } } do
-      local other = {}
-      for name, value in pairs(c) do other[name] = value end
       if c[change[1]] ~= change[2] and (change[1] ~= "stagger" or c.bm > 64) then
-        other[change[1]] = change[2]
-        table.insert(list, math.min(#list, 2 + 4 * (i - 1) + j), other)
+        table.insert(list, math.min(#list, 2 + 4 * (i - 1) + j), common.with(c, { [change[1]] = change[2] }))
       end
     end
   end
@@ -197,8 +193,7 @@ function M.candidates(options, sms)
       put(c)
       turns, flat = turns + 1, flat + (c.bm == 64 and 1 or 0)
       if turns <= 2 and not (o.beta and c.bm * c.bn == 16384) then       -- the store is hidden: what a staging tile takes may serve the ring better
-        local other = { staging = 1 }
-        for name, value in pairs(c) do other[name] = value end
+        local other = common.with(c, { staging = 1 })
         other.stages = staging(o, other).stages
         put(other)
       end
@@ -608,8 +603,7 @@ end
 -- Options with their defaults, checked.
 local function settle(options)
   local what = "gemm.build"
-  local o = {}
-  for name, value in pairs(common.options(what, options, OPTIONS)) do o[name] = value end
+  local o = common.with(common.options(what, options, OPTIONS))
   local function choice(name, allowed, default) o[name] = common.choice(what, name, o[name], allowed, default) end
   choice("dtype", "bf16 f16 tf32 e4m3 e5m2", "bf16")
   choice("dtype_b", SIZE[o.dtype] == 1 and "e4m3 e5m2" or o.dtype, o.dtype)
@@ -638,9 +632,7 @@ local function configure(o)
     if fits or not pick and not x.swap then pick = x end
     if fits then break end
   end
-  local c = {}
-  for name, value in pairs(pick) do c[name] = value end
-  for name, value in pairs(given) do c[name] = value end
+  local c = common.with(pick, given)
   if c.staging and c.staging ~= 1 and c.staging ~= 2 then error(("gemm.build: config.staging is 1 or 2, got %s"):format(tostring(c.staging)), 0) end
   if c.pingpong then
     local most = o.accumulate == "promoted" and 8192 or 16384

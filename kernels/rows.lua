@@ -249,9 +249,7 @@ end
 ---@param s weir.kernels.rows.spec
 ---@return weir.kernel, weir.kernels.rows.config
 function M.kernel(s)
-  local c = {}
-  for name, value in pairs(M.choose(s.dtype, s.n, #s.inputs)) do c[name] = value end
-  for name, value in pairs(common.options(s.name .. ": config", s.config or {}, "threads per_row chunks")) do c[name] = value end
+  local c = common.with(M.choose(s.dtype, s.n, #s.inputs), common.options(s.name .. ": config", s.config or {}, "threads per_row chunks"))
   if c.threads % 32 ~= 0 or c.threads < 32 or c.threads > 1024 then error(s.name .. ": config.threads is a multiple of 32 up to 1024", 0) end
   local lanes = c.per_row == "cta" and c.threads or 32
   local longest = c.chunks > 0 and lanes * c.chunks * (16 // weir.dtype_size(s.dtype)) or nil

@@ -51,8 +51,7 @@ local code = [[
 
 local function describe(o)
   local size = weir.dtype_size(o.dtype)
-  local c = { blocks = 2, threads = 256 }
-  for name, value in pairs(common.options("transpose.build: config", o.config or {}, "blocks threads")) do c[name] = value end
+  local c = common.with({ blocks = 2, threads = 256 }, common.options("transpose.build: config", o.config or {}, "blocks threads"))
   local side = 128 // size
   local k = weir.kernel { name = "transpose", arch = o.arch or "sm_90a" }
   local L = o.batched and k:dim "L" or nil
@@ -84,8 +83,7 @@ end
 ---@return weir.kernels.ready
 function M.build(options)
   local ready = common.blame(function()
-    local o = {}
-    for name, value in pairs(common.options("transpose.build", options or {}, "dtype batched config pdl device arch")) do o[name] = value end
+    local o = common.with(common.options("transpose.build", options or {}, "dtype batched config pdl device arch"))
     o.dtype = o.dtype or "bf16"
     local k, c = describe(o)
     return common.ready({ { program = k:build { device = o.device }, pdl = o.pdl } }, c)

@@ -3,21 +3,6 @@ local weir = require "weir"
 local P, cd = weir.pipeline, weir.ceil_div
 local M = {}
 
---- Tile and cluster for a problem. Few rows take a narrow tile with a deep pipeline: the weights' bandwidth is the limit. The rest
---- take 128 x 256, the tile with the highest intensity, or 128 x 224 where that leaves clearly less of the last wave empty.
---- Multicast of B in clusters of two costs 1 to 2 % where L2 keeps up (measured), and wins where rows start off a 128-byte line.
-function M.choose(m, n, k)
-  n, k = n or m, k or m                                    -- about a square, if only the rows are said
-  if m <= 64 then return { bm = 64, bn = 64, bk = 64, stages = 8, cluster = 1, group = 1 } end
-  local function waste(bn)                                 -- SM-time bought over SM-time used, 132 SMs
-    local tiles = ((m + 127) // 128) * ((n + bn - 1) // bn)
-    return ((tiles + 131) // 132) * 132 * 128 * bn / (m * n)
-  end
-  local narrow = waste(224) * 1.03 < waste(256)
-  local cluster = m > 128 and k * 2 % 128 ~= 0 and 2 or 1
-  return { bm = 128, bn = narrow and 224 or 256, bk = 64, stages = 4, cluster = cluster, group = 8, en = narrow and 32 or 64 }
-end
-
 --- c: bm, bn, bk, stages, cluster, group (rows of cluster tiles side by side), mode of the group of A and B (fused_merge; "none": no
 --- group); dtype.
 function M.kernel(c, dtype)

@@ -328,8 +328,8 @@ static const char *const who_text[] = { "every thread",
                                         "one thread of the task" };
 
 static void put_targets(const weiri_row *r, weir_cluster c, weiri_buf *b) {
-    if (r->targets == -1) weiri_put(b, " of the leader CTA (v = 0)");
-    else if (r->targets == -2) weiri_put(b, " of CTA 0");
+    if (r->targets == WEIRI_TO_LEADER) weiri_put(b, " of the leader CTA (v = 0)");
+    else if (r->targets == WEIRI_TO_CTA0) weiri_put(b, " of CTA 0");
     else if (r->targets > 0)
         weiri_put(b, " in %d CTAs (along %s%s%s%s%s)", weiri_served(c, r->targets, r->cross), r->targets & 8 ? "v" : "",
                   r->targets & 1 ? "m" : "", r->cross ? " and " : "", r->targets & 2 ? "n" : "", r->targets & 4 ? "k" : "");

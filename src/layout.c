@@ -185,6 +185,8 @@ weiri_capacity weiri_layout_capacity(weir_arch arch) {
 
 /* ---- tiles in shared memory --------------------------------------------------------------------------------------------- */
 
+int64_t weiri_layout_stage_bytes(const weiri_tile_geom *g) { return round_up(g->bytes, g->align); }
+
 bool weiri_layout_tile(weir_dtype t, const int *tile, int rank, int swizzle, bool tma, weiri_tile_geom *g, char *why,
                        size_t why_size) {
     *g = (weiri_tile_geom){ .elem = weir_dtype_size(t), .swizzle = swizzle };

@@ -48,6 +48,7 @@ typedef struct weiri_tile_geom {
 /* false, with a text, when the tile has no such layout (row no multiple of the span or of TMA's 16 bytes, ...) */
 bool weiri_layout_tile(weir_dtype t, const int *tile, int rank, int swizzle, bool tma, weiri_tile_geom *g, char *why,
                        size_t why_size);
+int64_t weiri_layout_stage_bytes(const weiri_tile_geom *g); /* from one stage of such a tile to the next, padding included */
 /* Byte offset of element (r, c) of a tile, swizzle applied (base aligned as asked). */
 int64_t weiri_layout_element(const weiri_tile_geom *g, int r, int c);
 

@@ -487,7 +487,7 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
                 if (op->stage == STAGE_PROD_COMMIT) a->reg = bare->index;
             }
             a->targets = row->targets > 0 ? row->targets : 0;
-            a->at0 = row->targets == -2; /* TO_CTA0 */
+            a->at0 = row->targets == WEIRI_TO_CTA0;
             a->cross = row->cross;
             a->twl = row->twl_only && l->pt->task->num_warps > 1;
             a->cta0 = row->cta0_only;
@@ -1468,13 +1468,10 @@ bool weiri_side_dealt(const weir_kernel *k, const weir_res *r, bool producer) {
 }
 
 /* Can the value be had without the body: from sizes, scalars, coordinates and the indices of loops alone? */
-static bool known_outside(const weir_kernel *k, uint32_t id, int depth) {
-    const weiri_value *v = weiri_val(k, id);
-    if (v->op == WEIR_OP_RETURN || v->op == WEIR_OP_LOAD || v->op == WEIR_OP_READ_REG || v->op == WEIR_OP_VIEW_READ ||
-        depth > 64)
-        return false;
-    for (int i = 0; i < v->nargs; i++)
-        if (v->arg[i] && !known_outside(k, v->arg[i], depth + 1)) return false;
+static bool known_outside(const weir_kernel *k, uint32_t id) {
+    static const weir_op made[] = { WEIR_OP_RETURN, WEIR_OP_LOAD, WEIR_OP_READ_REG, WEIR_OP_VIEW_READ };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        if (weiri_value_uses(k, id, made[i])) return false;
     return true;
 }
 
@@ -1521,7 +1518,7 @@ static void lower_skip(lowering *l, const weiri_node *n, const weiri_pnode *body
         const uint32_t asks[] = { n->kind == NODE_LOOP ? n->start : 0, n->kind == NODE_LOOP ? n->stop : 0,
                                   n->kind == NODE_LOOP ? n->step : 0, n->kind == NODE_GUARD ? n->of : 0 };
         for (int i = 0; i < 4; i++) {
-            if (!asks[i] || known_outside(l->k, asks[i], 0)) continue;
+            if (!asks[i] || known_outside(l->k, asks[i])) continue;
             weir_finding *f =
                 weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", place_of(&n->at),
                            "task '%s': how many stages a tile takes is read from memory, so that the other lanes of the "

@@ -50,7 +50,7 @@ weir_status weir_tile_bytes(weir_ctx *ctx, const weir_tile_desc *d, int64_t *byt
         return weiri_fail(ctx, WEIR_E_ARGUMENT, "%s", why);
     int stages = d->stages > 0 ? d->stages : 1;
     *align = g.align;
-    *bytes = stages > 1 ? (g.bytes + g.align - 1) / g.align * g.align * stages : g.bytes;
+    *bytes = stages > 1 ? weiri_layout_stage_bytes(&g) * stages : g.bytes;
     return WEIR_OK;
 }
 

@@ -706,7 +706,7 @@ static void place_smem(weiri_plan *p) {
                              .name = r->name,
                              .align = g.align,
                              .stages = r->pipe.given.stages > 0 ? r->pipe.given.stages : 1,
-                             .stage_bytes = round_up(g.bytes, g.align),
+                             .stage_bytes = weiri_layout_stage_bytes(&g),
                              .dtype = dtype,
                              .swizzle = swizzle,
                              .same_as = -1,

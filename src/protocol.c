@@ -13,8 +13,6 @@ enum {
     N = 2,
     K = 4,
     V = 8, /* axes bits of `targets` and `serve` */
-    TO_LEADER = -1,
-    TO_CTA0 = -2,
     WARP = 32,
     WARPGROUP = 128,        /* threads */
     MAX_TX = (1 << 20) - 1, /* bytes an mbarrier may expect per phase (PTX ISA, "tx-count": 2^20 - 1) */
@@ -544,12 +542,12 @@ static void produce(const facts *f, weiri_proto *out) {
     default: { /* threads */
         row(out->acquire, wait);
         bool umma = f->type == WEIR_ASYNC_UMMA;
-        int to = umma && f->c.v > 1 ? TO_LEADER : 0;
+        int to = umma && f->c.v > 1 ? WEIRI_TO_LEADER : 0;
         thread_side t = { .field = "producers", .op = "commit", .given = d->producers, .share = s };
         t.rule = p->domain_lanes && f->stride[1] > 1 ? "V-CNT-06" : "V-CNT-09";
         t.grain = load ? WEIR_GRAIN_THREAD : d->producer_grain; /* every thread's copies arrive for themselves */
         t.standard = WEIR_GRAIN_WARP;
-        t.reach.all = to == TO_LEADER && !lead ? f->c.v : 1;
+        t.reach.all = to == WEIRI_TO_LEADER && !lead ? f->c.v : 1;
         if (load && umma && f->c.v > 1)
             fault(out, "X-V2-02", "v = 1", "v = 2",
                   "producer_op = \"load\" on async_umma with v = %d: cp.async arrives in its own CTA only, so the leader's mma "
@@ -646,10 +644,10 @@ static void consume(const facts *f, weiri_proto *out) {
         t.reach.all = served; /* of the resource itself, or of what shares its empty barrier */
         if (f->type == WEIR_CLC_FETCH_ASYNC) {
             t.rule = "V-CNT-10";
-            to = ctas(f->c) > 1 ? TO_CTA0 : 0;
+            to = ctas(f->c) > 1 ? WEIRI_TO_CTA0 : 0;
             t.reach = (reach){ ctas(f->c) / (leads(f->csig) ? f->c.v : 1), true };
         } else if (f->type == WEIR_UMMA_ASYNC && f->c.v > 1) {
-            to = TO_LEADER;
+            to = WEIRI_TO_LEADER;
             t.reach.all = lead ? 1 : f->c.v;
         }
         bool several = to > 0;
@@ -670,7 +668,7 @@ static int sources(const weiri_row rows[WEIRI_MAX_ROWS], weiri_row_bar bar, int 
         const weiri_row *r = &rows[i];
         if (r->bar != bar || weiri_row_arrivals(r, false) == 0) continue;
         int from = r->leader_only ? 1 : group; /* CTAs that run the row */
-        if (r->targets == TO_LEADER) n += v == 0 ? from : 0;
+        if (r->targets == WEIRI_TO_LEADER) n += v == 0 ? from : 0;
         else if (r->targets > 0 && r->targets & V) n += from;
         else n += v < from;
     }

@@ -26,12 +26,15 @@ typedef enum weiri_row_bar { ROW_NO_BAR = 0, ROW_FULL, ROW_EMPTY } weiri_row_bar
 /* ORDER WHO: the numbers of plan.h's weiri_who */
 typedef enum weiri_row_who { ROW_THREADS = 0, ROW_LANE, ROW_WG, ROW_WG_CTAS, ROW_LANE_CTAS, ROW_ONE } weiri_row_who;
 
+/* `targets` of a row that are no axes: the leader CTA (v = 0) of the own V group, CTA 0 */
+enum { WEIRI_TO_LEADER = -1, WEIRI_TO_CTA0 = -2 };
+
 /* one barrier action of an op; `who` and `targets` as in plan.h */
 typedef struct weiri_row {
     weiri_row_kind kind;
     weiri_row_bar bar;
     int who;            /* weiri_who, the same as weiri_row_who */
-    int targets;        /* axes bits 1 m, 2 n, 4 k, 8 v; -1: the leader CTA (v = 0) of the own V group; -2: CTA 0 */
+    int targets;        /* axes bits 1 m, 2 n, 4 k, 8 v; or WEIRI_TO_... */
     bool cross;         /* targets m and n: the union of row and column, not their product */
     bool cta0_only;     /* runs only in CTA 0 of the cluster */
     bool leader_only;   /* runs only in CTAs with v = 0 */

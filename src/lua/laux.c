@@ -328,6 +328,18 @@ weir_dtype weirl_todtype(lua_State *L, int idx, const char *what) {
     return t;
 }
 
+weir_arch weirl_arch(const weirl_desc *d) {
+    static const char *const archs[] = { "sm_80", "sm_90a", "sm_100a", NULL };
+    static const weir_arch arch_of[] = { WEIR_ARCH_SM_80, WEIR_ARCH_SM_90A, WEIR_ARCH_SM_100A };
+    int arch = weirl_choice(d, "arch", archs, -1);
+    return arch >= 0 ? arch_of[arch] : WEIR_ARCH_DEFAULT;
+}
+
+void weirl_set_int(lua_State *L, const char *key, int64_t x) {
+    lua_pushinteger(L, (lua_Integer)x);
+    lua_setfield(L, -2, key);
+}
+
 weir_dtype weirl_dtype(const weirl_desc *d, const char *field) {
     weir_dtype t = weirl_get(d, field) == LUA_TNIL ? WEIR_DTYPE_NONE : weirl_todtype(d->L, -1, d->fn);
     lua_pop(d->L, 1);

@@ -49,13 +49,6 @@ static int axis_int(const weirl_desc *d, const char *axis) {
     return x;
 }
 
-static weir_arch arch_field(const weirl_desc *d) {
-    static const char *const archs[] = { "sm_80", "sm_90a", "sm_100a", NULL };
-    static const weir_arch arch_of[] = { WEIR_ARCH_SM_80, WEIR_ARCH_SM_90A, WEIR_ARCH_SM_100A };
-    int arch = weirl_choice(d, "arch", archs, -1);
-    return arch >= 0 ? arch_of[arch] : WEIR_ARCH_DEFAULT;
-}
-
 static weir_cluster cluster_field(const weirl_desc *d, const char *what) {
     static const char *const axes[] = { "v", "m", "n", "k", NULL };
     if (weirl_get(d, "cluster") == LUA_TNIL) return (weir_cluster){ 0 };
@@ -70,7 +63,7 @@ int weirl_kernel_new(lua_State *L) {
     weirl_desc d = weirl_desc_open(L, 1, "weir.kernel", names);
     weir_kernel_desc desc = { .name = weirl_need_str(&d, "name") };
     desc.ctas_per_sm = weirl_int(&d, "ctas_per_sm", 0);
-    desc.arch = arch_field(&d);
+    desc.arch = weirl_arch(&d);
     desc.cluster = cluster_field(&d, "weir.kernel: cluster");
     weirl_kernel *kb = weirl_new(L, sizeof *kb, 3, WEIRL_KERNEL);
     kb->ctx = ctx;
@@ -747,7 +740,7 @@ int weirl_explain(lua_State *L) {
     if (!desc.pipeline.type)
         return weirl_raise(
             L, "weir.explain: pipeline is missing: weir.explain { pipeline = weir.pipeline.tma_async { stages = 4 } }");
-    desc.arch = arch_field(&d);
+    desc.arch = weirl_arch(&d);
     desc.cluster = cluster_field(&d, "weir.explain: cluster");
     size_t n = weir_explain_pipeline(u->c, &desc, NULL, 0) + 1;
     char *text = lua_newuserdatauv(L, n, 0);
@@ -781,23 +774,18 @@ static int k_promela(lua_State *L) {
     return 1;
 }
 
-static void set_int(lua_State *L, const char *key, int64_t x) {
-    lua_pushinteger(L, (lua_Integer)x);
-    lua_setfield(L, -2, key);
-}
-
 static void push_layout(lua_State *L, const weir_layout_row *row, int n) {
     lua_createtable(L, n, 2);
     for (int i = 0; i < n; i++) {
         lua_createtable(L, 0, 7);
         lua_pushstring(L, row[i].name);
         lua_setfield(L, -2, "name");
-        set_int(L, "offset", row[i].offset);
-        set_int(L, "size", row[i].size);
-        set_int(L, "align", row[i].align);
-        set_int(L, "stage_bytes", row[i].stage_bytes);
-        set_int(L, "stages", row[i].stages);
-        set_int(L, "phase", row[i].phase);
+        weirl_set_int(L, "offset", row[i].offset);
+        weirl_set_int(L, "size", row[i].size);
+        weirl_set_int(L, "align", row[i].align);
+        weirl_set_int(L, "stage_bytes", row[i].stage_bytes);
+        weirl_set_int(L, "stages", row[i].stages);
+        weirl_set_int(L, "phase", row[i].phase);
         lua_rawseti(L, -2, i + 1);
     }
 }
@@ -808,7 +796,7 @@ static int k_smem_layout(lua_State *L) {
     int n = weir_smem_layout(kb->k, NULL, 0, &total);
     weir_layout_row *row = scratch(L, n, sizeof *row);
     push_layout(L, row, weir_smem_layout(kb->k, row, n, &total));
-    set_int(L, "total", total);
+    weirl_set_int(L, "total", total);
     return 1;
 }
 
@@ -818,8 +806,8 @@ static int k_tmem_layout(lua_State *L) {
     int n = weir_tmem_layout(kb->k, NULL, 0, &total, &allocated);
     weir_layout_row *row = scratch(L, n, sizeof *row);
     push_layout(L, row, weir_tmem_layout(kb->k, row, n, &total, &allocated));
-    set_int(L, "total", total);
-    set_int(L, "allocated", allocated);
+    weirl_set_int(L, "total", total);
+    weirl_set_int(L, "allocated", allocated);
     return 1;
 }
 
@@ -833,11 +821,11 @@ static int k_barrier_layout(lua_State *L) {
         lua_createtable(L, 0, 6);
         lua_pushstring(L, row[i].name);
         lua_setfield(L, -2, "name");
-        set_int(L, "first", row[i].first);
-        set_int(L, "stages", row[i].stages);
-        set_int(L, "offset", row[i].offset);
-        set_int(L, "arrivals", row[i].arrivals);
-        set_int(L, "tx_bytes", row[i].tx_bytes);
+        weirl_set_int(L, "first", row[i].first);
+        weirl_set_int(L, "stages", row[i].stages);
+        weirl_set_int(L, "offset", row[i].offset);
+        weirl_set_int(L, "arrivals", row[i].arrivals);
+        weirl_set_int(L, "tx_bytes", row[i].tx_bytes);
         lua_rawseti(L, -2, i + 1);
     }
     return 1;

@@ -11,16 +11,10 @@ static int list_field(const weirl_desc *d, const char *field) {
     return (int)lua_rawlen(d->L, -1);
 }
 
-static void set_int(lua_State *L, const char *field, int64_t n) {
-    lua_pushinteger(L, n);
-    lua_setfield(L, -2, field);
-}
-
 int weirl_place_records(lua_State *L) {
     static const char *const names[] = { "arch", "space", "records", NULL }, *const fields[] = { "name",  "size",  "align",
                                                                                                  "alias", "phase", NULL };
-    static const char *const spaces[] = { "smem", "tmem", NULL }, *const archs[] = { "sm_80", "sm_90a", "sm_100a", NULL };
-    static const weir_arch arch_of[] = { WEIR_ARCH_SM_80, WEIR_ARCH_SM_90A, WEIR_ARCH_SM_100A };
+    static const char *const spaces[] = { "smem", "tmem", NULL };
     weirl_desc d = weirl_desc_open(L, 1, "weir.place_records", names);
     int n = list_field(&d, "records"), list = lua_gettop(L);
     weir_place_record *r = lua_newuserdatauv(L, sizeof *r * (size_t)(n + 1), 0);
@@ -33,8 +27,7 @@ int weirl_place_records(lua_State *L) {
                                     .alias = weirl_int(&x, "alias", 0),
                                     .phase = weirl_int(&x, "phase", 0) };
     }
-    int arch = weirl_choice(&d, "arch", archs, -1);
-    weir_place_desc desc = { .arch = arch >= 0 ? arch_of[arch] : WEIR_ARCH_DEFAULT,
+    weir_place_desc desc = { .arch = weirl_arch(&d),
                              .tmem = weirl_choice(&d, "space", spaces, 0) == 1,
                              .records = r,
                              .n = n };
@@ -46,14 +39,14 @@ int weirl_place_records(lua_State *L) {
         lua_createtable(L, 0, 3);
         lua_pushstring(L, r[i].name);
         lua_setfield(L, -2, "name");
-        set_int(L, "offset", r[i].offset);
-        set_int(L, "size", r[i].size);
+        weirl_set_int(L, "offset", r[i].offset);
+        weirl_set_int(L, "size", r[i].size);
         lua_seti(L, -2, i + 1);
     }
-    set_int(L, "total", out.total);
-    set_int(L, "saved", out.saved);
-    set_int(L, "capacity", out.capacity);
-    set_int(L, "allocated", out.allocated);
+    weirl_set_int(L, "total", out.total);
+    weirl_set_int(L, "saved", out.saved);
+    weirl_set_int(L, "capacity", out.capacity);
+    weirl_set_int(L, "allocated", out.allocated);
     return 1;
 }
 
@@ -93,21 +86,21 @@ int weirl_place_barriers(lua_State *L) {
         lua_createtable(L, 0, 4);
         lua_pushstring(L, r[i].name);
         lua_setfield(L, -2, "name");
-        set_int(L, "first", r[i].first);
-        set_int(L, "count", r[i].count);
-        set_int(L, "arrivals", r[i].arrivals);
+        weirl_set_int(L, "first", r[i].first);
+        weirl_set_int(L, "count", r[i].count);
+        weirl_set_int(L, "arrivals", r[i].arrivals);
         lua_seti(L, -2, i + 1);
     }
     lua_createtable(L, nruns, 0);
     for (int i = 0; i < nruns; i++) {
         lua_createtable(L, 0, 3);
-        set_int(L, "first", run[i].begin);
-        set_int(L, "last", run[i].end - 1);
-        set_int(L, "arrivals", run[i].arrivals);
+        weirl_set_int(L, "first", run[i].begin);
+        weirl_set_int(L, "last", run[i].end - 1);
+        weirl_set_int(L, "arrivals", run[i].arrivals);
         lua_seti(L, -2, i + 1);
     }
     lua_setfield(L, -2, "runs");
-    set_int(L, "used", used);
+    weirl_set_int(L, "used", used);
     return 1;
 }
 
@@ -139,8 +132,8 @@ int weirl_barrier_records(lua_State *L) {
         lua_createtable(L, 0, 3);
         lua_pushstring(L, out[i].name);
         lua_setfield(L, -2, "name");
-        set_int(L, "count", out[i].count);
-        set_int(L, "arrivals", out[i].arrivals);
+        weirl_set_int(L, "count", out[i].count);
+        weirl_set_int(L, "arrivals", out[i].arrivals);
         lua_seti(L, -2, i + 1);
     }
     return 1;

@@ -36,11 +36,6 @@ static void set_str(lua_State *L, const char *key, const char *s) {
     lua_setfield(L, -2, key);
 }
 
-static void set_int(lua_State *L, const char *key, lua_Integer x) {
-    lua_pushinteger(L, x);
-    lua_setfield(L, -2, key);
-}
-
 static void push_finding(lua_State *L, const weir_finding *f) {
     static const char *const severities[] = { "note", "note", "warning", "error" }; /* ORDER weir_severity */
     lua_createtable(L, 0, 12);
@@ -49,9 +44,9 @@ static void push_finding(lua_State *L, const weir_finding *f) {
     set_str(L, "message", f->message);
     set_str(L, "hint", f->hint);
     set_str(L, "file", f->file);
-    if (f->file) set_int(L, "line", f->line);
+    if (f->file) weirl_set_int(L, "line", f->line);
     set_str(L, "other_file", f->other_file);
-    if (f->other_file) set_int(L, "other_line", f->other_line);
+    if (f->other_file) weirl_set_int(L, "other_line", f->other_line);
     set_str(L, "other_what", f->other_what);
     set_str(L, "expected", f->expected);
     set_str(L, "got", f->got);
@@ -86,7 +81,7 @@ static int push_proof(lua_State *L, const report *u) {
     set_str(L, "verdict", verdicts[p->verdict]);
     set_str(L, "text", p->text);
     set_str(L, "trace", p->trace);
-    set_int(L, "states", (lua_Integer)p->states);
+    weirl_set_int(L, "states", (lua_Integer)p->states);
     lua_pushnumber(L, p->ms);
     lua_setfield(L, -2, "ms");
     return 1;

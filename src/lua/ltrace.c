@@ -41,11 +41,6 @@ static int write(lua_State *L, const char *fn, weir_status (*to)(weir_timeline *
 static int t_perfetto(lua_State *L) { return write(L, "perfetto", weir_timeline_perfetto); }
 static int t_svg(lua_State *L) { return write(L, "svg", weir_timeline_svg); }
 
-static void set_int(lua_State *L, const char *name, int x) {
-    lua_pushinteger(L, x);
-    lua_setfield(L, -2, name);
-}
-
 static int t_spans(lua_State *L) { /* a list, by actor, then by time */
     const weir_timeline *t = check(L, 1)->t;
     int n = weir_timeline_count(t);
@@ -57,11 +52,11 @@ static int t_spans(lua_State *L) { /* a list, by actor, then by time */
         lua_setfield(L, -2, "task");
         lua_pushstring(L, s->what);
         lua_setfield(L, -2, "what");
-        set_int(L, "cta", s->cta);
-        set_int(L, "warp", s->warp);
-        set_int(L, "action", s->action);
-        set_int(L, "nth", s->nth);
-        if (s->stage >= 0) set_int(L, "stage", s->stage);
+        weirl_set_int(L, "cta", s->cta);
+        weirl_set_int(L, "warp", s->warp);
+        weirl_set_int(L, "action", s->action);
+        weirl_set_int(L, "nth", s->nth);
+        if (s->stage >= 0) weirl_set_int(L, "stage", s->stage);
         lua_pushboolean(L, s->waits);
         lua_setfield(L, -2, "waits");
         lua_pushboolean(L, s->stuck);
@@ -69,7 +64,7 @@ static int t_spans(lua_State *L) { /* a list, by actor, then by time */
         if (s->file) {
             lua_pushstring(L, s->file);
             lua_setfield(L, -2, "file");
-            set_int(L, "line", s->line);
+            weirl_set_int(L, "line", s->line);
         }
         lua_pushnumber(L, s->from);
         lua_setfield(L, -2, "from");

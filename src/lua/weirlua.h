@@ -89,9 +89,11 @@ int weirl_int(const weirl_desc *d, const char *field, int def);
 bool weirl_bool(const weirl_desc *d, const char *field, bool def);
 int weirl_choice(const weirl_desc *d, const char *field, const char *const *names, int def); /* index in names */
 weir_dtype weirl_dtype(const weirl_desc *d, const char *field);           /* NONE if absent */
+weir_arch weirl_arch(const weirl_desc *d);                                /* the field "arch"; DEFAULT if absent */
 int weirl_ints(const weirl_desc *d, const char *field, int *out, int max);/* how many; 0 if absent */
 int weirl_tointx(lua_State *L, int idx, const char *what);                /* an int, or raises */
 weir_dtype weirl_todtype(lua_State *L, int idx, const char *what);
+void weirl_set_int(lua_State *L, const char *key, int64_t x);             /* of the table on top */
 const char *weirl_typename(lua_State *L, int idx);                        /* "string", or a userdata's __name */
 
 /* A new metatable with methods and metamethods; __index is a function when `index` is given, else the methods themselves. */

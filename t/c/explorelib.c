@@ -141,24 +141,6 @@ static int explore(lua_State *L) {
 
 /* ---- mutants ------------------------------------------------------------------------------------------------------------- */
 
-static weiri_pnode **link_to(weiri_pnode **at, int id) {
-    for (; *at; at = &(*at)->next) {
-        if ((*at)->kind == PN_ACTION && (*at)->act->id == id) return at;
-        weiri_pnode **below = (*at)->kind == PN_ACTION ? NULL : link_to(&(*at)->first, id);
-        if (!below && (*at)->kind != PN_ACTION) below = link_to(&(*at)->skip, id);
-        if (below) return below;
-    }
-    return NULL;
-}
-
-static weiri_pnode **find(lua_State *L, weiri_plan *p, int id) {
-    weiri_pnode **at = link_to(&p->prologue, id);
-    if (!at) at = link_to(&p->epilogue, id);
-    for (int i = 0; i < p->ntasks && !at; i++) at = link_to(&p->tasks[i].root, id);
-    if (!at) luaL_error(L, "no action %d in a tree", id);
-    return at;
-}
-
 /* tasks(program) -> their names */
 static int tasks(lua_State *L) {
     weirl_program *u = luaL_checkudata(L, 1, WEIRL_PROGRAM);
@@ -173,7 +155,7 @@ static int tasks(lua_State *L) {
 /* twice(program, id): the action runs twice */
 static int twice(lua_State *L) {
     weirl_program *u = luaL_checkudata(L, 1, WEIRL_PROGRAM);
-    weiri_pnode *n = *find(L, u->p->plan, (int)luaL_checkinteger(L, 2)), *c = WEIRI_NEW(&u->p->plan->a, weiri_pnode);
+    weiri_pnode *n = *weirx_find(L, u->p->plan, (int)luaL_checkinteger(L, 2)), *c = WEIRI_NEW(&u->p->plan->a, weiri_pnode);
     *c = *n;
     n->next = c;
     return 0;
@@ -182,9 +164,9 @@ static int twice(lua_State *L) {
 /* move(program, id, before): the action runs right before another one */
 static int move(lua_State *L) {
     weirl_program *u = luaL_checkudata(L, 1, WEIRL_PROGRAM);
-    weiri_pnode **from = find(L, u->p->plan, (int)luaL_checkinteger(L, 2)), *n = *from;
+    weiri_pnode **from = weirx_find(L, u->p->plan, (int)luaL_checkinteger(L, 2)), *n = *from;
     *from = n->next;
-    weiri_pnode **to = find(L, u->p->plan, (int)luaL_checkinteger(L, 3));
+    weiri_pnode **to = weirx_find(L, u->p->plan, (int)luaL_checkinteger(L, 3));
     n->next = *to;
     n->parent = (*to)->parent;
     *to = n;

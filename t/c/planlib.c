@@ -348,7 +348,7 @@ static weiri_pnode **link_to(weiri_pnode **at, int id) {
     return NULL;
 }
 
-static weiri_pnode **find(lua_State *L, weiri_plan *p, int id) {
+weiri_pnode **weirx_find(lua_State *L, weiri_plan *p, int id) {
     weiri_pnode **at = link_to(&p->prologue, id);
     if (!at) at = link_to(&p->epilogue, id);
     for (int i = 0; i < p->ntasks && !at; i++) at = link_to(&p->tasks[i].root, id);
@@ -358,14 +358,14 @@ static weiri_pnode **find(lua_State *L, weiri_plan *p, int id) {
 
 /* drop(program, id): the action leaves its tree */
 static int drop(lua_State *L) {
-    weiri_pnode **at = find(L, program(L)->plan, (int)luaL_checkinteger(L, 2));
+    weiri_pnode **at = weirx_find(L, program(L)->plan, (int)luaL_checkinteger(L, 2));
     *at = (*at)->next;
     return 0;
 }
 
 /* swap(program, id): the action changes places with the node behind it */
 static int swap(lua_State *L) {
-    weiri_pnode **at = find(L, program(L)->plan, (int)luaL_checkinteger(L, 2)), *a = *at, *b = a->next;
+    weiri_pnode **at = weirx_find(L, program(L)->plan, (int)luaL_checkinteger(L, 2)), *a = *at, *b = a->next;
     if (!b) return luaL_error(L, "nothing behind it");
     a->next = b->next;
     b->next = a;

@@ -140,10 +140,13 @@ end
 
 if part "mutants" then
   local stuck, alike, from = 0, 0, os.time()
-  if not dry then                                         -- the compilers take longest: eight at a time
+  if not dry then                                         -- the compilers take longest: sixteen at a time
     local pipes = {}
-    for i = 1, 8 do pipes[i] = io.popen(("%s t/gpu/watchdog.t ahead %d/8 >/dev/null 2>&1"):format(os.getenv "WEIR_LUA" or "lua5.4", i)) end
-    for _, p in ipairs(pipes) do p:close() end
+    for i = 1, 16 do pipes[i] = io.popen(("%s t/gpu/watchdog.t ahead %d/16 2>&1"):format(os.getenv "WEIR_LUA" or "lua5.4", i)) end
+    for _, p in ipairs(pipes) do
+      local said = p:read "a"
+      if not p:close() then tap.diag(said) end
+    end
     tap.diag(("compiled ahead in %d s"):format(os.time() - from))
   end
   local alive = compiled(ring(0):build { device = dev })
@@ -154,9 +157,10 @@ if part "mutants" then
     local p = deadlocks.build(mutant, { device = dev, watchdog = .25 })
     if dry then compiled(p)
     else
-      local wanted_ok, wanted = mutant.run(deadlocks.build(mutant, { device = sim }), sim)
-      local ok, message, code
+      local wanted_ok, wanted, ok, message, code
+      local thought = seconds(function() wanted_ok, wanted = mutant.run(deadlocks.build(mutant, { device = sim }), sim) end)
       local took = seconds(function() ok, message, code = mutant.run(p, dev) end)
+      if thought + took > 1 then tap.diag(("%s: %d s in the simulator, %d s on the GPU"):format(mutant.name, thought, took)) end
       if wanted_ok then
         tap.is(true, ok, mutant.name .. ": runs, as in the simulator")
       else

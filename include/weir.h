@@ -373,7 +373,8 @@ typedef struct weir_work_desc {
     const weir_value *args; int nargs;   /* in declared order; none entries: by name below */
     const char *const *names;            /* NULL or a name per argument (custom bodies) */
     int multicast;                       /* weir_multicast */
-    bool issue_first;                    /* false: each CTA its slice; true: the first CTA all */
+    bool issue_first;                    /* of a multicast: false: each CTA its slice; true: the first CTA the whole tile for all, the
+                                            others arm and wait. Releases then reach the own CTA and the one that loads */
     const char *cache;                   /* NULL, "evict_first", "evict_last" */
     weir_value k; bool has_k;            /* push */
 } weir_work_desc;

@@ -804,6 +804,9 @@ static void built_in(weir_kernel *k, const method *m, weir_res *res, weir_res *g
         weiri_kernel_fault(k, &k->here, "V-CNT-12", "\"m\", \"n\" or \"mn\"", "%s: multicast mode %d", what, d->multicast);
     else op.multicast = d->multicast;
     op.issue_first = d->issue_first;
+    if (d->issue_first && !d->multicast)
+        weiri_kernel_fault(k, &k->here, "M-OPTION", "issue = \"first\" says which CTA loads for several: give multicast too",
+                           "%s: issue without multicast", what);
     if (d->cache && strcmp(d->cache, "evict_first") != 0 && strcmp(d->cache, "evict_last") != 0)
         weiri_kernel_fault(k, &k->here, "M-OPTION", "\"evict_first\" or \"evict_last\"", "%s: cache hint '%s'", what, d->cache);
     op.cache = weiri_arena_str(&k->a, d->cache);

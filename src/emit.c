@@ -19,7 +19,7 @@ static void emit_action(emitter *e, const weiri_action *a) {
         return;
     }
     case ACT_ARRIVE:
-        if (a->targets) {
+        if (a->targets || a->reach) {
             em_remote_arrive(e, a, em_bar_addr(e, a));
             return;
         }
@@ -617,6 +617,24 @@ static void emit_roles(emitter *e) {
     }
 }
 
+static int common(int x, int y) { return y ? common(y, x % y) : x; }
+
+/* What a run of mbarriers is initialised with: a number, or a number for each CTA, all multiples of one. */
+static const char *init_count(emitter *e, const weiri_bar *b) {
+    if (!b->counts) return em_fmt(e, "%d", b->count);
+    int unit = b->counts[0];
+    for (int i = 1; i < e->p->cluster; i++) unit = common(unit, b->counts[i]);
+    uint64_t table = 0;
+    for (int i = 0; i < e->p->cluster && i < 8; i++) table |= (uint64_t)(b->counts[i] / unit & 0xff) << 8 * i;
+    return em_fmt(e, "(u32)(0x%" PRIx64 "ull >> rank * 8 & 0xff)%s", table, unit > 1 ? em_fmt(e, " * %d", unit) : "");
+}
+
+static bool counts_alike(const weiri_plan *p, const weiri_bar *x, const weiri_bar *y) {
+    for (int i = 0; i < p->cluster; i++)
+        if (weiri_bar_count(x, i) != weiri_bar_count(y, i)) return false;
+    return true;
+}
+
 static void emit_init(emitter *e, const weiri_action *a) {
     const weiri_plan *p = e->p;
     /* runs of equal counts, in array order */
@@ -624,7 +642,8 @@ static void emit_init(emitter *e, const weiri_action *a) {
     e->depth++;
     em_line(e, "W_AT(%d);", a->id);
     for (int at = 0; at < p->nbarriers;) {
-        int count = 0, end = at;
+        int end = at;
+        const weiri_bar *first = NULL;
         bool grew = true;
         weiri_buf names;
         weiri_buf_init(&names, e->k->ctx);
@@ -632,8 +651,8 @@ static void emit_init(emitter *e, const weiri_action *a) {
             grew = false;
             for (int i = 0; i < p->bars.n; i++) {
                 const weiri_bar *b = &p->bars.v[i];
-                if (b->first == end && (!count || b->count == count)) {
-                    count = b->count;
+                if (b->first == end && (!first || counts_alike(p, first, b))) {
+                    if (!first) first = b;
                     end += b->stages;
                     weiri_put(&names, "%s%s (%s)", names.n ? ", " : "", b->name, b->sum ? b->sum : "");
                     grew = true;
@@ -646,9 +665,10 @@ static void emit_init(emitter *e, const weiri_action *a) {
             break;
         }
         em_line(e, "// %s", names.s);
-        if (n == 1) em_line(e, "if (lane == 0) w_mbar_init(mbar + %d, %d);", 8 * at, count);
-        else if (n <= 32) em_line(e, "if (lane < %d) w_mbar_init(mbar + %d + 8 * lane, %d);", n, 8 * at, count);
-        else em_line(e, "for (u32 q = lane; q < %d; q += 32) w_mbar_init(mbar + %d + 8 * q, %d);", n, 8 * at, count);
+        const char *count = init_count(e, first);
+        if (n == 1) em_line(e, "if (lane == 0) w_mbar_init(mbar + %d, %s);", 8 * at, count);
+        else if (n <= 32) em_line(e, "if (lane < %d) w_mbar_init(mbar + %d + 8 * lane, %s);", n, 8 * at, count);
+        else em_line(e, "for (u32 q = lane; q < %d; q += 32) w_mbar_init(mbar + %d + 8 * q, %s);", n, 8 * at, count);
         weiri_buf_free(&names);
         at = end;
     }

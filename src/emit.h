@@ -74,6 +74,7 @@ typedef struct emitter {
 #define em_make weiri_em_make
 #define em_ensure weiri_em_ensure
 #define em_mask weiri_em_mask
+#define em_reach weiri_em_reach
 #define em_tc_frame weiri_em_tc_frame
 #define em_tc_addresses weiri_em_tc_addresses
 #define em_tc_flags weiri_em_tc_flags
@@ -145,6 +146,7 @@ void weiri_em_set(emitter *e, const weiri_action *a);
 void weiri_em_read(emitter *e, const weiri_action *a);
 void weiri_em_body(emitter *e, const weir_res *r, const weiri_work *w);
 void weiri_em_call(emitter *e, const weiri_action *a);
+const char *weiri_em_reach(emitter *e, const weiri_action *a);   /* CTAs that an arrival with `reach` is for: a mask, by the own rank */
 const char *weiri_em_mask(emitter *e, int axes);             /* of the CTAs that differ along these axes */
 
 /* emit_tc.c */

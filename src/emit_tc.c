@@ -45,7 +45,8 @@ void em_tc_flags(emitter *e) {
 
 void em_tc_commit(emitter *e, const weiri_action *a) {
     const char *guard = em_guard_of(e, a->who), *bar = em_bar_addr(e, a);
-    if (!a->targets) em_line(e, "W_AT(%d); %sw_umma_commit(%s);", a->id, guard, bar);
+    if (a->reach) em_line(e, "W_AT(%d); %sw_umma_commit_multicast(%s, (u16)%s);", a->id, guard, bar, em_reach(e, a));
+    else if (!a->targets) em_line(e, "W_AT(%d); %sw_umma_commit(%s);", a->id, guard, bar);
     else if (a->cross)
         em_line(e, "W_AT(%d); %sw_umma_commit_multicast(%s, (u16)(%s | %s));", a->id, guard, bar, em_mask(e, 1), em_mask(e, 2));
     else em_line(e, "W_AT(%d); %sw_umma_commit_multicast(%s, %s);", a->id, guard, bar, em_mask(e, a->targets));

@@ -18,8 +18,20 @@ const char *em_guard_of(emitter *e, weiri_who who) {
 
 static int stride_of_axis(weir_cluster c, int axis) { return axis == 1 ? c.v : c.v * c.m; }
 
+const char *em_reach(emitter *e, const weiri_action *a) {
+    uint64_t table = 0;
+    for (int i = 0; i < e->p->cluster && i < 8; i++) table |= (uint64_t)(a->reach[i] & 0xff) << 8 * i;
+    return em_fmt(e, "(0x%" PRIx64 "ull >> rank * 8 & 0xff)", table);
+}
+
 /* An arrive at every CTA that the stage is shared with. */
 void em_remote_arrive(emitter *e, const weiri_action *a, const char *at) {
+    if (a->reach) { /* thread i for CTA i */
+        const char *i = e->pt->solo ? "q" : a->who == WHO_LANE_CTAS ? "lane" : "wtid";
+        if (e->pt->solo) em_line(e, "W_AT(%d); for (u32 q = 0; q < %d; q++) if (%s >> q & 1) w_mbar_arrive_remote(%s, q);", a->id, e->p->cluster, em_reach(e, a), at);
+        else em_line(e, "W_AT(%d); if (%s < %d && %s >> %s & 1) w_mbar_arrive_remote(%s, %s);", a->id, i, e->p->cluster, em_reach(e, a), i, at, i);
+        return;
+    }
     weir_cluster c = e->k->cluster;
     const char *t = a->who == WHO_LANE_CTAS ? "lane" : "wtid";
     int cm = a->targets & 1 ? c.m : 1, cn = a->targets & 2 ? c.n : 1;
@@ -181,6 +193,11 @@ void em_bulk(emitter *e, const weiri_action *a) {
                                 : em_cta_expr(e, a->targets == 1 ? 'm' : 'n');
     }
     const char *guard = em_guard_of(e, a->who);
+    if (a->first) { /* of the CTAs it loads for */
+        const char *m = em_fmt(e, "%s == 0", em_cta_expr(e, 'm')), *n = em_fmt(e, "%s == 0", em_cta_expr(e, 'n'));
+        const char *here = a->targets == 3 ? em_fmt(e, "%s && %s", m, n) : a->targets == 1 ? m : n;
+        guard = em_fmt(e, "if (%s%s) ", *guard ? "ttid == 0 && " : "", here);
+    }
     bool braces = c->nbox > 1 && *guard;
     if (braces) {
         em_line(e, "W_AT(%d); %s{", a->id, guard);

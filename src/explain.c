@@ -29,9 +29,13 @@ static const char *word_of(const weiri_action *a) {
     return a->op->atom == ATOM_NONE ? a->note ? a->note : "" : weiri_atom_name(a->op->atom);
 }
 
+/* CTAs from which an action reaches one: CTA 0, where it differs. */
 static int ctas_reached(const weiri_plan *p, const weiri_action *a) {
-    if (a->cta0) return 1; /* each CTA's by CTA 0 */
+    if (a->cta0 || a->first) return 1; /* each CTA's by CTA 0, or by the first along an axis */
     if (a->at0) return p->cluster;
+    int n = 0;
+    for (int i = 0; a->reach && i < p->cluster; i++) n += a->reach[i] & 1;
+    if (a->reach) return n;
     return a->targets > 0 ? weiri_served(p->k->cluster, a->targets, a->cross != 0) : 1;
 }
 
@@ -61,9 +65,17 @@ static void put_who(const weiri_ptask *t, const weiri_action *a, int n, weiri_bu
 }
 
 static void put_reach(const weiri_plan *p, const weiri_action *a, weiri_buf *b) {
-    int n = ctas_reached(p, a);
+    int n = a->first ? weiri_served(p->k->cluster, a->targets, false) : ctas_reached(p, a);
     if (a->cta0 && a->targets) weiri_put(b, " of each of %d CTAs, from CTA 0", p->cluster);
     else if (a->at0) weiri_put(b, " of CTA 0");
+    else if (a->reach) { /* "CTA 1's at 0, 1" */
+        weiri_put(b, ", ");
+        for (int i = 0; i < p->cluster; i++) {
+            weiri_put(b, "%sCTA %d's in", i ? "; " : "", i);
+            for (int to = 0, some = 0; to < p->cluster; to++)
+                if (a->reach[i] >> to & 1) weiri_put(b, "%s %d", some++ ? "," : "", to);
+        }
+    }
     else if (n > 1)
         weiri_put(b, " in %d CTAs (along %s%s%s)", n, a->targets & 1 ? "m" : "", a->cross ? " and " : "",
                   a->targets & 2 ? "n" : "");
@@ -100,7 +112,7 @@ static void put_action(const explainer *e, const weiri_action *a, weiri_buf *b) 
     case ACT_TC_BEFORE: weiri_put(b, "every thread hands over what it loaded: tcgen05.fence::before_thread_sync"); return;
     case ACT_LOAD_BULK:
         put_who(t, a, n, b);
-        weiri_put(b, " copies %" PRId64 " bytes, counted on %s", a->bytes, bar);
+        weiri_put(b, "%s copies %" PRId64 " bytes, counted on %s", a->first ? " of the first CTA" : "", a->bytes, bar);
         put_reach(p, a, b);
         return;
     case ACT_BODY:

@@ -489,6 +489,11 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             a->targets = row->targets > 0 ? row->targets : 0;
             a->at0 = row->targets == WEIRI_TO_CTA0;
             a->cross = row->cross;
+            if (row->by_rank) {
+                uint16_t *reach = WEIRI_NEW_N(&p->a, uint16_t, p->cluster);
+                memcpy(reach, l->protos[bare->index].reach, sizeof *reach * (size_t)p->cluster);
+                a->reach = reach;
+            }
             a->twl = row->twl_only && l->pt->task->num_warps > 1;
             a->cta0 = row->cta0_only;
             break;
@@ -723,7 +728,8 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
             weir_finding *f =
                 weiri_find(&p->findings, "PLAN-MULTICAST", place_of(&op->at), "cuts tiles %s of '%s' into %d slices, one a CTA",
                            tile_text(p, g->tile, g->rank), g->name, served);
-            f->hint = weiri_arena_fmt(&p->a, "the outermost axis must be a multiple of %d", served * step);
+            f->hint = weiri_arena_fmt(&p->a, "the outermost axis must be a multiple of %d; or issue = \"first\": one CTA loads it whole",
+                                      served * step);
             return -1;
         }
         box[outer] /= (uint32_t)served;
@@ -1148,12 +1154,6 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
                          "brings bytes that no pipeline counts");
             return;
         }
-        if (op->issue_first) {
-            complain(l, "PLAN-UNSUPPORTED", op, "leave `issue` out: each CTA loads its slice",
-                     "has issue = \"first\", which cannot be built yet: the first CTA could come a lap ahead of the others' "
-                     "empty barriers");
-            return;
-        }
         if (sliced(l, op, &v)) return;
         int axes = op->multicast;
         if (k->cluster.m == 1) axes &= ~1;
@@ -1165,9 +1165,10 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         a->cur = cursor_for(l, r, true);
         a->stage = working_stage(l, r, true);
         a->targets = served > 1 ? axes : 0;
+        a->first = served > 1 && op->issue_first;
         check_start(l, op, &v, v.res);
-        a->copy = make_copy(l, op, v.res, r, false, served);
-        a->bytes = weiri_tile_bytes(r) / served;
+        a->copy = make_copy(l, op, v.res, r, false, a->first ? 1 : served);
+        a->bytes = a->first ? weiri_tile_bytes(r) : weiri_tile_bytes(r) / served;
         stage_access(l, a, r, true, true, true);
         return;
     }

@@ -314,16 +314,22 @@ static bool async_reads(const weir_kernel *k, const weir_res *r) {
     return false;
 }
 
-/* Axes (bits 1 m, 2 n) along which loads of r are multicast; cross: as separate loads. */
-static int serve_axes(const weir_kernel *k, const weir_res *r, bool *cross) {
+/* Axes (bits 1 m, 2 n) along which loads of r are multicast in slices; cross: as separate loads. first: bits 1 m, 2 n, 4 both, of loads
+ * that one CTA issues for all. */
+static int serve_axes(const weir_kernel *k, const weir_res *r, bool *cross, int *first) {
     int axes = 0;
     *cross = false;
+    *first = 0;
     for (int ti = 0; ti < k->tasks.n; ti++) {
         const weiri_node *root = k->tasks.v[ti]->root;
         for (const weiri_node *n = weiri_node_next(root, NULL); n; n = weiri_node_next(root, n)) {
             if (n->kind != NODE_OP || n->op->atom != ATOM_TMA_LOAD || n->op->res != r) continue;
             int mc = n->op->multicast;
-            if (mc == WEIR_MULTICAST_MN) axes |= 3;
+            if (n->op->issue_first) {
+                if (k->cluster.m == 1) mc &= ~1;
+                if (k->cluster.n == 1) mc &= ~2;
+                *first |= mc == 3 ? 4 : mc;
+            } else if (mc == WEIR_MULTICAST_MN) axes |= 3;
             else if (mc && axes && (axes & mc) != mc) axes |= mc, *cross = true;
             else axes |= mc;
         }
@@ -479,14 +485,14 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
     in.consumer = side_of(p, r, STAGE_CONS_RELEASE);
     in.consumer.only_mma_reads = only_mma_reads(k, r);
     in.consumer.async_reads = in.consumer.only_mma_reads || async_reads(k, r);
-    in.serve = serve_axes(k, r, &in.serve_cross);
+    in.serve = serve_axes(k, r, &in.serve_cross, &in.first);
     int own_serve = in.serve;
     for (int i = 0; r->group && i < r->group->nmembers; i++) {
         /* a shared empty barrier answers for every member, an empty barrier of a fork for every load into the same bytes */
         const weir_res *m = r->group->members[i];
         bool cross, fork = r->group->mode == WEIR_GROUP_FORK;
-        int axes = serve_axes(k, m, &cross);
-        if (!fork || storage_of(m) == storage_of(r)) also_serves(&in, axes, cross);
+        int first, axes = serve_axes(k, m, &cross, &first);
+        if (!fork || storage_of(m) == storage_of(r)) also_serves(&in, axes, cross), in.first |= first;
         if (!fork) in.consumer.only_mma_reads = in.consumer.only_mma_reads && only_mma_reads(k, m);
         bool tensor = m->pipe.given.type == WEIR_UMMA_ASYNC;
         in.tensor_wait = in.tensor_wait || (tensor && r->group->mode == WEIR_GROUP_FUSED_MERGE);
@@ -540,10 +546,19 @@ static int push_bar(weiri_plan *p, const char *name, int stages, int count, int6
     return p->bars.n - 1;
 }
 
+static int push_empty(weiri_plan *p, const char *name, int stages, const weiri_proto *pr) {
+    int bar = push_bar(p, name, stages, pr->empty_count, 0, weiri_arena_str(&p->a, pr->empty_sum), false, p->cluster > 1);
+    if (pr->uneven) {
+        int *counts = WEIRI_NEW_N(&p->a, int, p->cluster);
+        for (int i = 0; i < p->cluster; i++) counts[i] = pr->empty_count / pr->sources[0] * pr->sources[i];
+        p->bars.v[bar].counts = counts;
+    }
+    return bar;
+}
+
 /* One bar per barrier run: own full and empty, or a group's shared ones. */
 static void make_bars(weiri_plan *p, const weiri_proto *protos) {
     const weir_kernel *k = p->k;
-    bool multi = p->cluster > 1;
     for (int i = 0; i < k->res.n; i++) {
         const weir_res *r = k->res.v[i];
         if (r->kind == WEIR_RES_GROUP) {
@@ -576,9 +591,7 @@ static void make_bars(weiri_plan *p, const weiri_proto *protos) {
                 if (shared_full)
                     full = push_bar(p, weiri_arena_fmt(&p->a, "%s_full", r->name), s, nfull, tx, weiri_arena_str(&p->a, sum.s),
                                     true, false);
-                if (shared_empty)
-                    empty = push_bar(p, weiri_arena_fmt(&p->a, "%s_empty", r->name), s, p0->empty_count, 0,
-                                     weiri_arena_str(&p->a, p0->empty_sum), false, multi);
+                if (shared_empty) empty = push_empty(p, weiri_arena_fmt(&p->a, "%s_empty", r->name), s, p0);
                 for (int m = 0; m < r->nmembers; m++) {
                     const weir_res *b = r->members[m];
                     const weiri_proto *pr = &protos[b->index];
@@ -587,9 +600,7 @@ static void make_bars(weiri_plan *p, const weiri_proto *protos) {
                                          : push_bar(p, weiri_arena_fmt(&p->a, "%s_%s_full", r->name, b->name), s,
                                                     pr->full_count, pp->tx, weiri_arena_str(&p->a, pr->full_sum), true, false);
                     pp = &p->pipes.v[weiri_pipe_of(p, b)];
-                    pp->empty = empty >= 0 ? empty
-                                           : push_bar(p, weiri_arena_fmt(&p->a, "%s_%s_empty", r->name, b->name), s,
-                                                      pr->empty_count, 0, weiri_arena_str(&p->a, pr->empty_sum), false, multi);
+                    pp->empty = empty >= 0 ? empty : push_empty(p, weiri_arena_fmt(&p->a, "%s_%s_empty", r->name, b->name), s, pr);
                 }
             }
             weiri_buf_free(&sum);
@@ -599,9 +610,7 @@ static void make_bars(weiri_plan *p, const weiri_proto *protos) {
             if (pr->has_full)
                 pp->full = push_bar(p, weiri_arena_fmt(&p->a, "%s_full", r->name), pp->stages, pr->full_count, pp->tx,
                                     weiri_arena_str(&p->a, pr->full_sum), true, false);
-            if (pr->has_empty)
-                pp->empty = push_bar(p, weiri_arena_fmt(&p->a, "%s_empty", r->name), pp->stages, pr->empty_count, 0,
-                                     weiri_arena_str(&p->a, pr->empty_sum), false, multi);
+            if (pr->has_empty) pp->empty = push_empty(p, weiri_arena_fmt(&p->a, "%s_empty", r->name), pp->stages, pr);
         }
     }
 }
@@ -1120,6 +1129,8 @@ static void print_nodes(const weiri_plan *p, const weiri_pnode *n, int depth, we
             if (a->arrivals) weiri_put(b, " arrivals %d", a->arrivals);
             if (a->bytes) weiri_put(b, " bytes %" PRId64, a->bytes);
             if (a->targets) weiri_put(b, " targets %s%s", a->targets & 1 ? "m" : "", a->targets & 2 ? "n" : "");
+            if (a->first) weiri_put(b, " from the first");
+            if (a->reach) weiri_put(b, " targets by rank");
             if (a->kind == ACT_MMA_WAIT || a->kind == ACT_BULK_WAIT || a->kind == ACT_REGS || a->kind == ACT_CP_WAIT)
                 weiri_put(b, " %d%s", a->n, a->read ? " read" : "");
             if (a->kind == ACT_TMEM_ALLOC || a->kind == ACT_TMEM_FREE) weiri_put(b, " %d columns", p->tmem_alloc);
@@ -1189,19 +1200,21 @@ static void lowered_action(const weiri_plan *p, const weiri_action *a, weiri_buf
     case ACT_ARRIVE: {
         const weiri_bar *x = &p->bars.v[a->bar];
         weiri_put(b, "%d arrival%s on %s%s, which counts %d (%s)", a->arrivals, a->arrivals == 1 ? "" : "s", bar,
-                  a->targets ? " of every CTA served" : "", x->count, x->sum ? x->sum : "");
+                  a->reach ? " of every CTA that loads for this one" : a->targets ? " of every CTA served" : "", x->count,
+                  x->sum ? x->sum : "");
         return;
     }
     case ACT_UMMA_COMMIT:
-        weiri_put(b, "tcgen05.commit to %s%s, which counts %d (%s)", bar, a->targets ? " of every CTA served" : "",
+        weiri_put(b, "tcgen05.commit to %s%s, which counts %d (%s)", bar,
+                  a->reach ? " of every CTA that loads for this one" : a->targets ? " of every CTA served" : "",
                   p->bars.v[a->bar].count, p->bars.v[a->bar].sum ? p->bars.v[a->bar].sum : "");
         return;
     case ACT_EXPECT: weiri_put(b, "arms %" PRId64 " bytes on %s", a->bytes, bar); return;
     case ACT_CP_ARRIVE: weiri_put(b, "%d cp.async arrivals on %s", a->arrivals, bar); return;
     case ACT_LOAD_BULK:
-        weiri_put(b, "%d box%s, %" PRId64 " bytes to %s%s", a->copy >= 0 ? p->copies.v[a->copy].nbox : 0,
+        weiri_put(b, "%d box%s, %" PRId64 " bytes to %s%s%s", a->copy >= 0 ? p->copies.v[a->copy].nbox : 0,
                   a->copy >= 0 && p->copies.v[a->copy].nbox == 1 ? "" : "es", a->bytes, bar,
-                  a->targets ? " of every CTA served" : "");
+                  a->targets ? " of every CTA served" : "", a->first ? ", by the first of them" : "");
         return;
     case ACT_STORE_BULK: weiri_put(b, "bulk store of %" PRId64 " bytes", a->bytes); return;
     case ACT_BULK_WAIT: weiri_put(b, "cp.async.bulk.wait_group%s %d", a->read ? ".read" : "", a->n); return;

@@ -92,7 +92,9 @@ typedef struct weiri_action {
     weiri_effect *eff; int neff;
     bool twl;            /* only in the first warp of the task (task-warp-leader signaling) */
     bool cta0;           /* only in CTA 0 of the cluster */
+    bool first;          /* LOAD_BULK: only in the first CTA along the axes of `targets`, which loads for all of them */
     bool at0;            /* ARRIVE: on the barrier of CTA 0 of the cluster */
+    const uint16_t *reach;   /* by rank of the CTA that executes it: the CTAs it is for, a bit each. NULL: `targets` says */
     const weiri_op *op;  /* the captured op, or NULL for the plan's own (prologue, drains, exits) */
     const char *note;    /* why it is there, shown as comment: "acquire ab.a", "tail of ab" */
 } weiri_action;
@@ -135,10 +137,13 @@ typedef struct weiri_bar {       /* a run of mbarriers, one per stage */
     int64_t offset;              /* of stage 0, bytes from the shared base */
     int count;                   /* arrivals per phase it is initialised with */
     int64_t tx;                  /* bytes expected per phase, 0 none */
+    const int *counts;           /* by rank, where CTAs count differently; `count` is that of CTA 0. NULL: they do not */
     const char *sum;             /* the sum `count` comes from: "2 warpgroups x 2 CTAs" */
     bool full;                   /* else empty */
     bool remote;                 /* other CTAs arrive on it */
 } weiri_bar;
+
+static inline int weiri_bar_count(const weiri_bar *b, int cta) { return b->counts ? b->counts[cta] : b->count; }
 
 typedef struct weiri_ppipe {     /* a resource's pipeline, derived */
     const weir_res *res;

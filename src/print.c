@@ -278,9 +278,11 @@ static void print_barriers(const weiri_plan *p, weiri_buf *b) {
     for (int i = 0; i < p->bars.n;) { /* stretches of equal counts, which one loop initialises */
         const weiri_bar *r = &p->bars.v[order[i]];
         int end = r->first + r->stages, j = i + 1;
-        for (; j < p->bars.n && p->bars.v[order[j]].count == r->count; j++)
+        for (; j < p->bars.n && !r->counts && !p->bars.v[order[j]].counts && p->bars.v[order[j]].count == r->count; j++)
             end = p->bars.v[order[j]].first + p->bars.v[order[j]].stages;
-        weiri_put(b, "  [%d:%d) initialised with %d\n", r->first, end, r->count);
+        weiri_put(b, "  [%d:%d) initialised with %d", r->first, end, r->count);
+        for (int c = 1; r->counts && c < p->cluster; c++) weiri_put(b, ", %d", r->counts[c]);
+        weiri_put(b, "%s\n", r->counts ? " by rank" : "");
         i = j;
     }
     for (int i = 0; i < p->named.n; i++)

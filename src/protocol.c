@@ -76,6 +76,15 @@ uint32_t weiri_cta_mask(weir_cluster c, int rank, int serve, bool cross) {
     return mask;
 }
 
+uint32_t weiri_reach(weir_cluster c, int rank, int serve, bool cross, int first) {
+    uint32_t mask = weiri_cta_mask(c, rank, serve, cross);
+    int m = rank / c.v % c.m * c.v, n = rank / (c.v * c.m) % c.n * c.v * c.m; /* steps from the first CTA along the axis */
+    if (first & 1) mask |= 1u << (rank - m);
+    if (first & 2) mask |= 1u << (rank - n);
+    if (first & 4) mask |= 1u << (rank - m - n);
+    return mask;
+}
+
 /* ---- faults ------------------------------------------------------------------------------------------------------------- */
 
 static void fault(weiri_proto *out, const char *rule, const char *expected, const char *got, const char *fmt, ...)
@@ -227,6 +236,8 @@ static int grain_count(weir_grain g, const share *s) {
 typedef struct reach {
     int all;
     bool single_tasks;
+    const weiri_proto *uneven; /* by its `sources`; `all` is that of CTA 0 */
+    int ctas;
 } reach;
 
 static int grain_total(weir_grain g, const share *s, reach r) {
@@ -245,10 +256,22 @@ static const char *unit_of(weir_grain g, int n) {
     return n == 1 ? one[g] : many[g];
 }
 
+/* " x 2 CTAs"; where it differs: " x 2, 1 CTAs by rank" */
+static void describe_reach(char *sum, size_t size, reach r) {
+    size_t k = strlen(sum);
+    if (!r.uneven) {
+        if (r.all > 1) snprintf(sum + k, size - k, " x %d CTAs", r.all);
+        return;
+    }
+    for (int i = 0; i < r.ctas && k + 24 < size; i++)
+        k += (size_t)snprintf(sum + k, size - k, i ? ", %d" : " x %d", r.uneven->sources[i]);
+    snprintf(sum + k, size - k, " CTAs by rank");
+}
+
 static void describe(char *sum, size_t size, weir_grain g, const share *s, reach r) {
     int n = grain_count(g, s);
-    int k = snprintf(sum, size, "%d %s%s", n, unit_of(g, n), s->per);
-    if (r.all > 1 && k > 0 && (size_t)k < size) snprintf(sum + k, size - (size_t)k, " x %d CTAs", r.all);
+    snprintf(sum, size, "%d %s%s", n, unit_of(g, n), s->per);
+    describe_reach(sum, size, r);
 }
 
 /* One side whose threads arrive. */
@@ -580,10 +603,18 @@ static void consume(const facts *f, weiri_proto *out) {
     const weiri_pside *c = &f->in->consumer;
     bool lead = gated(f, f->csig);
     share s = share_of(c, f->stride[3]);
-    int served = weiri_served(f->c, f->in->serve, f->in->serve_cross);
+    int served = weiri_served(f->c, f->in->serve, f->in->serve_cross), n = ctas(f->c);
     int to = served > 1 ? f->in->serve : 0;
     bool cross = served > 1 && f->in->serve_cross;
     char why[96];
+    for (int i = 0; i < n && n <= WEIRI_MAX_CTAS; i++) {
+        uint32_t here = weiri_reach(f->c, i, f->in->serve, f->in->serve_cross, f->in->first);
+        out->reach[i] = (uint16_t)here;
+        out->uneven = out->uneven || here != weiri_cta_mask(f->c, i, f->in->serve, f->in->serve_cross);
+        for (int j = 0; j < n; j++) out->sources[j] = (uint8_t)(out->sources[j] + (here >> j & 1));
+    }
+    if (out->uneven) to = 0, cross = false, served = out->sources[0];
+    reach all = { .all = served, .uneven = out->uneven ? out : NULL, .ctas = n };
     out->grain = WEIR_GRAIN_WARP;
     /* with v = 2 the full barrier of an mma's operands is the leader's alone, unless another mma fills the stage */
     bool leaders_full = f->c.v > 1 && types[f->type].consumer == BY_MMA && types[f->type].producer != BY_MMA;
@@ -607,8 +638,12 @@ static void consume(const facts *f, weiri_proto *out) {
                                            .who = ROW_LANE,
                                            .cross = cross,
                                            .leader_only = lead,
+                                           .by_rank = out->uneven,
                                            .targets = f->c.v > 1 ? to | V : to });
-            if (tasks > 1) snprintf(why, sizeof why, "one commit of the mma x %d tasks x %d CTA%s", tasks, commits / tasks, commits == tasks ? "" : "s");
+            if (out->uneven) {
+                snprintf(why, sizeof why, tasks > 1 ? "one commit of the mma x %d tasks" : "one commit of the mma", tasks);
+                describe_reach(why, sizeof why, all);
+            } else if (tasks > 1) snprintf(why, sizeof why, "one commit of the mma x %d tasks x %d CTA%s", tasks, commits / tasks, commits == tasks ? "" : "s");
             else snprintf(why, sizeof why, "one commit of the mma x %d CTA%s", commits, commits == 1 ? "" : "s");
             out->empty_count = count_fixed("consumers", d->consumers, f->stride[3] > 1 ? "V-CNT-07" : "V-CNT-08", commits, why,
                                            out->empty_sum, sizeof out->empty_sum, out);
@@ -617,9 +652,11 @@ static void consume(const facts *f, weiri_proto *out) {
             out->grain = WEIR_GRAIN_WARPGROUP;
             row(out->release, (weiri_row){ .kind = ROW_MMA_DRAIN });
             join(out->release, WEIR_GRAIN_WARPGROUP, !c->async_reads || c->only_mma_reads);
-            row(out->release, arrive(ROW_EMPTY, WEIR_GRAIN_WARPGROUP, to, cross, served > 1));
-            snprintf(why, sizeof why, served > 1 ? "%d warpgroup%s x %d CTAs" : "%d warpgroup%s", groups,
-                     groups == 1 ? "" : "s", served);
+            weiri_row r = arrive(ROW_EMPTY, WEIR_GRAIN_WARPGROUP, to, cross, served > 1);
+            r.by_rank = out->uneven;
+            row(out->release, r);
+            snprintf(why, sizeof why, "%d warpgroup%s", groups, groups == 1 ? "" : "s");
+            describe_reach(why, sizeof why, all);
             out->empty_count = count_fixed("consumers", d->consumers, "V-CNT-08", groups * served, why, out->empty_sum,
                                            sizeof out->empty_sum, out);
         }
@@ -641,21 +678,22 @@ static void consume(const facts *f, weiri_proto *out) {
         t.rule = f->type == WEIR_TMA_ASYNC ? "V-CNT-11" : "V-CNT-09";
         if (f->stride[3] > 1 && f->type == WEIR_TMA_ASYNC) t.rule = "V-CNT-07";
         if (f->stride[3] > 1 && c->domain_lanes) t.rule = "V-CNT-06";
-        t.reach.all = served; /* of the resource itself, or of what shares its empty barrier */
+        t.reach = all; /* of the resource itself, or of what shares its empty barrier */
         if (f->type == WEIR_CLC_FETCH_ASYNC) {
             t.rule = "V-CNT-10";
             to = ctas(f->c) > 1 ? WEIRI_TO_CTA0 : 0;
-            t.reach = (reach){ ctas(f->c) / (leads(f->csig) ? f->c.v : 1), true };
+            t.reach = (reach){ .all = n / (leads(f->csig) ? f->c.v : 1), .single_tasks = true };
         } else if (f->type == WEIR_UMMA_ASYNC && f->c.v > 1) {
             to = WEIRI_TO_LEADER;
             t.reach.all = lead ? 1 : f->c.v;
         }
-        bool several = to > 0;
+        bool several = to > 0 || out->uneven;
         out->empty_count = count_threads(&t, &out->grain, out->empty_sum, sizeof out->empty_sum, out);
         if (tensor || (f->native && f->in->tensor_release)) row(out->release, (weiri_row){ .kind = ROW_TC_BEFORE });
         join(out->release, out->grain, c->only_mma_reads);
         weiri_row a = arrive(ROW_EMPTY, out->grain, to, several && cross, several);
         a.leader_only = lead;
+        a.by_rank = out->uneven;
         row(out->release, a);
     }
     }

@@ -39,8 +39,9 @@ typedef struct weiri_row {
     bool cta0_only;     /* runs only in CTA 0 of the cluster */
     bool leader_only;   /* runs only in CTAs with v = 0 */
     bool twl_only;      /* only in the first warp of its task */
+    bool by_rank;       /* targets are those of weiri_proto.reach */
 } weiri_row;
-#define WEIRI_MAX_ROWS 6
+enum { WEIRI_MAX_ROWS = 6, WEIRI_MAX_CTAS = 16 };
 
 /* One side of a pipeline: the tasks that do its closing op (producer: commit, consumer: release). */
 typedef struct weiri_pside {
@@ -61,6 +62,7 @@ typedef struct weiri_proto_in {
     weiri_pside producer, consumer;
     int serve;                  /* axes (bits 1 m, 2 n) along which loads of the resource are multicast */
     bool serve_cross;           /* m and n are separate loads (union of row and column), not one "mn" */
+    int first;                  /* loads that the first CTA issues for all along m (bit 1), n (2), both (4): not in `serve` */
     int64_t tx;                 /* bytes that the copies bring to one CTA per phase, 0 none or not known */
     bool same_warpgroup;        /* async_tma: filled and stored by the same warpgroups of one task */
     bool fence_wait;            /* fused_merge: the one wait is also for a member that cp.async fills */
@@ -75,6 +77,9 @@ typedef struct weiri_proto {
     bool has_full, has_empty;           /* false: async_tma inside one warpgroup needs no mbarrier */
     weir_grain grain, producer_grain;   /* derived or given */
     weiri_row acquire[WEIRI_MAX_ROWS], commit[WEIRI_MAX_ROWS], wait[WEIRI_MAX_ROWS], release[WEIRI_MAX_ROWS]; /* ROW_END ends */
+    bool uneven;                        /* empty barriers count differently from CTA to CTA: */
+    uint16_t reach[WEIRI_MAX_CTAS];     /* by rank: CTAs that a release there arrives at, a bit each */
+    uint8_t sources[WEIRI_MAX_CTAS];    /* by rank: CTAs whose releases arrive there; empty_count is that of CTA 0 */
     int full_per_commit, empty_per_release; /* arrivals by one actor's op at each target: for the prover's and explain's sums */
     int64_t expect_bytes;               /* one EXPECT of `acquire` arms this; 0: no copies, or bytes not known */
     int64_t full_tx;                    /* bytes armed per phase on a full barrier that is armed */
@@ -98,6 +103,10 @@ weiri_tail weiri_protocol_tail(weir_pipe_type type, int stages, int stride, int 
 int weiri_served(weir_cluster c, int serve, bool cross);
 /* 16-bit multicast mask of CTA `rank` (V fastest) for axes bits `serve` */
 uint32_t weiri_cta_mask(weir_cluster c, int rank, int serve, bool cross);
+/* CTAs at whose empty barriers a release in CTA `rank` arrives: its own and all that issue loads into its stage. `first`: see
+ * weiri_proto_in. Nobody else may count it: a CTA that issues nothing for others says no more than that its own consumers are done,
+ * and another's next release could come before that is known. */
+uint32_t weiri_reach(weir_cluster c, int rank, int serve, bool cross, int first);
 const char *weiri_pipe_type_name(weir_pipe_type t);   /* "tma_async" */
 
 /* ---- group compatibility ---- */

@@ -19,6 +19,10 @@ static int differ(const weir_cluster *c, int x, int y) {
 
 int weiri_prog_targets(const weiri_prog *g, int cta, const weiri_action *act, int *out) {
     int n = 0;
+    for (int to = 0; act->reach && to < g->nctas; to++) {
+        if (act->reach[cta] >> to & 1) out[n++] = to;
+    }
+    if (act->reach) return n;
     out[n++] = act->at0 ? 0 : cta;
     for (int to = 0; act->targets && to < g->nctas; to++) {
         int d = differ(&g->p->k->cluster, cta, to);
@@ -41,7 +45,7 @@ bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_act
     const weiri_ptask *t = &g->p->tasks[me->task];
     if (act->kind == ACT_INIT || act->kind == ACT_TMEM_ALLOC || act->kind == ACT_TMEM_FREE) return me->task == 0 && me->index == 0;
     if ((act->twl && me->index > 0) || (act->cta0 && me->cta > 0)) return false;
-    if (act->kind == ACT_LOAD_BULK && act->op && act->op->issue_first) { /* the first CTA along the axes loads for all */
+    if (act->first) { /* the first CTA along the axes loads for all */
         coords c = coords_of(&g->p->k->cluster, me->cta);
         if (((act->targets & 1) && c.m) || ((act->targets & 2) && c.n)) return false;
     }

@@ -103,7 +103,7 @@ static bool all_arrived(const weiri_run *r, const spot *s, int *arrivals) {
             if (cur[a->stage == STAGE_CLOSE ? C_CLOSE : C_OPEN] <= use) return false;
         }
     }
-    *arrivals = g->p->bars.v[s->bar].count - s->v[B_PENDING];
+    *arrivals = weiri_bar_count(&g->p->bars.v[s->bar], s->cta) - s->v[B_PENDING];
     return n > 0;
 }
 
@@ -124,9 +124,9 @@ const char *weiri_run_stop_text(weiri_run *r, int ai, const weiri_action **act) 
         int phase = lap(use, stages) - LAPS - (g->p->cursors.v[a->cur].producer ? 1 : 0);
         const char *miss = s.v[B_PENDING] > 0 && s.v[B_TX] > 0
                                ? weiri_arena_fmt(r->a, "%d of %d arrivals and %d bytes missing", s.v[B_PENDING],
-                                                 g->p->bars.v[a->bar].count, s.v[B_TX])
+                                                 weiri_bar_count(&g->p->bars.v[a->bar], s.cta), s.v[B_TX])
                            : s.v[B_PENDING] > 0
-                               ? weiri_arena_fmt(r->a, "%d of %d arrivals missing", s.v[B_PENDING], g->p->bars.v[a->bar].count)
+                               ? weiri_arena_fmt(r->a, "%d of %d arrivals missing", s.v[B_PENDING], weiri_bar_count(&g->p->bars.v[a->bar], s.cta))
                                : weiri_arena_fmt(r->a, "%d bytes missing", s.v[B_TX]);
         return weiri_arena_fmt(r->a, "waits at %s for phase %d (parity %d), %s", spot_name(r, &s), phase, phase & 1, miss);
     }
@@ -162,7 +162,7 @@ void weiri_run_stuck(weiri_run *r) {
             snprintf(expected, sizeof expected, "%" PRId64 " bytes", bar->tx);
         } else if (r->replay) {
             snprintf(got, sizeof got, "%d arrivals", n);
-            snprintf(expected, sizeof expected, "%d (%s)", bar->count, bar->sum ? bar->sum : "count");
+            snprintf(expected, sizeof expected, "%d (%s)", weiri_bar_count(bar, s.cta), bar->sum ? bar->sum : "count");
         }
         if (tx) break;
     }

@@ -148,7 +148,7 @@ static void check_copy(checker *c, const weiri_action *act, int task) {
              y->nbox == 1 ? "s" : "", bytes, act->bytes), TEXT("%" PRId64 " bytes", bytes), TEXT("%" PRId64 " bytes", act->bytes));
     weir_cluster cl = p->k->cluster;
     int cm = act->targets & 1 && cl.m > 0 ? cl.m : 1, cn = act->targets & 2 && cl.n > 0 ? cl.n : 1;
-    int slices = load && !act->op->issue_first ? cm * cn : 1, parts = !load && p->tasks[task].wg_actor ? p->tasks[task].warpgroups : 1;
+    int slices = load && !act->first ? cm * cn : 1, parts = !load && p->tasks[task].wg_actor ? p->tasks[task].warpgroups : 1;
     int all = slices * parts * y->nbox, n = 0, wrong = -1;
     piece *x = WEIRI_NEW_N(c->a, piece, all + 1);
     for (int r = 0; r < slices; r++)

@@ -118,7 +118,7 @@ static void complete(weiri_run *r, const spot *s, const weiri_action *act, int a
     memcpy(row(r, s->done), row(r, s->gather), sizeof(uint64_t) * (size_t)g->nwords);
     memset(row(r, s->gather), 0, sizeof(uint64_t) * (size_t)g->nwords);
     s->v[B_PHASE]++;
-    s->v[B_PENDING] = g->p->bars.v[s->bar].count;
+    s->v[B_PENDING] = weiri_bar_count(&g->p->bars.v[s->bar], s->cta);
 }
 
 /* The barrier must have been initialised, as far as `need` knows. */
@@ -149,12 +149,12 @@ static bool in_phase(weiri_run *r, const spot *s, const weiri_action *act, int a
                 r->a,
                 "%s of '%s' at %s come%s after the phase they belong to is complete: it counts %d arrival%s and %" PRId64
                 " bytes",
-                tx ? "bytes" : "arrivals", r->g->actors.v[ai].name, spot_name(r, s), "", b->count, b->count == 1 ? "" : "s",
-                b->tx);
+                tx ? "bytes" : "arrivals", r->g->actors.v[ai].name, spot_name(r, s), "", weiri_bar_count(b, s->cta),
+                weiri_bar_count(b, s->cta) == 1 ? "" : "s", b->tx);
             f->hint = tx ? "the bytes armed for a phase must be all that arrive in it"
                          : "the count must be the number of arrivals of a phase";
             f->expected = weiri_arena_fmt(r->a, tx ? "all bytes of a phase armed" : "a count of all arrivals of a phase");
-            f->got = tx ? weiri_arena_fmt(r->a, "%" PRId64 " bytes", b->tx) : weiri_arena_fmt(r->a, "%d", b->count);
+            f->got = tx ? weiri_arena_fmt(r->a, "%" PRId64 " bytes", b->tx) : weiri_arena_fmt(r->a, "%d", weiri_bar_count(b, s->cta));
         } else {
             f->text = weiri_arena_fmt(r->a, "%s of '%s' at %s may fall into the phase before: nothing says that it is over",
                                       tx ? "bytes" : "an arrival", r->g->actors.v[ai].name, spot_name(r, s));
@@ -189,8 +189,8 @@ static void arrive(weiri_run *r, const spot *s, const weiri_action *act, int ai,
             const weiri_bar *b = &r->g->p->bars.v[s->bar];
             f->text = weiri_arena_fmt(r->a, "%d arrival%s too many in a phase of %s", -s->v[B_PENDING],
                                       s->v[B_PENDING] == -1 ? "" : "s", spot_name(r, s));
-            f->expected = weiri_arena_fmt(r->a, "%d a phase (%s)", b->count, b->sum ? b->sum : "count");
-            f->got = weiri_arena_fmt(r->a, "%d", b->count - s->v[B_PENDING]);
+            f->expected = weiri_arena_fmt(r->a, "%d a phase (%s)", weiri_bar_count(b, s->cta), b->sum ? b->sum : "count");
+            f->got = weiri_arena_fmt(r->a, "%d", weiri_bar_count(b, s->cta) - s->v[B_PENDING]);
             f->object = b->name;
         }
         r->fatal = true;

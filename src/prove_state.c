@@ -29,7 +29,7 @@ void weiri_run_start(weiri_run *r) {
         for (int s = 0; s < g->p->bars.v[i % g->nbars].stages; s++) {
             int *b = r->v + g->bars[i].vars + B_VARS * s;
             b[B_PHASE] = LAPS;
-            b[B_PENDING] = g->p->bars.v[i % g->nbars].count;
+            b[B_PENDING] = weiri_bar_count(&g->p->bars.v[i % g->nbars], i / g->nbars);
         }
 }
 

@@ -58,6 +58,9 @@ static place place_of(const walker *w, int cta) {
 /* CTAs an action is for: those that differ from the own one along its axes only; with `cross`, along one of them. Own one first. */
 static int targets(const walker *w, const weiri_action *a, int *out) {
     int n = 0;
+    for (int c = 0; a->reach && c < w->u->ctas; c++)
+        if (a->reach[w->cta] & 1u << c) out[n++] = c;
+    if (a->reach) return n;
     out[n++] = a->at0 ? 0 : w->cta;
     place me = place_of(w, w->cta);
     for (int c = 0; a->targets && c < w->u->ctas && n < 64; c++) {
@@ -323,7 +326,7 @@ static bool on_this_actor(const walker *w, const weiri_action *a) {
     const weiri_ptask *t = &w->p->tasks[w->task];
     if (a->kind == ACT_INIT || a->kind == ACT_TMEM_ALLOC || a->kind == ACT_TMEM_FREE) return w->task == 0 && w->index == 0;
     if ((a->twl && w->index > 0) || (a->cta0 && w->cta > 0)) return false;
-    if (a->kind == ACT_LOAD_BULK && a->op && a->op->issue_first) {
+    if (a->first) {
         place me = place_of(w, w->cta);
         if ((a->targets & 1 && me.m > 0) || (a->targets & 2 && me.n > 0)) return false;
     }
@@ -665,7 +668,7 @@ weiri_unrolled *weiri_unroll(const weiri_plan *p, const weiri_sizes *sizes) {
     for (int c = 0; c < u->ctas; c++)
         for (int i = 0; i < p->bars.n; i++)
             for (int s = 0; s < p->bars.v[i].stages; s++) {
-                weiri_cell x = { c, i, s, p->bars.v[i].count };
+                weiri_cell x = { c, i, s, weiri_bar_count(&p->bars.v[i], c) };
                 WEIRI_PUSH(&u->a, u->cells, x);
             }
     for (int i = 0; i < p->smem.n; i++)

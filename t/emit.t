@@ -326,6 +326,7 @@ local forms = {
   { "GEMM 64 x 64", {} },
   { "GEMM 128 x 256, two warpgroups", { warpgroups = 2, n = 256, stages = 4 } },
   { "GEMM 128 x 256, cluster of 2", { warpgroups = 2, n = 256, stages = 4, cluster = 2 } },
+  { "GEMM 128 x 256, cluster of 2, the first CTA loads B", { warpgroups = 2, n = 256, stages = 4, cluster = 2, issue = "first" } },
   { "GEMM without lag", { lag = 0 } }, { "GEMM with one stage", { stages = 1 } },
   { "GEMM with plain stores, f16", { epilogue = "plain", dtype = "f16", group = "none" } },
 }

@@ -15,7 +15,7 @@ end
 -- ---- kernels ------------------------------------------------------------------------------------------------------------------
 
 --- A persistent GEMM. o: warpgroups = 1, n = 64, stages = 3, lag = 1, cluster = 1 (along m; B is multicast), cluster_n = 1 (A is
---- multicast), group = "fused_merge" | "merge" | "none", fold, grain, dtype = "bf16", epilogue = "staged" | "plain", staging = 64
+--- multicast), issue (of multicasts: "slices" | "first"), group = "fused_merge" | "merge" | "none", fold, grain, dtype = "bf16", epilogue = "staged" | "plain", staging = 64
 --- (columns of a staging tile), load_registers, mma_registers, raster, consumer_first (order of the tasks), name (of an object).
 function lab.gemm(o)
   o = o or {}
@@ -48,8 +48,8 @@ function lab.gemm(o)
     k:task { name = name "load", warps = { 0, 1 }, registers = o.load_registers, schedule = function()
       for t in weir.work_tile_loop(wq) do
         for kk in weir.domain_loop(0, cd(K, BK)) do
-          ma:acquire(); ma:tma_load(ga:at(t.m, kk), { multicast = cluster_n > 1 and "n" or nil }); ma:commit()
-          mb:acquire(); mb:tma_load(gb:at(t.n, kk), { multicast = cluster > 1 and "m" or nil }); mb:commit()
+          ma:acquire(); ma:tma_load(ga:at(t.m, kk), { multicast = cluster_n > 1 and "n" or nil, issue = cluster_n > 1 and o.issue or nil }); ma:commit()
+          mb:acquire(); mb:tma_load(gb:at(t.n, kk), { multicast = cluster > 1 and "m" or nil, issue = cluster > 1 and o.issue or nil }); mb:commit()
         end
         wq:next()
       end

@@ -22,6 +22,8 @@ kernels.nothing = { lab.gemm, function(p, o)               -- K = 0, on stacks w
   return lab.run_gemm(p, 64, 64, 0, o)
 end }
 
+kernels.first = { function() return lab.gemm { cluster = 2, issue = "first" } end, kernels.cluster[2] }
+
 -- ---- changes ------------------------------------------------------------------------------------------------------------------------
 local kinds_changed, fields_changed = {}, {}
 
@@ -53,6 +55,10 @@ local function swap(kind, bar, nth)
 end
 local function value(x) return function() return x end end
 local function other_bar(name) return function(p) return lab.index(p, "bars", name) end end
+local function ranks(table, row, rank, to)
+  if table == "action" then kinds_changed[row[1]] = true end
+  return function(p) plan.ranks(p, table, where(p, table, row), rank, to) end
+end
 local function box(copy, coordinates, offset)
   fields_changed["copies.box"] = true
   return function(p) plan.box(p, copy, 0, coordinates, offset) end
@@ -159,6 +165,13 @@ try("storing another tensor's boxes", "gemm", set("action", { "bulk_store" }, "c
 try("a load for one CTA", "cluster", set("action", { "bulk_issue", nil, 2 }, "targets", value(0)), { proof = "PROVE-TX", sim = "[sim-deadlock]" })
 try("a load for both CTAs", "cluster", set("action", { "bulk_issue" }, "targets", value(1)), { proof = "PROVE-TX", sim = "[sim-" })
 try("a release to one CTA", "cluster", set("action", { "arrive" }, "targets", value(0)), { proof = "PROVE-COUNT", sim = "[sim-" })
+try("a load by both CTAs for both", "first", set("action", { "bulk_issue", nil, 2 }, "first", value(false)), { proof = "PROVE-PLAN", sim = "[sim-" })
+try("a release to the own CTA, not to the one that loads", "first", ranks("action", { "arrive" }, 1, 2), { proof = "PROVE-TX", sim = "[sim-deadlock]" })
+try("a release to who loads, not to the own CTA", "first", ranks("action", { "arrive" }, 1, 1), { proof = "PROVE-COUNT", sim = "[sim-deadlock]" })
+try("a release to a CTA that loads nothing", "first", ranks("action", { "arrive" }, 0, 3), { proof = "PROVE-COUNT", sim = "[sim-" })
+try("releases counted alike in both CTAs", "first", ranks("bars", "ab_empty", 1, 2), { proof = "PROVE-COUNT", sim = "[sim-deadlock]" })
+try("a release not counted where it goes", "first", ranks("bars", "ab_empty", 0, 1), { proof = "PROVE-COUNT", sim = "[sim-" })
+try("the first CTA arms half of what it loads", "first", set("action", { "expect_tx", nil, 2 }, "bytes", -4096), { proof = "PROVE-TX", sim = "[sim-" })
 try("two arrivals of one", "gemm", set("action", { "arrive" }, "arrivals", 1), { text = "same", proof = "PROVE-COUNT" })
 try("two arrivals of an arming", "gemm", set("action", { "expect_tx" }, "arrivals", 1), { text = "same", proof = "PROVE-COUNT" })
 try("a release by every thread", "gemm", set("action", { "arrive" }, "who", value(THREADS)), { proof = "PROVE-COUNT", sim = "[sim-lap]" })

@@ -536,7 +536,8 @@ function smem_tile:read(back) end
 ---@return weir.value view
 function smem_tile:sub(i) end
 
----multicast: each CTA along the axis loads its slice (issue = "first": the first all) for all of them.
+---multicast: each CTA along the axis loads its slice for all of them. issue = "first": the first loads the whole tile for all, the
+---others only arm and wait; the tile need not divide into slices, and a release arrives at the own CTA and the one that loads.
 ---@param view weir.value
 ---@param options? { multicast?: "none"|"m"|"n"|"mn", issue?: "slices"|"first", cache?: "evict_first"|"evict_last" }
 function smem_tile:tma_load(view, options) end

@@ -34,7 +34,8 @@ static const field action_fields[] = {
     F(weiri_action, bytes, INT64), F(weiri_action, targets, INT), F(weiri_action, cross, INT),   F(weiri_action, n, INT),
     F(weiri_action, read, BOOL),   F(weiri_action, named, INT),   F(weiri_action, threads, INT), F(weiri_action, copy, INT),
     F(weiri_action, pipe, INT),    F(weiri_action, reg, INT),     F(weiri_action, fresh, INT),   F(weiri_action, neff, INT),
-    F(weiri_action, twl, BOOL),    F(weiri_action, cta0, BOOL),   F(weiri_action, note, TEXT),   END,
+    F(weiri_action, twl, BOOL),    F(weiri_action, cta0, BOOL),   F(weiri_action, note, TEXT),
+    F(weiri_action, first, BOOL),  END,
 };
 static const field smem_fields[] = {
     F(weiri_region, name, TEXT),   F(weiri_region, offset, INT64),
@@ -326,6 +327,28 @@ static void push_tree(lua_State *L, const weiri_pnode *n) {
     }
 }
 
+/* ranks(program, "bars" or "action", row [, rank, value]): an mbarrier's counts by rank, or the masks of an arrival that is by rank; nil:
+ * the same for all. With a rank that one is changed. */
+static int ranks(lua_State *L) {
+    weiri_plan *p = program(L)->plan;
+    bool bars = !strcmp(luaL_checkstring(L, 2), "bars");
+    int row = (int)luaL_checkinteger(L, 3), at = (int)luaL_optinteger(L, 4, -1);
+    if (bars ? row < 0 || row >= p->bars.n : row < 1 || row > p->nactions) return luaL_error(L, "no row %d", row);
+    const int *counts = bars ? p->bars.v[row].counts : NULL;
+    const uint16_t *reach = bars ? NULL : p->action[row]->reach;
+    if (!counts && !reach) return 0;
+    if (at >= 0 && at < p->cluster) {
+        if (counts) ((int *)counts)[at] = (int)luaL_checkinteger(L, 5);
+        else ((uint16_t *)reach)[at] = (uint16_t)luaL_checkinteger(L, 5);
+    }
+    lua_newtable(L);
+    for (int i = 0; i < p->cluster; i++) {
+        lua_pushinteger(L, counts ? counts[i] : reach[i]);
+        lua_seti(L, -2, i + 1);
+    }
+    return 1;
+}
+
 /* tree(program, task): a list of action ids and, for blocks, lists with a kind; task "prologue", "epilogue", or its name */
 static int tree(lua_State *L) {
     const weiri_plan *p = program(L)->plan;
@@ -479,7 +502,8 @@ int luaopen_weir_plan(lua_State *L) {
     static const luaL_Reg functions[] = {
         { "count", count }, { "fields", fields },     { "get", get },       { "set", set },       { "line", line },
         { "box", box },     { "tree", tree },         { "drop", drop },     { "swap", swap },     { "prove", prove },
-        { "emit", emit },   { "run_text", run_text }, { "traced", traced }, { "open", open_ctx }, { NULL, NULL },
+        { "emit", emit },   { "run_text", run_text }, { "traced", traced }, { "open", open_ctx }, { "ranks", ranks },
+        { NULL, NULL },
     };
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     if (lua_getfield(L, -1, "weir.core") != LUA_TNIL) return luaL_error(L, "require 'weir_plan' before 'weir'");

@@ -25,6 +25,6 @@ end }
 return k
 --[[ report
 PLAN-MULTICAST.lua:13: error: cuts tiles { 3, 256 } of 'x' into 2 slices, one a CTA [PLAN-MULTICAST]
-    hint: the outermost axis must be a multiple of 2
+    hint: the outermost axis must be a multiple of 2; or issue = "first": one CTA loads it whole
 1 error
 ]]

@@ -1,0 +1,122 @@
+#!/usr/bin/env lua5.4
+-- Work between the CTAs of a cluster: multicasts that the first CTA issues for all. Plan, proof, the explorer beside it, text, runs, and
+-- faults that proof and simulator must see. t/gpu/clusters.t makes the runs on a GPU.
+local tap = require "tap"
+local lab = require "lab"
+local weir, plan = lab.weir, lab.plan
+local P = weir.pipeline
+
+local gpu = arg[1] == "gpu" or arg[0]:find "gpu/clusters%.t$"
+local dev = assert(weir.device(gpu and 0 or "sim", not gpu and { seed = 3 } or nil))
+
+local function build(k) return k:build { device = dev } end
+
+-- ---- loads that the first CTA issues ---------------------------------------------------------------------------------------------
+
+for _, c in ipairs { { "along m", 2, 1 }, { "along m and along n", 2, 2 }, { "along n, four CTAs", 1, 4 } } do
+  local what, m, n = table.unpack(c)
+  for _, o in ipairs { {}, { stages = 1 }, { group = "none", warpgroups = 2, epilogue = "plain" } } do
+    local name = ("GEMM, %s, %d stages, %s"):format(what, o.stages or 3, o.group or "fused_merge")
+    o.cluster, o.cluster_n, o.issue = m, n, "first"
+    local p = build(lab.gemm(o))
+    tap.is("SAFE", p.report.proof.verdict, name .. ": proved")
+    tap.is({ true, "" }, { lab.run_gemm(p, 140, 150, 200, { device = dev }) }, name .. ": right")
+    if gpu then tap.is({ true, "" }, { lab.run_gemm(p, 1000, 520, 4100, { device = dev }) }, name .. ": right, larger") end
+    p:close()
+  end
+end
+
+-- One load for all CTAs of the cluster, of a tile that cannot be cut into slices; by one thread, or by one of a warp whose threads also
+-- wait for something else.
+local function copy(threads, n, stages, warps)
+  local k = weir.kernel { name = "copy", arch = "sm_90a", cluster = { m = 2, n = n or 2 } }
+  local H, W = k:dim "H", k:dim "W"
+  local X = k:tensor { name = "X", dtype = "f32", shape = { H, W } }
+  local Y = k:tensor { name = "Y", dtype = "f32", shape = { H, 4, W }, out = true }
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { weir.ceil_div(H, 3) } }
+  local gx = k:gmem_tile { name = "gx", tensor = X, tile = { 3, 32 } }
+  local gy = k:gmem_tile { name = "gy", tensor = Y, tile = { 3, 1, 32 } }
+  local a = k:smem_tile { name = "a", dtype = "f32", tile = { 3, 32 }, pipeline = P.tma_async { stages = stages or 2 } }
+  local go = threads and k:barrier { name = "go", pipeline = P.async_async { stages = 1 } }
+  local function each(body)
+    return function()
+      for t in weir.work_tile_loop(wq) do
+        for j in weir.domain_loop(0, weir.ceil_div(W, 32)) do body(t, j) end
+        wq:next()
+      end
+    end
+  end
+  k:task { name = "load", warps = { 4, 1 }, schedule = each(function(t, j)
+    if go then go:wait() end
+    a:acquire(); a:tma_load(gx:at(t.i, j), { multicast = "mn", issue = "first" }); a:commit()
+    if go then go:release() end
+  end) }
+  if go then k:task { name = "tell", warps = { 5, 1 }, schedule = each(function() go:acquire(); go:commit() end) } end
+  k:task { name = "store", warps = { 0, warps or 3 }, schedule = each(function(t, j)
+    a:wait(); gy:store(a:read():load() + k.cta.rank * 1000, gy:at(t.i, k.cta.rank, j)); a:release()
+  end) }
+  return k, a
+end
+for _, threads in ipairs { false, true } do
+  local p = build(copy(threads))
+  tap.is("SAFE", p.report.proof.verdict, "one load for four CTAs: proved")
+  local H, W, data = 20, 100, {}
+  for i = 1, H * W do data[i] = i end
+  local x, y = dev:tensor { dtype = "f32", shape = { H, W } }:set(data), dev:tensor { dtype = "f32", shape = { H, 4, W } }:fill(-1)
+  tap.is({ true }, { p:launch({ X = x, Y = y }, { grid = 8 }) }, "one load for four CTAs: runs")
+  dev:sync()
+  local seen, wrong = y:get(), 0
+  for i = 0, H - 1 do for c = 0, 3 do for j = 0, W - 1 do
+    if seen[(i * 4 + c) * W + j + 1] ~= data[i * W + j + 1] + 1000 * c then wrong = wrong + 1 end
+  end end end
+  tap.is(0, wrong, "one load for four CTAs: every CTA has the whole tile")
+  if not gpu then
+    tap.like(threads and "if (ttid == 0 && (i32)(rank / 1 % 2) == 0 && (i32)(rank / 2 % 2) == 0) w_tma_load_multicast("
+      or "if ((i32)(rank / 1 % 2) == 0 && (i32)(rank / 2 % 2) == 0) w_tma_load_multicast(", p:source(), "one load for four CTAs: whose it is")
+  end
+  p:close()
+end
+if gpu then tap.done() end
+
+-- ---- the plan ---------------------------------------------------------------------------------------------------------------------
+local function gemm(issue) return lab.gemm { cluster = 2, issue = issue } end
+local first, slices = build(gemm "first"), build(gemm "slices")
+local load = lab.action(first, "bulk_issue", "ab_full", 2)
+tap.is("if ((i32)rank == 0) w_tma_load_multicast(b_smem + ab_at * 8192, &B_map, ab_full + ab_at * 8, (u16)0x3, i0 * 64, wq_n * 64);",
+  lab.statement(first:source(), load), "the first CTA loads the whole tile for both")
+tap.is({ 8192, 4096 }, { plan.get(first, "action", load, "bytes"), plan.get(slices, "action", lab.action(slices, "bulk_issue", "ab_full", 2), "bytes") },
+  "its bytes are the whole tile, not a slice")
+tap.is(lab.rows(slices, "bars", "name", "count", "tx"), lab.rows(first, "bars", "name", "count", "tx"), "the first CTA's mbarriers count as with slices")
+do
+  local k, a = copy(false)
+  local text = k:explain(a)
+  tap.like("one thread of the first CTA copies 384 bytes, counted on a_full in 4 CTAs (along mn)", text, "explained: the load")
+  tap.like("arrives on a_empty, CTA 0's in 0; CTA 1's in 0, 1; CTA 2's in 0, 2; CTA 3's in 0, 3", text, "explained: the release")
+  tap.like("a_empty, 2 stages: 12 arrivals a phase (3 warps x 4, 1, 1, 1 CTAs by rank)", text, "explained: the count")
+  tap.ok(not text:find("these make", 1, true), "explained: the sums are right")
+  tap.like("initialised with 12, 3, 3, 3 by rank", k:print "barriers", "printed")
+  tap.like("w_mbar_init(mbar + 16 + 8 * lane, (u32)(0x1010104ull >> rank * 8 & 0xff) * 3);", build(k):source(), "each CTA's mbarrier counts what comes there")
+end
+local both = build(lab.gemm { cluster = 2, cluster_n = 2, issue = "first" })
+tap.is({ 3, 2, 2, 1 }, { table.unpack(plan.ranks(both, "bars", lab.index(both, "bars", "ab_empty"))) }, "A from the first along n, B from the first along m: what each CTA's counts")
+tap.is({ 1, 3, 5, 14 }, plan.ranks(both, "action", lab.action(both, "arrive", "ab_empty")), "and where each CTA's releases go")
+
+-- ---- beside the explorer ------------------------------------------------------------------------------------------------------------
+do
+  local agreement = require "gen.agreement"
+  local at = { { H = 0, W = 32 }, { H = 12, W = 32 }, { H = 12, W = 96 } }
+  local said = agreement.compare(plan, assert(plan.of(copy(false, 1, 2, 1))), at, { limit = 100000 })
+  tap.is({ "SAFE" }, { said.verdict, said.wrong, said.open }, "the explorer finds no fault either")
+end
+
+-- ---- what is refused (t/perturb.t: what proof and simulator find) ---------------------------------------------------------------------
+tap.raises("give multicast too", function()
+  local k = weir.kernel { name = "k", arch = "sm_90a" }
+  local X = k:tensor { name = "X", dtype = "f32", shape = { 8, 32 } }
+  local gx = k:gmem_tile { name = "gx", tensor = X, tile = { 8, 32 } }
+  local a = k:smem_tile { name = "a", dtype = "f32", tile = { 8, 32 }, pipeline = P.tma_async { stages = 1 } }
+  k:task { name = "load", warps = { 0, 1 }, schedule = function() a:acquire(); a:tma_load(gx:at(0, 0), { issue = "first" }); a:commit() end }
+  k:task { name = "take", warps = { 1, 1 }, schedule = function() a:wait(); a:release() end }
+  k:build { device = dev }
+end, "issue without multicast")
+tap.done()

@@ -175,44 +175,13 @@ static int peer_now(lua_State *L) {
 
 /* ---- NVRTC -------------------------------------------------------------------------------------------------------------- */
 
-/* nvrtc(path or nil, text, arch) -> milliseconds of opening it and of compiling `text` to CUBIN, with the options weir uses */
-static int peer_nvrtc(lua_State *L) {
-    const char *path = luaL_optstring(L, 1, NULL), *text = luaL_checkstring(L, 2), *arch = luaL_checkstring(L, 3);
-    const char *option[] = { arch, "-diag-suppress=177", "--ptxas-options=-v", "-no-cache", "-minimal" };
-    int (*create)(void **, const char *, const char *, int, const char *const *, const char *const *);
-    int (*compile)(void *, int, const char *const *);
-    int (*size)(void *, size_t *);
-    int (*get)(void *, char *);
-    void *program;
-    size_t n = 0;
-    double start = now_us();
-    void *lib = open_library(path, "libnvrtc");
-    if (!lib) return luaL_error(L, "no NVRTC: %s", path ? dlerror() : "libnvrtc.so.13 and .12 are not found");
-    open_library(NULL, "libnvrtc-builtins"); /* where the loader does not know it, NVRTC would not find it either */
-    load(L, lib, "nvrtcCreateProgram", &create);
-    load(L, lib, "nvrtcCompileProgram", &compile);
-    load(L, lib, "nvrtcGetCUBINSize", &size);
-    load(L, lib, "nvrtcGetCUBIN", &get);
-    double opened = now_us();
-    check(L, create(&program, text, "k.cu", 0, NULL, NULL), "nvrtcCreateProgram");
-    check(L, compile(program, 5, option), "nvrtcCompileProgram");
-    check(L, size(program, &n), "nvrtcGetCUBINSize");
-    char *cubin = malloc(n);
-    if (cubin) get(program, cubin);
-    free(cubin);
-    double end = now_us();
-    lua_pushnumber(L, (opened - start) * 1e-3);
-    lua_pushnumber(L, (end - opened) * 1e-3);
-    return 2;
-}
-
 int luaopen_weir_bench_peer(lua_State *L);
 __attribute__((visibility("default"))) int luaopen_weir_bench_peer(lua_State *L) {
     static const luaL_Reg methods[] = {
         { "versions", peer_versions }, { "gemm", peer_gemm }, { "event", peer_event }, { "record", peer_record },
         { "elapsed", peer_elapsed },   { "sync", peer_sync }, { NULL, NULL }
     };
-    static const luaL_Reg functions[] = { { "open", peer_open }, { "now", peer_now }, { "nvrtc", peer_nvrtc }, { NULL, NULL } };
+    static const luaL_Reg functions[] = { { "open", peer_open }, { "now", peer_now }, { NULL, NULL } };
     luaL_newmetatable(L, "weir.bench.peer");
     luaL_newlib(L, methods);
     lua_setfield(L, -2, "__index");

@@ -405,8 +405,8 @@ WEIR_API weir_status weir_program_cubin(weir_program *p, const void **data, size
 WEIR_API weir_status weir_program_ptx(weir_program *p, const char **text);
 WEIR_API const char *weir_program_log(const weir_program *p);             /* of the last compilation */
 WEIR_API weir_status weir_program_export(weir_program *p, const char *dir);  /* NAME.cubin and NAME.h for a host without weir */
-/* times of the last build, milliseconds */
-typedef struct weir_times { double validate, plan, prove, emit, compile, load; bool cache_hit; } weir_times;
+/* times of the last build, milliseconds; compile: nvrtc, which NVRTC itself took, opening it and compiling, and the cache on disk */
+typedef struct weir_times { double validate, plan, prove, emit, compile, nvrtc, load; bool cache_hit; } weir_times;
 WEIR_API weir_times weir_program_times(const weir_program *p);
 
 /* ---- report ------------------------------------------------------------------------------------------------------------- */

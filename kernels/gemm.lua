@@ -98,10 +98,13 @@ local function clocks(o, c, sms)
   local size = SIZE[o.dtype]
   local steps = math.ceil(k * size / KBYTES / c.split)
   local mma = c.bm * c.bn / 32          -- per k-step: the same for 8, 16 and 32 bits, K shrinks as the rate grows
-  if o.accumulate == "promoted" then mma = mma * 1.25 end
+  local feed = FEED
+  if o.accumulate == "promoted" then    -- adding up waits for the tensor core once a step, whatever the tile; loads catch up meanwhile
+    mma, feed = mma + 45, 59            -- (128 x 128: CTAs alone 3 to 4 % ahead of pairs, measured)
+  end
   local pitch = o.pitch or k * size
   local torn = pitch % KBYTES ~= 0 and 1.5 or 1          -- a 128-byte row of a box then touches a sector more
-  local shared = torn * (c.bm / c.cluster_n + c.bn / c.cluster_m) * KBYTES / FEED
+  local shared = torn * (c.bm / c.cluster_n + c.bn / c.cluster_m) * KBYTES / feed
   local own = (c.bm + c.bn) * KBYTES / 64                -- what multicast brings arrives all the same
   local border = c.pingpong and 200 or 1200 + c.bm * c.bn / 14   -- epilogue and the ring filling again; or the turn changing hands
   local tm, tn = math.ceil(m / c.bm), math.ceil(n / c.bn)
@@ -128,7 +131,8 @@ local function ranked(o, sms, form)
   local list = {}
   local promoted = o.accumulate == "promoted"
   local splits = (o.batched or stream) and { 1 } or { 1, 2, 3, 4, 6, 8 }
-  -- A warpgroup holds at most 64 x 256 sums (128 registers a thread), half of it beside the promoted sums.
+  -- A warpgroup holds at most 64 x 256 sums (128 registers a thread), 64 x 192 beside the promoted sums: 224 columns spill, and 208 leave in
+  -- boxes of 16.
   local function add(bm, bn, cl, split, swap)
     local c = { bm = bm, bn = bn, cluster_m = cl[1], cluster_n = cl[2], split = split, group = bm <= 64 and 16 or 8, lag = 1, swap = swap,
                 pingpong = pingpong, stream = stream }
@@ -150,10 +154,12 @@ local function ranked(o, sms, form)
                        { 64, 128 }, { 64, 64 }, { 64, 32 } } do
     local bm, bn = t[1], t[2]
     local sums = bm * bn // (bm > 64 and not pingpong and 256 or 128)
+    local most = not promoted and 128 or pingpong and 64 or 96
     local panels = o.b_major ~= "n" or bn % 64 == 0      -- an n-major tile is cut into panels of 64 columns
-    if panels and sums <= (promoted and 64 or 128) then
+    if panels and sums <= most then
+      local many = math.ceil(o.m / bm) * math.ceil(o.n / bn) >= 2 * sms      -- K in parts fills a last wave: of many it is too little
       for _, cl in ipairs { { 1, 1 }, { 2, 1 }, { 1, 2 } } do
-        for _, split in ipairs(splits) do
+        for _, split in ipairs(many and { 1 } or splits) do
           local full = bn == 256 or o.beta and sums == 128         -- a pair's addresses would spill
           if not (stream or pingpong and full) or cl[1] + cl[2] == 2 then add(bm, bn, cl, split) end
         end

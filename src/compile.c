@@ -529,8 +529,10 @@ weir_status weiri_compile(weir_ctx *ctx, const char *name, const char *source, w
     }
     if (!out->cache_hit) {
         int major = n->major, minor = n->minor;
+        double from = now_ms();
         st = find_nvrtc(ctx, n, true);
         if (st == WEIR_OK) st = run_nvrtc(ctx, n, name, source, arch, arch_option, want_ptx, out);
+        out->nvrtc_ms = now_ms() - from;
         if (st == WEIR_OK && cached) {
             if (n->major != major || n->minor != minor) entry_path(ctx, n, name, source, arch_option, path, sizeof path);
             entry_write(ctx, n, path, out);
@@ -633,6 +635,7 @@ static weir_status compile_program(weir_program *p, bool want_ptx) {
         p->cubin = b.cubin;
         p->cubin_size = b.cubin_size;
         p->times.compile = b.ms;
+        p->times.nvrtc = b.nvrtc_ms;
         p->times.cache_hit = b.cache_hit;
         b.cubin = NULL;
         b.cubin_size = 0;

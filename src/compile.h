@@ -9,6 +9,7 @@ typedef struct weiri_binary {
     size_t cubin_size;
     weiri_buf log, ptx; /* ptx: only when asked for */
     bool cache_hit;
+    double nvrtc_ms; /* of ms, inside NVRTC */
     double ms;
 } weiri_binary;
 

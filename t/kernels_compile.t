@@ -34,6 +34,8 @@ ship("gemm, f32 output", gemm.build, { out = "f32", config = { bm = 128, bn = 25
 ship("gemm, m-major and n-major", gemm.build, { a_major = "m", b_major = "n", config = { bm = 128, bn = 256 } })
 ship("gemm, e4m3", gemm.build, { dtype = "e4m3", scales = true, config = { bm = 128, bn = 256 } })
 ship("gemm, e4m3 promoted", gemm.build, { dtype = "e4m3", accumulate = "promoted", config = { bm = 128, bn = 128 } })
+ship("gemm, e4m3 promoted, 128 x 192, every operand", gemm.build, { dtype = "e4m3", accumulate = "promoted", scales = true, beta = true, bias = "n", activation = "gelu",
+  config = { bm = 128, bn = 192 } })
 ship("gemm, tf32", gemm.build, { dtype = "tf32", config = { bm = 128, bn = 256 } })
 ship("gemm, staggered", gemm.build, { config = { bm = 128, bn = 256, stagger = 4 } })
 ship("gemm, staggered, 256 x 128, C", gemm.build, { beta = true, config = { bm = 256, bn = 128, stagger = 2 } })

@@ -171,6 +171,7 @@ struct w_place {
 #ifdef W_WATCHDOG
         if (!cut) return;
         w_watch_note(cut, last, times, object, want, since);
+        cut = 0; // what follows the roles, a cluster's last barrier, is for everyone
         __nanosleep(1000000); // copies in flight land while their shared memory is still this CTA's
 #endif
     }

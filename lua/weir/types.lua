@@ -796,7 +796,7 @@ function program:cubin() end
 ---@return string
 function program:log() end
 ---Milliseconds of the last build.
----@return { validate: number, plan: number, prove: number, emit: number, compile: number, load: number, cache_hit: boolean }
+---@return { validate: number, plan: number, prove: number, emit: number, compile: number, nvrtc: number, load: number, cache_hit: boolean }
 function program:times() end
 ---Writes NAME.cubin and NAME.h.
 ---@param dir string

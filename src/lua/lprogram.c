@@ -325,8 +325,9 @@ static int p_times(lua_State *L) { /* milliseconds */
         const char *name;
         double ms;
     } rows[] = { { "validate", t.validate }, { "plan", t.plan },       { "prove", t.prove },
-                 { "emit", t.emit },         { "compile", t.compile }, { "load", t.load } };
-    lua_createtable(L, 0, 7);
+                 { "emit", t.emit },         { "compile", t.compile }, { "nvrtc", t.nvrtc },
+                 { "load", t.load } };
+    lua_createtable(L, 0, 8);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         lua_pushnumber(L, rows[i].ms);
         lua_setfield(L, -2, rows[i].name);

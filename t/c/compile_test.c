@@ -253,7 +253,7 @@ static bool compile_hits(const char *body) {
     bool good = compile(ctx, body, WEIR_ARCH_SM_90A, &b) == WEIR_OK && b.cubin_size > 0 && strstr(b.log.s, "registers");
     bool hit = b.cache_hit;
     weiri_compile_cache_stats(ctx, &hits, &misses);
-    good = good && hits == hit && misses == !hit;
+    good = good && hits == hit && misses == !hit && (hit ? b.nvrtc_ms == 0 : b.nvrtc_ms > b.ms / 2) && b.nvrtc_ms < b.ms;
     weiri_binary_free(ctx, &b);
     weir_close(ctx);
     return ok(good, "cubin and log are there, counters agree") && hit;

@@ -78,12 +78,17 @@ W_FN u32 w_watch_try(u32 bar, u32 parity) {
     return r;
 }
 
+// What is true of one lane that waits alone, or of all (any) of a warp that waits whole: a warp that multiplies goes on whole, or gives up
+// whole, since a wgmma of some of its lanes is an illegal instruction.
+template <class H> W_FN int w_watch_all(H &here, int x) { return here.whole() ? __all_sync(~0u, x) : x; }
+template <class H> W_FN int w_watch_any(H &here, int x) { return here.whole() ? __any_sync(~0u, x) : x; }
+
 template <class H> W_FN void w_watch_mbar(H &here, u32 bar, u32 parity) {
     here.begin();
-    if (w_watch_try(bar, parity)) return;
+    if (w_watch_all(here, (int)w_watch_try(bar, parity))) return;
     const u32 since = w_now();
-    while (!w_watch_try(bar, parity)) {
-        if (w_now() - since <= here.limit()) continue;
+    while (!w_watch_all(here, (int)w_watch_try(bar, parity))) {
+        if (!w_watch_any(here, w_now() - since > here.limit())) continue;
         here.give_up(W_ON_MBAR, bar, parity, since);
         return;
     }
@@ -100,8 +105,8 @@ template <class H> W_FN void w_watch_bar(H &here, u32 id, u32 threads) {
     const u32 before = w_watch_come(id), full = before - before % threads + threads;
     const u32 since = w_now();
     const volatile u32 *come = (u32 *)w_probe.named + w_block() * 16 + id;
-    while ((i32)(*come - full) < 0) {
-        if (w_now() - since <= here.limit()) continue;
+    while (!__all_sync(~0u, (i32)(*come - full) >= 0)) { // the whole warp goes on, or gives up
+        if (!__any_sync(~0u, w_now() - since > here.limit())) continue;
         here.give_up(W_ON_NAMED, id, threads, since);
         return;
     }
@@ -115,6 +120,7 @@ template <class H> W_FN void w_watch_bar(H &here, u32 id, u32 threads) {
 struct w_outside {
 #ifdef W_WATCHDOG
     W_MEMBER void begin(void) {}
+    W_MEMBER bool whole(void) { return false; }
     W_MEMBER u32 limit(void) { return ((volatile w_report *)w_probe.report)->n ? w_probe.limit / 32 : w_probe.limit; }
     W_MEMBER void give_up(u32 kind, u32 object, u32 want, u32 since) { w_watch_note(kind, 0, 0, object, want, since); }
 #endif
@@ -130,6 +136,7 @@ struct w_place {
     u32 since;
     u32 nth[W_WATCHDOG];
     W_MEMBER void begin(void) { nth[at]++; }
+    W_MEMBER bool whole(void) { return mma != 0; }
     W_MEMBER u32 limit(void) { return w_probe.limit; }
     W_MEMBER void give_up(u32 kind, u32 on, u32 wanted, u32 from) {
         cut = kind, times = nth[at], object = on, want = wanted, since = from;

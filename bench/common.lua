@@ -137,10 +137,11 @@ end
 
 --- What was measured on a machine without a GPU, or without using it.
 function M.host_setting()
+  local given = os.getenv "WEIR_REVISION"               -- of a tree carried to a machine without its history
   return {
     cpu = (M.run "sed -n 's/^model name.*: //p' /proc/cpuinfo 2>/dev/null | head -n 1" or ""):gsub("%s+", " "),
-    revision = os.getenv "WEIR_REVISION" or M.run "git rev-parse HEAD 2>/dev/null" or "unknown",
-    changed = (M.run "git status --porcelain --untracked-files=no 2>/dev/null" or "") ~= "",
+    revision = given or M.run "git rev-parse HEAD 2>/dev/null" or "unknown",
+    changed = not given and (M.run "git status --porcelain --untracked-files=no 2>/dev/null" or "") ~= "",
     date = os.date "!%Y-%m-%dT%H:%MZ",
     host = M.run "uname -srm",
   }
@@ -149,17 +150,14 @@ end
 --- What was measured where: goes into every result.
 function M.setting(dev, peer)
   local driver, cublas, path = peer:versions()
-  return {
-    device = dev.name,
-    driver_api = ("%d.%d"):format(driver // 1000, driver % 1000 // 10),
-    driver = (M.run "cat /proc/driver/nvidia/version 2>/dev/null" or ""):match "%d%d%d+%.[%d.]+" or "unknown",
-    cublas = ("%d.%d.%d"):format(cublas // 10000, cublas % 10000 // 100, cublas % 100),
-    cublas_path = path,
-    revision = os.getenv "WEIR_REVISION" or M.run "git rev-parse HEAD 2>/dev/null" or "unknown",
-    changed = (M.run "git status --porcelain --untracked-files=no 2>/dev/null" or "") ~= "",
-    date = os.date "!%Y-%m-%dT%H:%MZ",
-    host = M.run "uname -srm",
-  }
+  local setting = M.host_setting()
+  setting.cpu = nil
+  setting.device = dev.name
+  setting.driver_api = ("%d.%d"):format(driver // 1000, driver % 1000 // 10)
+  setting.driver = (M.run "cat /proc/driver/nvidia/version 2>/dev/null" or ""):match "%d%d%d+%.[%d.]+" or "unknown"
+  setting.cublas = ("%d.%d.%d"):format(cublas // 10000, cublas % 10000 // 100, cublas % 100)
+  setting.cublas_path = path
+  return setting
 end
 
 return M

@@ -220,7 +220,7 @@ def setting():
     return dict(device=torch.cuda.get_device_name(), driver=query[0], power_limit=query[-1], driver_api=torch.version.cuda, torch=torch.__version__,
                 triton=triton.__version__, cudnn=str(torch.backends.cudnn.version()), cublas=torch.version.cuda, cublas_path=cublas,
                 revision=os.environ.get("WEIR_REVISION") or run("git", "rev-parse", "HEAD") or "unknown",
-                changed=bool(run("git", "status", "--porcelain", "--untracked-files=no")),
+                changed=not os.environ.get("WEIR_REVISION") and bool(run("git", "status", "--porcelain", "--untracked-files=no")),
                 date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%MZ"), host=" ".join(os.uname()[i] for i in (0, 2, 4)))
 
 

@@ -233,7 +233,8 @@ WEIR_API weir_res *weir_smem_tile(weir_kernel *k, const weir_smem_tile_desc *des
 
 typedef struct weir_reg_tile_desc { const char *name; weir_dtype dtype; int tile[2]; } weir_reg_tile_desc;
 WEIR_API weir_res *weir_reg_tile(weir_kernel *k, const weir_reg_tile_desc *desc);
-typedef struct weir_wgmma_tile_desc { const char *name; int tile[2]; char split; /* 'm' (default) or 'n' */ } weir_wgmma_tile_desc;
+/* split: what the warpgroups of a task share out: 'm' (default) rows, 'n' columns. One task has one split, for all its register tiles. */
+typedef struct weir_wgmma_tile_desc { const char *name; int tile[2]; char split; } weir_wgmma_tile_desc;
 WEIR_API weir_res *weir_wgmma_tile(weir_kernel *k, const weir_wgmma_tile_desc *desc);
 typedef struct weir_tmem_tile_desc { const char *name; int tile[2]; weir_pipe_desc pipeline; } weir_tmem_tile_desc;
 WEIR_API weir_res *weir_tmem_tile(weir_kernel *k, const weir_tmem_tile_desc *desc);

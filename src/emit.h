@@ -67,6 +67,7 @@ typedef struct emitter {
 #define em_gmem_index weiri_em_gmem_index
 #define em_view_element weiri_em_view_element
 #define em_stage_pointer weiri_em_stage_pointer
+#define em_share weiri_em_share
 #define em_has_frag weiri_em_has_frag
 #define em_frag_tile weiri_em_frag_tile
 #define em_count_uses weiri_em_count_uses
@@ -124,6 +125,7 @@ void weiri_em_gmem_index(emitter *e, const weiri_view *v, const char *row, const
                          const char **exists);
 const char *weiri_em_view_element(emitter *e, uint32_t view, const char *row, const char *col, bool load);
 const char *weiri_em_stage_pointer(emitter *e, uint32_t view, const char *row, const char *col);
+int weiri_em_share(emitter *e, const weiri_preg *r);
 bool weiri_em_has_frag(emitter *e, uint32_t id);
 const weiri_preg *weiri_em_frag_tile(emitter *e, uint32_t id, int depth);
 void weiri_em_count_uses(emitter *e, uint32_t id, uint8_t *seen);

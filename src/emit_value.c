@@ -126,17 +126,23 @@ static const char *leaf_tile(emitter *e, uint32_t id, const weiri_value *v) {
     return em_fmt(e, "%s[%s]", name, idx);
 }
 
-static const char *frag_row(emitter *e, int rows) {
-    const char *wg = e->pt->warpgroups > 1 && rows ? em_fmt(e, "wg * %d + ", rows) : "";
+/* `share`: what a warpgroup has of the rows (of the columns, where they share those), 0: it is not shared out. */
+static const char *frag_row(emitter *e, int share) {
+    const char *wg = e->pt->warpgroups > 1 && !e->pt->by_cols && share ? em_fmt(e, "wg * %d + ", share) : "";
     return em_fmt(e, "(i32)(%s%s * 64 + warp %% 4 * 16 + lane / 4 + (%s >> 1 & 1) * 8)", wg, e->fr, e->el);
 }
 
-static const char *frag_col(emitter *e) { return em_fmt(e, "(i32)((%s >> 2) * 8 + lane %% 4 * 2 + (%s & 1))", e->el, e->el); }
+static const char *frag_col(emitter *e, int share) {
+    const char *wg = e->pt->by_cols && share ? em_fmt(e, "wg * %d + ", share) : "";
+    return em_fmt(e, "(i32)(%s(%s >> 2) * 8 + lane %% 4 * 2 + (%s & 1))", wg, e->el, e->el);
+}
 
-/* Rows of a tile that a warpgroup before this one has, per warpgroup. */
+/* Rows, or columns, of a tile that each warpgroup has. */
+int em_share(emitter *e, const weiri_preg *r) { return !e->pt->by_cols ? r->rows : r->split == 'n' ? r->cols : 0; }
+
 static int share_of(emitter *e, const weir_res *r) {
     int pr = weiri_preg_of(e->p, e->task, r);
-    return pr >= 0 ? e->p->regs.v[pr].rows : 0;
+    return pr >= 0 ? em_share(e, &e->p->regs.v[pr]) : 0;
 }
 
 static const char *binary(emitter *e, const weiri_value *v, const char *op) {
@@ -153,6 +159,7 @@ static const char *divide(emitter *e, const weiri_value *v, const char *op, cons
 static const char *array_element(emitter *e, const char *name, int rows, int cols) {
     if (cols == 1 || cols == 4) return em_fmt(e, "%s[%s * 2 + (%s >> 1 & 1)]", name, e->fr, e->el);
     if (rows == 1) return em_fmt(e, "%s[(%s >> 2) * 2 + (%s & 1)]", name, e->el, e->el);
+    cols = weiri_share_cols(e->pt, cols);
     return e->frags > 1 ? em_fmt(e, "%s[%s * %d + %s]", name, e->fr, cols / 2, e->el) : em_fmt(e, "%s[%s]", name, e->el);
 }
 
@@ -175,10 +182,10 @@ const char *em_expr(emitter *e, uint32_t id) {
     case WEIR_OP_RETURN:
     case WEIR_OP_LOAD:
         if (v->kind == WEIR_VALUE_TILE)
-            return em_view_element(e, v->arg[0], e->row ? e->row : frag_row(e, e->share), e->row ? e->col : frag_col(e), true);
+            return em_view_element(e, v->arg[0], e->row ? e->row : frag_row(e, e->share), e->row ? e->col : frag_col(e, e->share), true);
         return em_fmt(e, "v%u", id);
     case WEIR_OP_ROW: return em_fmt(e, "%s", e->row ? e->row : frag_row(e, share_of(e, v->res)));
-    case WEIR_OP_COL: return em_fmt(e, "%s", e->row ? e->col : frag_col(e));
+    case WEIR_OP_COL: return em_fmt(e, "%s", e->row ? e->col : frag_col(e, share_of(e, v->res)));
     case WEIR_OP_READ_REG: return leaf_tile(e, id, v);
     case WEIR_OP_TILE_COLS: {
         const char *el = e->el;
@@ -242,7 +249,7 @@ const char *em_expr(emitter *e, uint32_t id) {
     default: break;
     }
     if (v->kind == WEIR_VALUE_VIEW)
-        return em_view_element(e, id, e->row ? e->row : frag_row(e, e->share), e->row ? e->col : frag_col(e), true);
+        return em_view_element(e, id, e->row ? e->row : frag_row(e, e->share), e->row ? e->col : frag_col(e, e->share), true);
     return "0 /* ? */";
 }
 
@@ -526,14 +533,15 @@ static void make_inverse(emitter *e, uint32_t id, uint32_t divisor) {
     const weiri_preg *pr = em_frag_tile(e, id, 0);
     if (!pr || e->made[id]) return;
     bool by_col = y->rows == 1;
+    const int cols = weiri_share_cols(e->pt, y->cols);
     e->frags = pr->frags;
-    e->share = pr->rows;
+    e->share = em_share(e, pr);
     e->fr = by_col ? "0" : "f";
     e->el = "i";
-    em_line(e, "float r%u[%d];", id, by_col ? y->cols / 4 : 2 * pr->frags);
+    em_line(e, "float r%u[%d];", id, by_col ? cols / 4 : 2 * pr->frags);
     em_line(e, "#pragma unroll");
     if (by_col) {
-        em_line(e, "for (int i = 0; i < %d; i += (i & 1) ? 3 : 1) r%u[(i >> 2) * 2 + (i & 1)] = 1.f / %s;", y->cols / 2, id,
+        em_line(e, "for (int i = 0; i < %d; i += (i & 1) ? 3 : 1) r%u[(i >> 2) * 2 + (i & 1)] = 1.f / %s;", cols / 2, id,
                 em_expr(e, divisor));
     } else {
         em_line(e, "for (int f = 0; f < %d; f++) {", pr->frags);
@@ -560,7 +568,7 @@ static void ensure_part(emitter *e, uint32_t id, bool wider) {
     if (plain) return;
     const weiri_preg *pr = em_frag_tile(e, id, 0);
     if (!pr) return;
-    e->share = pr->rows;
+    e->share = em_share(e, pr);
     e->frags = pr->frags;
     if (is_reduction(v->op)) {
         make_reduction(e, id, v, pr);
@@ -568,7 +576,7 @@ static void ensure_part(emitter *e, uint32_t id, bool wider) {
         return;
     }
     bool by_row = v->cols == 1 || v->cols == 4, by_col = v->rows == 1;
-    int n = by_row ? 2 * pr->frags : by_col ? v->cols / 4 : pr->frags * v->cols / 2;
+    const int cols = weiri_share_cols(e->pt, v->cols), n = by_row ? 2 * pr->frags : by_col ? cols / 4 : pr->frags * cols / 2;
     em_line(e, "%s v%u[%d];", element_type(v), id, n);
     if (!by_col) em_line(e, "#pragma unroll");
     em_line(e, "for (int f = 0; f < %d; f++) {", by_col ? 1 : pr->frags);
@@ -578,9 +586,9 @@ static void ensure_part(emitter *e, uint32_t id, bool wider) {
     em_line(e, "#pragma unroll");
     if (by_row) em_line(e, "for (int i = 0; i < 4; i += 2) v%u[f * 2 + (i >> 1)] = %s;", id, em_expr(e, id));
     else if (by_col)
-        em_line(e, "for (int i = 0; i < %d; i += (i & 1) ? 3 : 1) v%u[(i >> 2) * 2 + (i & 1)] = %s;", v->cols / 2, id,
+        em_line(e, "for (int i = 0; i < %d; i += (i & 1) ? 3 : 1) v%u[(i >> 2) * 2 + (i & 1)] = %s;", cols / 2, id,
                 em_expr(e, id));
-    else em_line(e, "for (int i = 0; i < %d; i++) v%u[f * %d + i] = %s;", v->cols / 2, id, v->cols / 2, em_expr(e, id));
+    else em_line(e, "for (int i = 0; i < %d; i++) v%u[f * %d + i] = %s;", cols / 2, id, cols / 2, em_expr(e, id));
     e->depth--;
     em_line(e, "}");
     em_make(e, id, MADE);

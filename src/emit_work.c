@@ -279,7 +279,10 @@ void em_mma(emitter *e, const weiri_action *a) {
     const weir_dtype dtype = weiri_stage_dtype(p, vb.res);
     const char *type = mma_type(a_reg ? dtype : weiri_stage_dtype(p, va.res), dtype);
     int64_t a_at = 0, b_at;
-    weiri_view_operand(p, &vb, &gb, &b_at, why, sizeof why);
+    int64_t b_next = 0; /* where the next warpgroup's rows of b begin */
+    const int parts = e->pt->by_cols ? e->pt->warpgroups : 1;
+    if (parts > 1) weiri_view_part(p, &vb, 1, parts, &gb, &b_next, why, sizeof why);
+    weiri_view_part(p, &vb, 0, parts, &gb, &b_at, why, sizeof why);
     weiri_layout_operand(&gb, dtype, vb.t, pr->cols, &ob, why, sizeof why);
     int kbytes = 32, elem = gb.elem;
     int ksize = vb.t ? gb.rows : gb.cols;
@@ -294,10 +297,11 @@ void em_mma(emitter *e, const weiri_action *a) {
         weiri_view_operand(p, &va, &ga, &a_at, why, sizeof why);
         weiri_layout_operand(&ga, weiri_stage_dtype(p, va.res), va.t, 64, &oa, why, sizeof why);
         const char *addr = add_offset(e, em_region_addr(e, ea->region, ea->cur, ea->stage, ea->back), a_at);
-        if (e->pt->warpgroups > 1 && pr->split != 'n') addr = em_fmt(e, "%s + wg * %" PRId64, addr, oa.m64_bytes * pr->frags);
+        if (e->pt->warpgroups > 1 && pr->split == 'm') addr = em_fmt(e, "%s + wg * %" PRId64, addr, oa.m64_bytes * pr->frags);
         em_line(e, "const u64 a = %s;", desc(e, addr, &oa));
     }
     const char *baddr = add_offset(e, em_region_addr(e, eb->region, eb->cur, eb->stage, eb->back), b_at);
+    if (parts > 1) baddr = em_fmt(e, "%s + wg * %" PRId64, baddr, b_next - b_at);
     em_line(e, "const u64 b = %s;", desc(e, baddr, &ob));
     em_line(e, "#pragma unroll");
     em_line(e, "for (int kk = 0; kk < %d; kk++) {", ksteps);
@@ -357,7 +361,7 @@ void em_store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const
     weiri_geom(e->p, s, &g);
     const weiri_effect *ef = &a->eff[a->neff - 1];
     const char *base = em_region_addr(e, ef->region, ef->cur, ef->stage, ef->back), *pack;
-    e->share = pr->rows;
+    e->share = em_share(e, pr);
     e->frags = pr->frags;
     em_line(e, "{");
     e->depth++;
@@ -366,33 +370,37 @@ void em_store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const
     e->depth++;
     e->fr = "f";
     e->el = "(j * 4 + i)"; /* i runs over two (stmatrix: four) neighbouring 8-column groups */
-    const char *wg = e->pt->warpgroups > 1 ? em_fmt(e, "wg * %d + ", pr->rows) : "";
-    if (pack_name(dtype, &pack) && g.cols % 16 == 0 && g.swizzle) {
+    const char *wg = e->pt->warpgroups > 1 && !e->pt->by_cols ? em_fmt(e, "wg * %d + ", pr->rows) : "";
+    const int groups = weiri_share_cols(e->pt, g.cols) / 8; /* of 8 columns, of a warpgroup */
+    bool apart = e->pt->by_cols && g.panels > 1 && groups * 8 % g.panel_cols == 0; /* in whole panels */
+    if (apart) base = em_fmt(e, "%s + wg * %" PRId64, base, groups * 8 / g.panel_cols * g.panel_bytes);
+    const char *j = e->pt->by_cols && !apart ? em_fmt(e, "(wg * %d + j)", groups) : "j";
+    if (pack_name(dtype, &pack) && groups % 2 == 0 && g.swizzle) {
         int shift = g.swizzle == 128 ? 0 : g.swizzle == 64 ? 1 : 2, mask = g.swizzle / 16 - 1;
         em_line(e, "const u32 row = %sf * 64 + warp %% 4 * 16 + lane %% 16;", wg);
         em_line(e, "const u32 at = %s + row * %" PRId64 ", twist = (%s & %d) << 4;", base, g.row_bytes,
                 shift ? em_fmt(e, "row >> %d", shift) : "row", mask);
         em_line(e, "#pragma unroll");
-        em_line(e, "for (int j = 0; j < %d; j += 2) {", g.cols / 8);
+        em_line(e, "for (int j = 0; j < %d; j += 2) {", groups);
         e->depth++;
         em_line(e, "float x[8];");
         em_line(e, "#pragma unroll");
         em_line(e, "for (int i = 0; i < 8; i++) x[i] = %s;", stored_element(e, value, pr));
-        const char *panel = g.panels > 1 ? em_fmt(e, "j / %d * %" PRId64 " + ", g.panel_cols / 8, g.panel_bytes) : "";
-        const char *in =
-            g.panels > 1 ? em_fmt(e, "(j %% %d * 16u + lane / 16 * 16u)", g.panel_cols / 8) : "(j * 16u + lane / 16 * 16u)";
+        const char *panel = g.panels > 1 ? em_fmt(e, "%s / %d * %" PRId64 " + ", j, g.panel_cols / 8, g.panel_bytes) : "";
+        const char *in = g.panels > 1 ? em_fmt(e, "(%s %% %d * 16u + lane / 16 * 16u)", j, g.panel_cols / 8)
+                                      : em_fmt(e, "(%s * 16u + lane / 16 * 16u)", j);
         em_line(e, "w_stmatrix4(at + %s(%s ^ twist), %s(x[0], x[1]), %s(x[2], x[3]), %s(x[4], x[5]), %s(x[6], x[7]));", panel,
                 in, pack, pack, pack, pack);
         e->depth--;
         em_line(e, "}");
     } else {
         em_line(e, "#pragma unroll");
-        em_line(e, "for (int j = 0; j < %d; j++) {", g.cols / 8);
+        em_line(e, "for (int j = 0; j < %d; j++) {", groups);
         e->depth++;
         em_line(e, "#pragma unroll");
         em_line(e, "for (int i = 0; i < 4; i += 2) {"); /* two columns lie side by side */
         e->depth++;
-        em_line(e, "const u32 row = %sf * 64 + warp %% 4 * 16 + lane / 4 + i * 4, col = j * 8 + lane %% 4 * 2;", wg);
+        em_line(e, "const u32 row = %sf * 64 + warp %% 4 * 16 + lane / 4 + i * 4, col = %s * 8 + lane %% 4 * 2;", wg, j);
         const char *x[2];
         for (int c = 0; c < 2; c++) {
             e->el = em_fmt(e, "(j * 4 + i + %d)", c);
@@ -419,11 +427,12 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     const weir_tensor *t = g->tensor;
     weiri_view v;
     weiri_view_of(e->k, place, &v);
-    e->share = pr->rows;
+    e->share = em_share(e, pr);
     e->frags = pr->frags;
-    int cols = val->cols;
+    int cols = weiri_share_cols(e->pt, val->cols);
     const char *name = em_ident(e, t->name, ""), *pack;
-    const char *wg = e->pt->warpgroups > 1 ? em_fmt(e, "wg * %d + ", pr->rows) : "";
+    const char *wg = e->pt->warpgroups > 1 && !e->pt->by_cols ? em_fmt(e, "wg * %d + ", pr->rows) : "";
+    const char *wgcol = e->pt->by_cols ? em_fmt(e, "wg * %d + ", cols) : "";
     const char *r0 = g->rank >= 2 ? em_origin(e, &v, g, g->rank - 2) : "0", *c0 = em_origin(e, &v, g, g->rank - 1);
     const char *lead = "";
     for (int d = 0; d + 2 < g->rank; d++)
@@ -446,8 +455,8 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
         e->fr = "f";
         e->el = "(h * 2)";
         em_line(e, "const i32 col = (i32)(lane %% 4) + %s;", c0);
-        em_line(e, "if (lane %% 4 < %d && %srow < %s && %scol < %s) out[col] = %s;", cols, low, rows, left, limit,
-                to_dtype(e, t->dtype, em_expr(e, value)));
+        em_line(e, "if (%slane %% 4 < %d && %srow < %s && %scol < %s) out[col] = %s;", e->pt->by_cols ? "wg == 0 && " : "", cols, low,
+                rows, left, limit, to_dtype(e, t->dtype, em_expr(e, value)));
         e->depth--;
         em_line(e, "}");
         e->depth--;
@@ -459,7 +468,7 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     em_line(e, "for (int j = 0; j < %d; j++) {", cols / 8);
     e->depth++;
     e->fr = "f";
-    em_line(e, "const i32 col = (i32)(j * 8 + lane %% 4 * 2) + %s;", c0);
+    em_line(e, "const i32 col = (i32)(%sj * 8 + lane %% 4 * 2) + %s;", wgcol, c0);
     e->el = "(j * 4 + h * 2)";
     const char *x0 = em_expr(e, value);
     e->el = "(j * 4 + h * 2 + 1)";
@@ -672,7 +681,7 @@ void em_set(emitter *e, const weiri_action *a) {
     e->fr = "f";
     e->el = "i";
     e->frags = pr->frags;
-    e->share = pr->rows;
+    e->share = em_share(e, pr);
     const char *pack;
     em_line(e, "#pragma unroll");
     if (r->tile[1] == 1 || r->tile[1] == 4) {

@@ -710,7 +710,19 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
             outer = d;
         }
     int rows = geo.rows;
-    if (store && l->pt->wg_actor && l->pt->warpgroups > 1) {
+    const int sharing = store && l->pt->wg_actor ? l->pt->warpgroups : 1, panels = l->pt->by_cols ? geo.panels / sharing : geo.panels;
+    if (sharing > 1 && l->pt->by_cols) { /* whole panels, for a box lies densely in shared memory */
+        if (geo.panels % sharing) {
+            complain(l, "PLAN-TILE", op,
+                     weiri_arena_fmt(&p->a, "the columns must be a multiple of %d: one swizzle span, %d bytes, for each warpgroup",
+                                     (geo.swizzle ? geo.swizzle : 128) / geo.elem * sharing, geo.swizzle ? geo.swizzle : 128),
+                     "stores a stage whose columns do not divide among the task's warpgroups");
+            return -1;
+        }
+        c.wg_axis = 0;
+        c.wg_elems = panels * geo.panel_cols;
+        c.wg_bytes = panels * geo.panel_bytes;
+    } else if (sharing > 1) {
         if (outer < 0 || outer != rows_axis || rows % (64 * l->pt->warpgroups)) {
             complain(l, "PLAN-TILE", op, "the rows of the stage must be 64 times the number of warpgroups",
                      "stores a stage that does not divide among the task's warpgroups");
@@ -770,10 +782,10 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
         f->hint = weiri_arena_fmt(&p->a, "make the last tile axis a multiple of %d", 16 / geo.elem);
         return -1;
     }
-    c.nbox = geo.panels * chunks * colchunks;
+    c.nbox = panels * chunks * colchunks;
     c.box = WEIRI_NEW_N(&p->a, weiri_box, c.nbox);
     int n = 0;
-    for (int pa = 0; pa < geo.panels; pa++)
+    for (int pa = 0; pa < panels; pa++)
         for (int ch = 0; ch < chunks; ch++)
             for (int cc = 0; cc < colchunks; cc++) {
                 weiri_box *b = &c.box[n++];
@@ -781,7 +793,7 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
                 if (rows_axis > 0) b->c[rows_axis] = ch * chunk_rows;
                 b->offset = pa * geo.panel_bytes + ch * chunk_rows * geo.row_bytes + (int64_t)cc * box[0] * geo.elem;
             }
-    c.bytes = (int64_t)rows * geo.cols * geo.elem;
+    c.bytes = (int64_t)rows * geo.cols / geo.panels * panels * geo.elem;
     c.tmap = tmap_for(l, g->tensor, box, s->swizzle, store);
     WEIRI_PUSH(&p->a, p->copies, c);
     return p->copies.n - 1;
@@ -981,6 +993,28 @@ static void narrow_store(lowering *l, const weiri_op *op) {
                  "stores a value of a single row, or of few columns to shared memory, which cannot be built yet");
 }
 
+/* Warpgroups that share columns have all rows of them alone: what looks along a row, or takes other columns, they cannot have. */
+static void check_columns(lowering *l, const weiri_op *op) {
+    static const weir_op reductions[] = { WEIR_OP_ROW_MAX, WEIR_OP_ROW_MIN, WEIR_OP_ROW_SUM };
+    const weir_kernel *k = l->k;
+    const char *text = NULL, *hint = NULL;
+    for (int i = 0; i < op->nargs && !text; i++) {
+        weiri_view v;
+        if (!op->arg[i]) continue;
+        for (int r = 0; r < 3; r++)
+            if (weiri_value_uses(k, op->arg[i], reductions[r]))
+                text = "takes a row reduction where each warpgroup has only its columns of the tile (split = \"n\")",
+                hint = "leave split out, so that each warpgroup has whole rows; or reduce behind shared memory, in another task";
+        if (weiri_value_uses(k, op->arg[i], WEIR_OP_TILE_COLS))
+            text = "takes cols(first, n) of a tile of which each warpgroup has only its columns (split = \"n\")",
+            hint = "store the whole tile: each warpgroup stores its columns";
+        if (op->atom == ATOM_MMA && !i && !weiri_view_of(k, op->arg[i], &v))
+            text = "takes a from registers, of which each warpgroup has only its columns (split = \"n\")",
+            hint = "leave split out, or let a come from shared memory";
+    }
+    if (text) complain(l, "PLAN-SPLIT", op, hint, text);
+}
+
 static int popcount_axes(const weir_kernel *k, int axes) {
     return (axes & 1 ? k->cluster.m : 1) * (axes & 2 ? k->cluster.n : 1);
 }
@@ -1018,6 +1052,17 @@ bool weiri_view_operand(const weiri_plan *p, const weiri_view *v, weiri_tile_geo
     return true;
 }
 
+bool weiri_view_part(const weiri_plan *p, const weiri_view *v, int part, int parts, weiri_tile_geom *g, int64_t *offset, char *why, size_t size) {
+    weiri_view x = *v;
+    int *first = v->t ? &x.col0 : &x.row0, *n = v->t ? &x.ncols : &x.nrows;
+    why[0] = '\0';
+    if (parts < 2) return weiri_view_operand(p, v, g, offset, why, size);
+    if (!weiri_geom(p, v->res, g)) return false;
+    *n = (*n ? *n : (v->t ? g->cols : g->rows) - *first) / parts;
+    *first += part * *n;
+    return weiri_view_operand(p, &x, g, offset, why, size);
+}
+
 /* Can wgmma read the stage as operand `i` (0 a, 1 b) of the op? */
 static void check_operand(lowering *l, const weiri_op *op, int i, const weiri_view *v) {
     int pr = weiri_preg_of(l->p, l->task, op->res);
@@ -1025,7 +1070,8 @@ static void check_operand(lowering *l, const weiri_op *op, int i, const weiri_vi
     weiri_operand o;
     char why[256];
     int64_t offset;
-    bool part = weiri_view_operand(l->p, v, &g, &offset, why, sizeof why);
+    int parts = i && l->pt->by_cols ? l->pt->warpgroups : 1; /* of b's rows, one a warpgroup; if the second may begin there, all may */
+    bool part = weiri_view_part(l->p, v, parts > 1, parts, &g, &offset, why, sizeof why);
     if (pr < 0 || (!part && !why[0])) return; /* said elsewhere */
     if (part &&
         weiri_layout_operand(&g, weiri_stage_dtype(l->p, v->res), v->t, i ? l->p->regs.v[pr].cols : 64, &o, why, sizeof why))
@@ -1142,6 +1188,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     weiri_action *a;
     weiri_view v = { 0 };
     if (weiri_tc(k)) check_tensor_values(l, op);
+    if (l->pt->by_cols) check_columns(l, op);
     switch (op->atom) {
     case ATOM_TMA_LOAD: {
         if (!op->nargs || !weiri_view_of(k, op->arg[0], &v) || !v.res || v.res->kind != WEIR_RES_GMEM) {

@@ -24,6 +24,11 @@ bool weiri_side_dealt(const weir_kernel *k, const weir_res *r, bool producer);
 /* The tile that a view of a stage names, as an operand of wgmma takes it: its geometry, panels still as far apart as the stage's, and
  * where it begins, in bytes. false, with a text, where no descriptor could begin. */
 bool weiri_view_operand(const weiri_plan *p, const weiri_view *v, weiri_tile_geom *g, int64_t *offset, char *why, size_t size);
+/* The same of the part of b that a warpgroup takes where `parts` of them share the columns of the product: as many of b's rows. */
+bool weiri_view_part(const weiri_plan *p, const weiri_view *v, int part, int parts, weiri_tile_geom *g, int64_t *offset, char *why,
+                     size_t size);
+/* Columns that a warpgroup of the task has of a tile or value of so many. */
+static inline int weiri_share_cols(const weiri_ptask *t, int cols) { return t->by_cols && cols >= 8 ? cols / t->warpgroups : cols; }
 
 /* plan.c */
 int weiri_pipe_of(const weiri_plan *p, const weir_res *r);      /* index, -1 none */

@@ -141,7 +141,9 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
     if (weiri_preg_of(p, task, r) >= 0) return;
     const weiri_task *t = p->k->tasks.v[task];
     int nwg = t->num_warps / 4 > 0 ? t->num_warps / 4 : 1;
-    weiri_preg g = { .res = r, .task = task, .rows = r->tile[0], .cols = r->tile[1], .split = r->split ? r->split : 'm' };
+    bool by_cols = p->tasks[task].by_cols;
+    weiri_preg g = { .res = r, .task = task, .rows = r->tile[0], .cols = r->tile[1], .split = by_cols ? 'n' : 'm' };
+    if (by_cols && r->tile[1] < 8) g.split = 'w'; /* one or four a row: each warpgroup has all rows */
     if (t->num_warps % 4) {
         weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at),
                    "task '%s' uses register tile '%s' but has %d warps; a warpgroup is 4", t->name, r->name, t->num_warps)
@@ -149,11 +151,13 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
         return;
     }
     if (g.split == 'n') g.cols /= nwg;
-    else g.rows /= nwg;
-    const char *axis = g.split == 'n' ? "columns" : "rows";
-    int whole = g.split == 'n' ? r->tile[1] : r->tile[0];
-    int unit = g.split == 'n' ? 8 : 64;
-    if (whole % nwg || (g.split == 'n' ? g.cols : g.rows) % unit || g.rows % 64) {
+    if (g.split == 'm') g.rows /= nwg;
+    bool columns = g.split == 'n' && g.rows % 64 == 0; /* what does not divide, if anything */
+    const char *axis = columns ? "columns" : "rows";
+    int whole = columns ? r->tile[1] : r->tile[0];
+    int unit = columns ? 8 : 64;
+    if (!columns && g.split != 'm') nwg = 1;
+    if (whole % nwg || (columns ? g.cols : g.rows) % unit) {
         weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&r->at),
                                      "tile '%s' { %d, %d } does not divide among the %d warpgroups of task '%s'", r->name,
                                      r->tile[0], r->tile[1], nwg, t->name);
@@ -161,14 +165,6 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
                                   unit * nwg);
         f->expected = weiri_arena_fmt(&p->a, "a multiple of %d %s", unit * nwg, axis);
         f->got = weiri_arena_fmt(&p->a, "%d", whole);
-        return;
-    }
-    if (g.split == 'n' && nwg > 1) { /* neither b's rows nor the columns of what is read are shared out yet */
-        weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
-                   "tile '%s': columns divided among %d warpgroups cannot be built yet", r->name, nwg)
-            ->hint =
-            "leave split out: each warpgroup takes its rows; or a task of one warpgroup for each part of the columns, whose b "
-            "is a part of the stage's read: rows(first, n)";
         return;
     }
     if (r->kind == WEIR_RES_WGMMA && (g.cols % 8 || g.cols > 256)) {
@@ -230,12 +226,33 @@ static bool one_thread_issues(const weir_kernel *k, const weiri_task *t) {
     return mma && weiri_tc(k);
 }
 
+/* Which way do the warpgroups share the task's tiles? */
+static void find_split(weiri_plan *p, weiri_ptask *pt) {
+    const weiri_task *t = pt->task;
+    const weir_res *rows = NULL, *cols = NULL;
+    if (t->num_warps < 8 || t->num_warps % 4) return;
+    for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n)) {
+        if (n->kind != NODE_OP || n->op->res->kind != WEIR_RES_WGMMA) continue;
+        if (n->op->res->split == 'n') cols = n->op->res;
+        else rows = n->op->res;
+    }
+    pt->by_cols = cols != NULL;
+    if (!rows || !cols) return;
+    weir_finding *f = weiri_find(&p->findings, "PLAN-SPLIT", place_of(&rows->at),
+                                 "the warpgroups of task '%s' share the rows of '%s' and the columns of '%s'", t->name, rows->name,
+                                 cols->name);
+    f->hint = "give both one split, or a task each";
+    f->objects[0] = rows->name;
+    if (cols->at.n) f->other_file = cols->at.at[0].file, f->other_line = cols->at.at[0].line, f->other_what = "the other tile";
+}
+
 static void scan_task(weiri_plan *p, int ti) {
     const weir_kernel *k = p->k;
     const weiri_task *t = k->tasks.v[ti];
     weiri_ptask *pt = &p->tasks[ti];
     pt->task = t;
     pt->lanes = weiri_warp_lanes(t);
+    find_split(p, pt);
     bool solo = t->num_warps == 1 || pt->lanes, wg = false, any = false, consumes = false;
     for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n)) {
         if (n->kind != NODE_OP) continue;

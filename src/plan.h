@@ -194,7 +194,7 @@ typedef struct weiri_preg {      /* a register tile in one task */
     int rows, cols;              /* of one warpgroup */
     int frags;                   /* m64 blocks */
     int per_thread;              /* 32-bit registers */
-    char split;
+    char split;                  /* what the warpgroups share out: 'm' rows, 'n' columns; 'w' nothing, each has all of it */
 } weiri_preg;
 
 typedef struct weiri_ptask {
@@ -204,6 +204,7 @@ typedef struct weiri_ptask {
     bool wg_actor;               /* actor of prover and simulator is the warpgroup, else the warp */
     int actors;                  /* of one CTA */
     int warpgroups;              /* that it covers, if wg_actor */
+    bool by_cols;                /* several warpgroups share the columns of its tiles (split = "n"), else the rows */
     int registers;               /* after the split, 0: no setmaxnreg */
     int lanes;                   /* its warps take the iterations of dealt loops in turn, each by itself; 0: they work together */
     int named_task;              /* named barrier of the task's threads, 0 none */

@@ -100,7 +100,7 @@ static void check_threads(checker *c) {
              sum, p->entry_registers * nwg, p->entry_registers, nwg), TEXT("a sum of at most %d", p->entry_registers * nwg), TEXT("%d", sum));
     for (int i = 0; i < p->regs.n; i++) {
         const weiri_preg *g = &p->regs.v[i];
-        int n = p->tasks[g->task].wg_actor ? p->tasks[g->task].warpgroups : 1;
+        int n = p->tasks[g->task].wg_actor && g->split != 'w' ? p->tasks[g->task].warpgroups : 1;
         if (g->res->rank == 2 && (int64_t)g->rows * g->cols * n != weiri_tile_elems(g->res))
             find(c, "PROVE-PLAN", NULL, g->res->name, TEXT("'%s' has { %d, %d } in each of %d warpgroups, in all { %d, %d }", g->res->name, g->rows, g->cols, n,
                  g->res->tile[0], g->res->tile[1]), TEXT("%" PRId64 " elements", weiri_tile_elems(g->res)), TEXT("%" PRId64, (int64_t)g->rows * g->cols * n));

@@ -206,6 +206,7 @@
     X("PLAN-ALIGN", WEIR_ERROR, "a bulk copy begins at a multiple of 16 bytes") \
     X("PLAN-ALIGN-OPEN", WEIR_WARNING, "a bulk copy is known to begin at a multiple of 16 bytes") \
     X("PLAN-TILE", WEIR_ERROR, "the tile divides among warpgroups and instructions") \
+    X("PLAN-SPLIT", WEIR_ERROR, "warpgroups that share columns keep to their own") \
     X("PLAN-WARPS", WEIR_ERROR, "the block's warps are legal") \
     X("PLAN-HELD", WEIR_ERROR, "no more stages are held at once than there are") \
     X("PLAN-TX", WEIR_ERROR, "a stage of a copy engine is filled by copies") \

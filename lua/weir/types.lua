@@ -339,7 +339,7 @@ function kernel:smem_tile(desc) end
 ---@return weir.reg_tile
 function kernel:reg_tile(desc) end
 
----split: which way several warpgroups share the tile.
+---split: which way several warpgroups of a task share the tile, and its reg_tiles, stages and stores: "m" rows, "n" columns.
 ---@param desc { name: string, tile: integer[], split?: "m"|"n" }
 ---@return weir.wgmma_tile
 function kernel:wgmma_tile(desc) end

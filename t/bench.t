@@ -73,7 +73,8 @@ tap.like("| none | 8 | 18 | 12 | 6 | 300.0 |  | 3 |", report, "a family's first 
 tap.like("| merge WRONG: 5 elements | 8 | 12 | 12 | 6 | 100.0 | **3.000** (2.000 to 4.000) | 3 |", report, "the next: counts of a tile, the ratio to the first")
 local plot <close> = assert(io.open(folder .. "/bench/results.svg"))
 local svg = plot:read "a"
-tap.like("softmax 2 x 4", svg, "the plot has the case")
+tap.like(">softmax, launches in a row, overlapping<", svg, "the plot has the kernel")
+tap.like(">2 x 4<", svg, "and the case")
 tap.like(">2.00<", svg, "with the ratio to the fastest peer")
 tap.is(select(2, svg:gsub("<text", "")), select(2, svg:gsub("</text>", "")), "and is closed text by text")
 tap.ok(report:find("| C: weir_bound_launch | 2.50 (1.50 to 3.50) |", 1, true), "launch cost")

@@ -20,6 +20,10 @@ passes "01_copy.lua 1 sim"
 passes "02_tma_copy.lua 300 200 sim"
 passes "02_tma_copy.lua 1 1 sim"
 
+passes "mma_sync.lua sim"
+passes "mma_sync.lua 1 65 8 sim sm_90a"
+passes "mma_sync.lua 64 1 0 sim"
+
 passes "pingpong.lua 500 600 300 sim"
 passes "pingpong.lua 64 128 0 sim"
 

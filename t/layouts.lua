@@ -1,5 +1,5 @@
--- Kernels that show how an instruction lays out its data: fragments and descriptors of wgmma, ldmatrix and stmatrix, boxes and swizzles
--- of TMA. A GPU and the simulator run the same ones; t/gpu/layouts.t records what a GPU saw, t/sim/layouts.t compares.
+-- Kernels that show how an instruction lays out its data: fragments and descriptors of wgmma, fragments of mma.sync, ldmatrix, stmatrix and
+-- movmatrix, boxes and swizzles of TMA. A GPU and the simulator run the same ones; t/gpu/layouts.t records what a GPU saw, t/sim/layouts.t compares.
 --
 --   for _, probe in ipairs(layouts.probes(weir, plan)) do   -- plan: weir_plan, required before weir
 --     probe.run(device, function(name, words) ... end)      -- words: a list of u32, in the order in which the threads hold them
@@ -203,6 +203,14 @@ local moves = {
   { "stmatrix x4", "w_stmatrix4(at, v, v + 0x00080008, v + 0x00100010, v + 0x00180018);", store = true },
   { "stmatrix x4 trans", "w_stmatrix4t(at, v, v + 0x00080008, v + 0x00100010, v + 0x00180018);", store = true },
   { "stmatrix x2", "w_stmatrix2(at, v, v + 0x00080008);", store = true },
+  { "ldmatrix x1", "u32 r[1]; w_ldmatrix1(at, r); y[lane] = r[0];" },
+  { "ldmatrix x1 trans", "u32 r[1]; w_ldmatrix1t(at, r); y[lane] = r[0];" },
+  { "ldmatrix x2", "u32 r[2]; w_ldmatrix2(at, r); for (u32 i = 0; i < 2; i++) y[2 * lane + i] = r[i];" },
+  { "ldmatrix x2 trans", "u32 r[2]; w_ldmatrix2t(at, r); for (u32 i = 0; i < 2; i++) y[2 * lane + i] = r[i];" },
+  { "stmatrix x1", "w_stmatrix1(at, v);", store = true },
+  { "stmatrix x1 trans", "w_stmatrix1t(at, v);", store = true },
+  { "stmatrix x2 trans", "w_stmatrix2t(at, v, v + 0x00080008);", store = true },
+  { "movmatrix", "y[lane] = w_movmatrix(v);" },
 }
 
 local function matrix_probe(weir)
@@ -234,6 +242,76 @@ local function matrix_probe(weir)
     end
   end
   return { name = "matrices", run = run, build = build }
+end
+
+-- ---- mma.sync ----------------------------------------------------------------------------------------------------------------------
+
+-- The call, the type of its operands, k in bytes, the type of its sums.
+local i8 = function(v) return v & 255 end
+local mmas = {}
+for _, t in ipairs(types) do
+  local name, k = t[1], 32 // t.size
+  mmas[#mmas + 1] = { ("w_mma<%d, %s>(d, a, b)"):format(k, name), t = t, k = 32, d = "float" }
+  if t.size > 1 then mmas[#mmas + 1] = { ("w_mma<%d, %s>(d, a, b)"):format(k // 2, name), t = t, k = 16, d = "float" } end
+end
+for _, k in ipairs { 16, 8 } do mmas[#mmas + 1] = { ("w_mma_f16<%d>(d, a, b)"):format(k), t = types[2], k = 2 * k, d = "half" } end
+for _, k in ipairs { 32, 16 } do
+  for _, ta in ipairs { "W_S8", "W_U8" } do
+    for _, tb in ipairs { "W_S8", "W_U8" } do
+      mmas[#mmas + 1] = { ("w_mma_i32<%d, %s, %s>(d, a, b)"):format(k, ta, tb), t = { "int", size = 1, a = i8, span = 127 }, k = k, d = "i32" }
+    end
+  end
+end
+mmas[#mmas + 1] = { "w_mma_f64(d, a[0], b[0])", t = { "f64", size = 8, span = 100 }, k = 32, d = "double" }
+
+-- What the lanes hold: 128 words of A, 64 of B, in the order of lanes; doubles have one element a lane.
+local function fragments(t, seed)
+  local next_random, out = random(seed), {}
+  local function fill(bits, bytes)
+    for _ = 1, bytes // t.size do
+      local v = next_random(2 * t.span + 1) - t.span
+      out[#out + 1] = t.size == 8 and string.pack("<d", v) or string.pack("<I" .. t.size, bits(v, next_random(8192)))
+    end
+  end
+  fill(t.a, 512)
+  fill(t.b or t.a, 256)
+  return words_of(table.concat(out))
+end
+
+local function mma_probe(weir)
+  local code = {}
+  for i, m in ipairs(mmas) do
+    local n, full = m.d == "half" and 2 or 4, m.k == 32
+    local take
+    if m.d == "double" then take = "double a[1], b[1], d[2]; memcpy(a, x + 2 * lane, 8); memcpy(b, x + 128 + 2 * lane, 8); for (u32 i = 0; i < 2; i++) d[i] = (double)((7 * lane + i) % 16);"
+    else
+      take = ("u32 a[%d], b[%d]; %s d[%d]; for (u32 i = 0; i < %d; i++) a[i] = x[4 * lane + i]; for (u32 i = 0; i < %d; i++) b[i] = x[128 + 2 * lane + i]; for (u32 i = 0; i < %d; i++) d[i] = %s;"):format(
+        full and 4 or 2, full and 2 or 1, m.d == "half" and "u32" or m.d, n, full and 4 or 2, full and 2 or 1, n,
+        m.d == "half" and "w_pack_f16((float)((7 * lane + i) % 16), (float)(lane % 5))" or ("(%s)((7 * lane + i) %% 16)"):format(m.d))
+    end
+    code[#code + 1] = ("if (which == %d) { %s %s; for (u32 i = 0; i < %d; i++) y[%d * lane + i] = ((u32 *)d)[i]; }\n"):format(i, take, m[1], n, n)
+  end
+  local function build(dev)
+    local k = weir.kernel { name = "mma_sync", arch = "sm_90a" }
+    local N, W, which = k:dim "N", k:dim "W", k:scalar { name = "which", dtype = "i32" }
+    local X = k:tensor { name = "x", dtype = "u32", shape = { N } }
+    local Y = k:tensor { name = "y", dtype = "u32", shape = { W }, out = true }
+    local s = k:resource { name = "s", space = "gmem", bind = { x = X, y = Y },
+      work = { run = weir.producer_work { params = "i32 which", code = table.concat(code) } } }
+    k:task { name = "probe", warps = { 0, 1 }, schedule = function() s:run(which) end }
+    return k:build { device = dev }
+  end
+  local function run(dev, give)
+    local p = build(dev)
+    for i, m in ipairs(mmas) do
+      local x = dev:tensor { dtype = "u32", shape = { 192 } }:set(fragments(m.t, 23 + i))
+      local y = dev:tensor { dtype = "u32", shape = { m.d == "half" and 64 or 128 } }:fill(0)
+      assert(p:launch({ x = x, y = y, which = i }, { device = dev, grid = 1 }))
+      assert(dev:sync())
+      give("mma.sync " .. m[1]:match "^w_mma_?([^(]*)", words_of(y:get "bytes"))
+    end
+  end
+  return { name = "mma_sync", run = run, build = build }
 end
 
 -- ---- TMA ---------------------------------------------------------------------------------------------------------------------------
@@ -344,7 +422,7 @@ local function store_probe(weir, plan, b, i)
 end
 
 function layouts.probes(weir, plan)
-  local list = { accumulator_probe(weir), matrix_probe(weir) }
+  local list = { accumulator_probe(weir), matrix_probe(weir), mma_probe(weir) }
   for _, t in ipairs(types) do list[#list + 1] = wgmma_probe(weir, t) end
   for i, b in ipairs(boxes) do list[#list + 1] = load_probe(weir, b, i) end
   for i, b in ipairs(stores) do list[#list + 1] = store_probe(weir, plan, b, i) end

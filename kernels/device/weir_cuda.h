@@ -96,6 +96,7 @@ W_FN u32 w_blocks(void) { return gridDim.x; }
 W_FN u32 w_cluster_rank(void) { u32 r; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r)); return r; }
 W_FN u32 w_smem_base(void) { return (u32)__cvta_generic_to_shared(w_smem_raw); }
 W_FN u8 *w_ptr(u32 addr) { return (u8 *)__cvta_shared_to_generic(addr); }
+W_FN u32 w_addr(const void *p) { return (u32)__cvta_generic_to_shared(p); }
 W_FN u32 w_elect(void) { // "elect.sync": the warp must be converged; always the same lane
     u32 r;
     asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(r) :: "memory");
@@ -331,8 +332,86 @@ W_FN void w_tcgen05_before(void) { W_ASM("tcgen05.fence::before_thread_sync;" ::
 W_FN void w_tcgen05_after(void) { W_ASM("tcgen05.fence::after_thread_sync;" ::); }
 #endif
 
+// ---- mma.sync ("Warp Level Matrix Instructions: mma.sync"; sm_80, 8-bit floats sm_89) -------------------------------------------
+
+enum { W_S8 = 0, W_U8 = 1 };
+
+#define W_MMA_FULL(KIND, D) /* K of 32 bytes */ \
+    W_ASM("mma.sync.aligned." KIND " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
+          : D(d[0]), D(d[1]), D(d[2]), D(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+#define W_MMA_HALF(KIND, D) /* of 16 */ \
+    W_ASM("mma.sync.aligned." KIND " {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};" \
+          : D(d[0]), D(d[1]), D(d[2]), D(d[3]) : "r"(a[0]), "r"(a[1]), "r"(b[0]))
+template <int K, int TYPE> W_FN void w_mma(float *d, const u32 *a, const u32 *b) {
+    constexpr int whole = TYPE == W_TF32 ? 8 : TYPE == W_BF16 || TYPE == W_F16 ? 16 : 32;
+    static_assert(TYPE >= W_BF16 && TYPE <= W_E5M2_E4M3, "mma: the types are W_BF16 to W_E5M2_E4M3");
+    static_assert(K == whole || (whole < 32 && 2 * K == whole), "mma: K is 16 or 8 of 16-bit types, 8 or 4 of tf32, 32 of 8-bit floats");
+#if __CUDA_ARCH__ < 890
+    static_assert(whole < 32, "mma of 8-bit floats needs sm_89");
+#endif
+    if constexpr (TYPE == W_BF16 && K == 16) W_MMA_FULL("m16n8k16.row.col.f32.bf16.bf16.f32", "+f");
+    else if constexpr (TYPE == W_BF16) W_MMA_HALF("m16n8k8.row.col.f32.bf16.bf16.f32", "+f");
+    else if constexpr (TYPE == W_F16 && K == 16) W_MMA_FULL("m16n8k16.row.col.f32.f16.f16.f32", "+f");
+    else if constexpr (TYPE == W_F16) W_MMA_HALF("m16n8k8.row.col.f32.f16.f16.f32", "+f");
+    else if constexpr (TYPE == W_TF32 && K == 8) W_MMA_FULL("m16n8k8.row.col.f32.tf32.tf32.f32", "+f");
+    else if constexpr (TYPE == W_TF32) W_MMA_HALF("m16n8k4.row.col.f32.tf32.tf32.f32", "+f");
+    else if constexpr (TYPE == W_E4M3) W_MMA_FULL("m16n8k32.row.col.f32.e4m3.e4m3.f32", "+f");
+    else if constexpr (TYPE == W_E5M2) W_MMA_FULL("m16n8k32.row.col.f32.e5m2.e5m2.f32", "+f");
+    else if constexpr (TYPE == W_E4M3_E5M2) W_MMA_FULL("m16n8k32.row.col.f32.e4m3.e5m2.f32", "+f");
+    else W_MMA_FULL("m16n8k32.row.col.f32.e5m2.e4m3.f32", "+f");
+}
+template <int K> W_FN void w_mma_f16(u32 *d, const u32 *a, const u32 *b) {
+    static_assert(K == 16 || K == 8, "mma in f16: K is 16 or 8");
+    if constexpr (K == 16)
+        W_ASM("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%3,%4,%5}, {%6,%7}, {%0,%1};"
+              : "+r"(d[0]), "+r"(d[1]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    else
+        W_ASM("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%3}, {%4}, {%0,%1};"
+              : "+r"(d[0]), "+r"(d[1]) : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+}
+template <int K, int TA, int TB> W_FN void w_mma_i32(i32 *d, const u32 *a, const u32 *b) {
+    static_assert((K == 32 || K == 16) && TA >> 1 == 0 && TB >> 1 == 0, "mma in i32: K is 32 or 16, the types W_S8 or W_U8");
+    if constexpr (K == 32 && TA == W_S8 && TB == W_S8) W_MMA_FULL("m16n8k32.row.col.s32.s8.s8.s32", "+r");
+    else if constexpr (K == 32 && TA == W_S8) W_MMA_FULL("m16n8k32.row.col.s32.s8.u8.s32", "+r");
+    else if constexpr (K == 32 && TB == W_S8) W_MMA_FULL("m16n8k32.row.col.s32.u8.s8.s32", "+r");
+    else if constexpr (K == 32) W_MMA_FULL("m16n8k32.row.col.s32.u8.u8.s32", "+r");
+    else if constexpr (TA == W_S8 && TB == W_S8) W_MMA_HALF("m16n8k16.row.col.s32.s8.s8.s32", "+r");
+    else if constexpr (TA == W_S8) W_MMA_HALF("m16n8k16.row.col.s32.s8.u8.s32", "+r");
+    else if constexpr (TB == W_S8) W_MMA_HALF("m16n8k16.row.col.s32.u8.s8.s32", "+r");
+    else W_MMA_HALF("m16n8k16.row.col.s32.u8.u8.s32", "+r");
+}
+#undef W_MMA_FULL
+#undef W_MMA_HALF
+W_FN void w_mma_f64(double *d, double a, double b) {
+    W_ASM("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};" : "+d"(d[0]), "+d"(d[1]) : "d"(a), "d"(b));
+}
+
 // ---- warp matrix moves ("Warp-level Matrix Load/Store") ---------------------------------------------------------------------
 
+W_FN u32 w_movmatrix(u32 x) {
+    u32 y;
+    W_ASM("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(y) : "r"(x));
+    return y;
+}
+W_FN void w_stmatrix1(u32 addr, u32 r0) { W_ASM("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" :: "r"(addr), "r"(r0)); }
+W_FN void w_stmatrix1t(u32 addr, u32 r0) {
+    W_ASM("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" :: "r"(addr), "r"(r0));
+}
+W_FN void w_stmatrix2t(u32 addr, u32 r0, u32 r1) {
+    W_ASM("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1,%2};" :: "r"(addr), "r"(r0), "r"(r1));
+}
+W_FN void w_ldmatrix1(u32 addr, u32 *r) {
+    W_ASM("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(r[0]) : "r"(addr));
+}
+W_FN void w_ldmatrix1t(u32 addr, u32 *r) {
+    W_ASM("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];" : "=r"(r[0]) : "r"(addr));
+}
+W_FN void w_ldmatrix2(u32 addr, u32 *r) {
+    W_ASM("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(addr));
+}
+W_FN void w_ldmatrix2t(u32 addr, u32 *r) {
+    W_ASM("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(addr));
+}
 W_FN void w_stmatrix4(u32 addr, u32 r0, u32 r1, u32 r2, u32 r3) {
     W_ASM("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" :: "r"(addr), "r"(r0), "r"(r1), "r"(r2), "r"(r3));
 }

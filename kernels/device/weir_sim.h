@@ -24,6 +24,8 @@ typedef struct w_sim_dim { u32 x, y, z; } w_sim_dim;
 // Numbers the library converts: one conversion, one rounding, on both sides of the table.
 enum { W_SIM_F16 = 1, W_SIM_E4M3 = 2, W_SIM_E5M2 = 3 };
 enum { W_SIM_WRITE = 1, W_SIM_ATOMIC = 2, W_SIM_ALIGNED = 4 };   // what an access is; else a plain load
+// Types of w_sim_mma; below W_SIM_MMA_F16 those of wgmma, from W_SIM_MMA_I32 on plus 2 for an unsigned A, 1 for an unsigned B.
+enum { W_SIM_MMA_F16 = 8, W_SIM_MMA_F64 = 9, W_SIM_MMA_I32 = 12 };
 enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BALLOT };
 
 // X(result, name, (parameters), (arguments)) and X0(result, name): a call into the library, which gets the table besides.
@@ -31,6 +33,7 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
 #define W_SIM_CALLS(X, X0)                                                                                                     \
     X(void, w_sim_at, (u32 id), (id))                                                                                          \
     X(u8 *, w_ptr, (u32 addr), (addr))                                                                                         \
+    X(u32, w_addr, (const void *p), (p))                                                                                       \
     X0(u32, w_elect)                                                                                                           \
     X(void, w_mbar_init, (u32 bar, u32 count), (bar, count))                                                                   \
     X0(void, w_fence_mbar_init)                                                                                                \
@@ -74,6 +77,8 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
     X0(void, w_sim_tmem_wait_ld)                                                                                               \
     X0(void, w_tcgen05_before)                                                                                                 \
     X0(void, w_tcgen05_after)                                                                                                  \
+    X(void, w_sim_mma, (u32 type, u32 whole, void *d, const void *a, const void *b), (type, whole, d, a, b))                   \
+    X(u32, w_movmatrix, (u32 x), (x))                                                                                          \
     X(void, w_sim_stmatrix, (u32 addr, u32 n, u32 trans, const u32 *r), (addr, n, trans, r))                                   \
     X(void, w_sim_ldmatrix, (u32 addr, u32 n, u32 trans, u32 *r), (addr, n, trans, r))                                         \
     X(u32, w_sim_shfl, (u32 x, u32 kind, u32 lane, u32 width, u32 members), (x, kind, lane, width, members))                   \
@@ -430,6 +435,39 @@ template <int N> W_FN void w_tmem_wait_ld(u32 *) {
     w_sim_tmem_wait_ld();
 }
 
+// ---- mma.sync -----------------------------------------------------------------------------------------------------------
+
+enum { W_S8 = 0, W_U8 = 1 };
+
+// The registers pass through copies, so that the compiler's hooks see where they come from.
+template <int D, int A, int B, class T, class U> W_FN void w_sim_mma_of(u32 type, u32 whole, T *d, const U *a, const U *b) {
+    T x[D];
+    U y[A], z[B];
+    for (int i = 0; i < D; i++) x[i] = d[i];
+    for (int i = 0; i < A; i++) y[i] = a[i];
+    for (int i = 0; i < B; i++) z[i] = b[i];
+    w_sim_mma(type, whole, x, y, z);
+    for (int i = 0; i < D; i++) d[i] = x[i];
+}
+template <int K, int TYPE> W_FN void w_mma(float *d, const u32 *a, const u32 *b) {
+    constexpr int whole = TYPE == W_TF32 ? 8 : TYPE == W_BF16 || TYPE == W_F16 ? 16 : 32;
+    static_assert(TYPE >= W_BF16 && TYPE <= W_E5M2_E4M3, "mma: the types are W_BF16 to W_E5M2_E4M3");
+    static_assert(K == whole || (whole < 32 && 2 * K == whole), "mma: K is 16 or 8 of 16-bit types, 8 or 4 of tf32, 32 of 8-bit floats");
+    if constexpr (K == whole) w_sim_mma_of<4, 4, 2>(TYPE, 1, d, a, b);
+    else w_sim_mma_of<4, 2, 1>(TYPE, 0, d, a, b);
+}
+template <int K> W_FN void w_mma_f16(u32 *d, const u32 *a, const u32 *b) {
+    static_assert(K == 16 || K == 8, "mma in f16: K is 16 or 8");
+    if constexpr (K == 16) w_sim_mma_of<2, 4, 2>(W_SIM_MMA_F16, 1, d, a, b);
+    else w_sim_mma_of<2, 2, 1>(W_SIM_MMA_F16, 0, d, a, b);
+}
+template <int K, int TA, int TB> W_FN void w_mma_i32(i32 *d, const u32 *a, const u32 *b) {
+    static_assert((K == 32 || K == 16) && TA >> 1 == 0 && TB >> 1 == 0, "mma in i32: K is 32 or 16, the types W_S8 or W_U8");
+    if constexpr (K == 32) w_sim_mma_of<4, 4, 2>(W_SIM_MMA_I32 + 2 * TA + TB, 1, d, a, b);
+    else w_sim_mma_of<4, 2, 1>(W_SIM_MMA_I32 + 2 * TA + TB, 0, d, a, b);
+}
+W_FN void w_mma_f64(double *d, double a, double b) { w_sim_mma_of<2, 1, 1>(W_SIM_MMA_F64, 1, d, &a, &b); }
+
 // ---- warp matrix moves --------------------------------------------------------------------------------------------------
 
 W_FN void w_stmatrix4(u32 addr, u32 r0, u32 r1, u32 r2, u32 r3) {
@@ -444,6 +482,16 @@ W_FN void w_stmatrix2(u32 addr, u32 r0, u32 r1) {
     const u32 r[2] = { r0, r1 };
     w_sim_stmatrix(addr, 2, 0, r);
 }
+W_FN void w_stmatrix1(u32 addr, u32 r0) { w_sim_stmatrix(addr, 1, 0, &r0); }
+W_FN void w_stmatrix1t(u32 addr, u32 r0) { w_sim_stmatrix(addr, 1, 1, &r0); }
+W_FN void w_stmatrix2t(u32 addr, u32 r0, u32 r1) {
+    const u32 r[2] = { r0, r1 };
+    w_sim_stmatrix(addr, 2, 1, r);
+}
+W_FN void w_ldmatrix1(u32 addr, u32 *r) { w_sim_ldmatrix(addr, 1, 0, r); }
+W_FN void w_ldmatrix1t(u32 addr, u32 *r) { w_sim_ldmatrix(addr, 1, 1, r); }
+W_FN void w_ldmatrix2(u32 addr, u32 *r) { w_sim_ldmatrix(addr, 2, 0, r); }
+W_FN void w_ldmatrix2t(u32 addr, u32 *r) { w_sim_ldmatrix(addr, 2, 1, r); }
 W_FN void w_ldmatrix4(u32 addr, u32 *r) { w_sim_ldmatrix(addr, 4, 0, r); }
 W_FN void w_ldmatrix4t(u32 addr, u32 *r) { w_sim_ldmatrix(addr, 4, 1, r); }
 

@@ -156,6 +156,7 @@ struct weiri_thread {
     u32 regs;
     /* warp-wide operations */
     u32 arg[5]; u32 ret[4];
+    void *mma_d; const void *mma_a, *mma_b;   /* mma.sync: its registers */
     /* races */
     u32 *vc; u32 comp;           /* its clock, and its own place in one */
     bool learnt;                 /* of others, since its warp last joined */
@@ -344,10 +345,19 @@ void weiri_wgmma_registers(thread *t, const void *p, u64 size, bool write);     
 const mma *weiri_wgmma_reader(const cta *c, u32 addr);
 bool weiri_wgmma_ready(const thread *t, u64 ops);    /* have all threads of the warpgroup issued the first `ops` wgmmas? */
 
+/* 16 bytes of operand A or B of a wgmma type as floats; returns how many. */
+int weiri_wgmma_decode(machine *m, u32 type, bool b, const void *bytes, float *out);
+/* Of a register that holds no value: which rule that breaks, and what it holds instead. NULL: it may hold one. */
+const char *weiri_sim_poison_rule(u32 bits);
+const char *weiri_sim_poison(u32 bits);
 /* Addresses of the 16-byte pieces of an operand, returns how many; its elements as floats; d (64 x n) += a (64 x k) * b (k x n). */
 int weiri_wgmma_pieces(u64 desc, u32 rows, u32 mn_major, u32 *addr);
 void weiri_wgmma_operand(const cta *c, u64 desc, u32 rows, u32 mn_major, u32 type, float *out, u32 row_stride, u32 k_stride);
 void weiri_wgmma_multiply(float *restrict d, const float *restrict a, const float *restrict b, u32 n, u32 k);
+
+/* ---- mma.c ------------------------------------------------------------------------------------------------------------- */
+
+void weiri_mma_calls(w_sim_api *api);
 
 /* ---- tcgen05.c --------------------------------------------------------------------------------------------------------- */
 

@@ -567,6 +567,7 @@ weir_status weiri_sim_launch(weir_ctx *c, const weiri_sim_run *r, weiri_buf *fin
         weiri_sync_calls(&m->api);
         weiri_copy_calls(&m->api);
         weiri_wgmma_calls(&m->api);
+        weiri_mma_calls(&m->api);
         weiri_tc_calls(&m->api);
         weiri_race_calls(&m->api);
         entry(&m->api);

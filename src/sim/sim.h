@@ -8,6 +8,7 @@
  *   sync.c    mbarriers, named barriers, clusters, warps, registers
  *   copy.c    TMA, bulk groups, cp.async
  *   wgmma.c   the tensor core of sm_90a
+ *   mma.c     mma.sync, that of sm_80
  *   tcgen05.c that of sm_100a, and tensor memory
  *   match.c   the events of an actor against the plan
  */

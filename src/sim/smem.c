@@ -338,6 +338,13 @@ static u8 *ptr(w_sim_api *api, u32 addr) {
     return weiri_smem_at(t->c, addr);
 }
 
+static u32 addr(w_sim_api *api, const void *p) {
+    thread *t = weiri_sim_self(api);
+    i64 at = SMEM_BASE + (i64)((intptr_t)p - (intptr_t)t->c->smem);
+    if (at < SMEM_BASE || at > SMEM_BASE + t->m->smem_bytes) weiri_smem_inside(t->c, at, 1, t, "the address behind a pointer to");
+    return (u32)at;
+}
+
 static void fence_async(w_sim_api *api) {
     thread *t = weiri_sim_self(api);
     t->fence = ++t->m->clock;
@@ -346,6 +353,7 @@ static void fence_async(w_sim_api *api) {
 void weiri_smem_calls(w_sim_api *api) {
     api->access = weiri_smem_access;
     api->w_ptr = ptr;
+    api->w_addr = addr;
     api->w_fence_async = fence_async;
     api->w_sim_stmatrix = stmatrix;
     api->w_sim_ldmatrix = ldmatrix;

@@ -415,6 +415,8 @@ enum { OP_SYNC = 1, OP_ELECT = 2, OP_SHFL = 0x1000 };
 static const char *warp_op_name(u32 kind) {
     return kind == OP_SYNC    ? "__syncwarp"
            : kind == OP_ELECT ? "elect"
+           : kind >= 0x4800   ? "movmatrix"
+           : kind >= 0x4000   ? "mma.sync"
            : kind >= OP_SHFL  ? "a shuffle or vote"
            : kind & TC_WARP_OP ? "a tcgen05 instruction"
            : kind & 0x200     ? "stmatrix"
@@ -436,8 +438,9 @@ void weiri_sync_warp(thread *t, u32 kind, u32 members, void (*fn)(warp *w, u32 m
         if (o->kind != kind) {
             char place[160];
             weiri_sim_place(m, o->at, place, sizeof place);
-            weiri_sim_fault(m, t, t->at, "sim-warp", "the warp has diverged: lane %u is at %s, lane %u at %s%s%s%s", t->lane,
-                            warp_op_name(kind), i, warp_op_name(o->kind), *place ? " (" : "", place, *place ? ")" : "");
+            const char *mine = warp_op_name(kind), *others = warp_op_name(o->kind);
+            weiri_sim_fault(m, t, t->at, "sim-warp", "the warp has diverged: lane %u is at %s, lane %u at %s%s%s%s%s", t->lane,
+                            mine, i, others, mine == others ? " of another type or shape" : "", *place ? " (" : "", place, *place ? ")" : "");
         }
         here |= 1u << i;
     }

@@ -102,6 +102,8 @@ static int decode(machine *m, u32 type, const void *bytes, float *out) {
     }
 }
 
+int weiri_wgmma_decode(machine *m, u32 type, bool b, const void *bytes, float *out) { return decode(m, operand_type(type, b), bytes, out); }
+
 /* out[row][k] (k_stride 1) or out[k][row]: strides in floats. */
 void weiri_wgmma_operand(const cta *c, u64 desc, u32 rows, u32 mn_major, u32 type, float *out, u32 row_stride, u32 k_stride) {
     u32 addr[MAX_CHUNKS];
@@ -260,17 +262,25 @@ static void give_back(thread *t, u64 end) {
     t->nuse = kept;
 }
 
+/* The patterns that stand for what is not there: which rule, and what is wrong; NULL: it is none of them. */
+const char *weiri_sim_poison_rule(u32 bits) {
+    u32 x = bits & 0x7fffffffu;
+    return x == POISON ? "sim-accumulator" : x == NO_VALUE ? "sim-uninit" : x == TC_POISON ? "sim-tmem" : NULL;
+}
+
+const char *weiri_sim_poison(u32 bits) {
+    u32 x = bits & 0x7fffffffu;
+    return x == POISON      ? "a value read from an accumulator while a wgmma on it was in flight: the wait is missing"
+           : x == NO_VALUE  ? "the value of a variable that nothing has set"
+           : x == TC_POISON ? "a value of tensor memory that no mma has written, or that was read before tcgen05.wait::ld"
+                            : NULL;
+}
+
 /* A NaN met by a conversion: the compiler's hooks do not see every read of a register array, the poison does. */
 static u32 not_a_number(w_sim_api *api, u32 bits) {
     thread *t = weiri_sim_self(api);
-    if ((bits & 0x7fffffffu) == POISON)
-        weiri_sim_fault(t->m, t, t->at, "sim-accumulator",
-                        "a value read from an accumulator while a wgmma on it was in flight: the wait is missing");
-    if ((bits & 0x7fffffffu) == NO_VALUE)
-        weiri_sim_fault(t->m, t, t->at, "sim-uninit", "the value of a variable that nothing has set");
-    if ((bits & 0x7fffffffu) == TC_POISON)
-        weiri_sim_fault(t->m, t, t->at, "sim-tmem",
-                        "a value of tensor memory that no mma has written, or that was read before tcgen05.wait::ld");
+    const char *why = weiri_sim_poison(bits);
+    if (why) weiri_sim_fault(t->m, t, t->at, weiri_sim_poison_rule(bits), "%s", why);
     return 0x7fff;
 }
 

@@ -173,6 +173,46 @@ static const char tensor_memory[] =
     "w_tmem_ld_x32(r, t); w_tmem_wait_ld<32>(r); f[2] = r[31]; w_tcgen05_before(); w_sync_cta(); w_tcgen05_after();\n"
     "if (w_warp() == 0) w_tmem_free(t, 512);";
 
+/* Every mma.sync, and the moves of one matrix and of two: ldmatrix and 16-bit types on sm_80, the rest later. */
+static const char warp_mma[] =
+    "u32 base = w_addr(w_ptr(w_smem_base())), a[4] = { 1, 2, 3, (u32)n }, b[2] = { 4, 5 }, h[2] = { 0, 0 }; float d[4] = { 0, 0, 0, 0 }; i32 i[4] = { 0, 0, 0, 0 };\n"
+    "w_ldmatrix1(base, a); w_ldmatrix1t(base, a + 1); w_ldmatrix2(base, b); w_ldmatrix2t(base, a + 2); b[0] ^= w_movmatrix(a[0]);\n"
+    "w_mma<16, W_BF16>(d, a, b); w_mma<8, W_BF16>(d, a, b); w_mma<16, W_F16>(d, a, b); w_mma<8, W_F16>(d, a, b);\n"
+    "w_mma<8, W_TF32>(d, a, b); w_mma<4, W_TF32>(d, a, b); w_mma_f16<16>(h, a, b); w_mma_f16<8>(h, a, b);\n"
+    "w_mma_i32<32, W_S8, W_S8>(i, a, b); w_mma_i32<32, W_S8, W_U8>(i, a, b); w_mma_i32<32, W_U8, W_S8>(i, a, b); w_mma_i32<32, W_U8, W_U8>(i, a, b);\n"
+    "w_mma_i32<16, W_S8, W_S8>(i, a, b); w_mma_i32<16, W_S8, W_U8>(i, a, b); w_mma_i32<16, W_U8, W_S8>(i, a, b); w_mma_i32<16, W_U8, W_U8>(i, a, b);\n"
+    "double e[2] = { 0, 0 }; w_mma_f64(e, f[0], f[1]); f[0] = d[0] + d[3] + i[0] + i[3] + h[1] + e[1];\n";
+static const char warp_mma_90[] =
+    "u32 base = w_smem_base(), a[4] = { 1, 2, 3, (u32)n }, b[2] = { 4, 5 }; float d[4] = { 0, 0, 0, 0 };\n"
+    "w_mma<32, W_E4M3>(d, a, b); w_mma<32, W_E5M2>(d, a, b); w_mma<32, W_E4M3_E5M2>(d, a, b); w_mma<32, W_E5M2_E4M3>(d, a, b);\n"
+    "w_stmatrix1(base, n); w_stmatrix1t(base, n); w_stmatrix2t(base, n, 2); f[0] = d[0] + d[3];\n";
+
+static void test_mma(weir_ctx *ctx) {
+    weiri_binary b;
+    static const struct { const char *text; weir_arch arch; const char *name; } forms[] = {
+        { warp_mma, WEIR_ARCH_SM_80, "sm_80" },         { warp_mma, WEIR_ARCH_SM_90A, "sm_90a" },       { warp_mma, WEIR_ARCH_SM_100A, "sm_100a" },
+        { warp_mma_90, WEIR_ARCH_SM_90A, "8 bits, sm_90a" }, { warp_mma_90, WEIR_ARCH_SM_100A, "8 bits, sm_100a" },
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        weiri_log_facts facts;
+        char complaint[512];
+        ok(compile(ctx, forms[i].text, forms[i].arch, &b) == WEIR_OK, "mma.sync compiles: %s", forms[i].name);
+        weiri_compile_log_check(b.log.s, &facts);
+        weiri_compile_log_complaint(&facts, complaint, sizeof complaint);
+        is_str("", complaint, "without warning or spill");
+        weiri_binary_free(ctx, &b);
+    }
+    static const char *const bad[][2] = {
+        { "w_mma<16, W_TF32>(nullptr, nullptr, nullptr);", "mma: K is 16 or 8 of 16-bit types, 8 or 4 of tf32, 32 of 8-bit floats" },
+        { "w_mma<32, W_E4M3>(nullptr, nullptr, nullptr);", "mma of 8-bit floats needs sm_89" },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ok(compile(ctx, bad[i][0], WEIR_ARCH_SM_80, &b) == WEIR_E_COMPILE, "%s on sm_80", bad[i][0]);
+        has_str(bad[i][1], b.log.s, "is told");
+        weiri_binary_free(ctx, &b);
+    }
+}
+
 static void test_ptxas(weir_ctx *ctx) {
     weiri_binary b;
     weiri_log_facts facts;
@@ -407,6 +447,7 @@ int main(void) {
         ok(true, "the rest # SKIP %s", weir_error(ctx));
     } else {
         test_ptxas(ctx);
+    test_mma(ctx);
         test_cache();
         test_processes();
         test_no_cache();

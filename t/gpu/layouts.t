@@ -29,7 +29,8 @@ for _, probe in ipairs(layouts.probes(weir, plan)) do
   local ok, message = pcall(probe.run, dev, function(name, words)
     names[#names + 1] = name
     seen[name] = layouts.digest(words)
-    if mode ~= "record" then tap.is(recorded[name], seen[name], name) end
+    if mode ~= "record" and not recorded[name] then tap.skip("not recorded: " .. name)
+    elseif mode ~= "record" then tap.is(recorded[name], seen[name], name) end
   end)
   if not tap.ok(ok, probe.name .. " runs") then tap.diag(message) end
 end

@@ -13,7 +13,7 @@
 // ORDER PROBE: src/probe.c has the same structs. The host fills w_probe in before each launch.
 struct w_probe_host {
     u64 report, records; // a w_report; room for max_records
-    u64 named;           // u32 [CTA][16]: threads that have come to each named barrier so far
+    u64 named;           // u32 [CTA][16]: a word for each named barrier, see w_watch_come
     u32 limit, pad0;     // of one wait, in w_now's units
     u64 trace;           // slots of W_SLOT bytes, from 1: one for each warp of trace_warps (bits) of the first trace_ctas CTAs
     u32 max_records, trace_ctas, trace_warps, pad;
@@ -60,8 +60,7 @@ W_FN void w_watch_note(u32 kind, u32 at, u32 nth, u32 object, u32 want, u32 sinc
         r.object -= w_smem_base();
         W_ASM("ld.shared::cta.b64 %0, [%1];" : "=l"(r.state) : "r"(object));
     } else {
-        const u32 come = ((volatile u32 *)w_probe.named)[w_block() * 16 + object];
-        r.state = come % want;
+        r.state = ((volatile u32 *)w_probe.named)[w_block() * 16 + object] & 0xffff;
     }
     w_watch_report(r);
 }
@@ -94,18 +93,29 @@ template <class H> W_FN void w_watch_mbar(H &here, u32 bar, u32 parity) {
     }
 }
 
-W_FN u32 w_watch_come(u32 id) {
+// A warp comes to a named barrier, as the hardware counts, at once. A barrier's word: how many threads have come to this use of it, and
+// from bit 16 how many uses are over, which is what this gives.
+W_FN u32 w_watch_come(u32 id, u32 threads) {
+    u32 over = 0;
+    __syncwarp();
     __threadfence_block();
-    return atomicAdd((u32 *)w_probe.named + w_block() * 16 + id, 1u);
+    if (w_lane() == 0) {
+        u32 *word = (u32 *)w_probe.named + w_block() * 16 + id, before = *(volatile u32 *)word, seen;
+        for (;; before = seen) {
+            const bool last = (before & 0xffff) + 32 >= threads;
+            seen = atomicCAS(word, before, last ? (before | 0xffff) + 1 : before + 32);
+            if (seen == before) break;
+        }
+        over = before >> 16;
+    }
+    return __shfl_sync(~0u, over, 0);
 }
 
 template <class H> W_FN void w_watch_bar(H &here, u32 id, u32 threads) {
     here.begin();
-    __syncwarp(); // bar.sync is for whole warps
-    const u32 before = w_watch_come(id), full = before - before % threads + threads;
-    const u32 since = w_now();
-    const volatile u32 *come = (u32 *)w_probe.named + w_block() * 16 + id;
-    while (!__all_sync(~0u, (i32)(*come - full) >= 0)) { // the whole warp goes on, or gives up
+    const u32 over = w_watch_come(id, threads), since = w_now();
+    const volatile u32 *word = (u32 *)w_probe.named + w_block() * 16 + id;
+    while (!__all_sync(~0u, *word >> 16 != over)) { // the whole warp goes on, or gives up
         if (!__any_sync(~0u, w_now() - since > here.limit())) continue;
         here.give_up(W_ON_NAMED, id, threads, since);
         return;
@@ -218,7 +228,7 @@ struct w_place {
 #ifdef W_WATCHDOG
 #define w_mbar_wait(bar, parity) (w_here.touch(bar), w_watch_mbar(w_here, bar, parity))
 #define w_bar_sync(id, threads) w_watch_bar(w_here, id, threads)
-#define w_bar_arrive(id, threads) (void)w_watch_come(id)
+#define w_bar_arrive(id, threads) (void)w_watch_come(id, threads)
 #else
 #define w_mbar_wait(bar, parity) (w_here.touch(bar), (w_mbar_wait)(bar, parity))
 #endif

@@ -17,6 +17,7 @@
 #include "lower.h"
 #include "number.h"
 #include "probe.h"
+#include "range.h"
 #include "sim/sim.h"
 
 struct weiri_module { /* a program loaded on a GPU */
@@ -294,6 +295,18 @@ static weir_status check_assumptions(weir_bound *b) {
             return refuse(b, "its assumption %s does not hold for these arguments", value_text(b, k->assumes.v[i]));
     }
     return WEIR_OK;
+}
+
+/* The proof counts in whole numbers, the machine in 32 bits: what would wrap in a loop's bounds is not launched. */
+static weir_status check_counts(weir_bound *b) {
+    weiri_env e = { .k = b->p->k, .dims = b->dims, .scalars = b->scalar, .cta = -1 };
+    const weiri_node *loop;
+    if (weiri_range_counts(&e, &loop)) return WEIR_OK;
+    const weir_place *at = loop->at.n > 0 ? &loop->at.at[0] : NULL;
+    const char *what = value_text(b, e.misfit);
+    if (e.by_zero) return refuse(b, "the bounds of the loop at %s:%d divide by 0: %s", at ? at->file : "?", at ? at->line : 0, what);
+    return refuse(b, "%s reaches %" PRId64 " in the bounds of the loop at %s:%d; kernels count in 32 bits", what, e.reaches,
+                  at ? at->file : "?", at ? at->line : 0);
 }
 
 /* ---- tensor maps -------------------------------------------------------------------------------------------------------- */
@@ -663,6 +676,7 @@ static weir_status bind_checked(weir_bound *b) {
     if (st == WEIR_OK) st = solve_dims(b, from);
     if (st == WEIR_OK) st = check_shapes(b);
     if (st == WEIR_OK) st = check_assumptions(b);
+    if (st == WEIR_OK) st = check_counts(b);
     return st;
 }
 

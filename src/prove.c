@@ -5,6 +5,7 @@
 #include "tcgen05.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,46 +213,71 @@ static const weiri_fault *run_again(search *s, const found *x, replay *p, weiri_
 
 /* ---- are the lengths possible together? --------------------------------------------------------------------------------- */
 
-static void mark_dims(const weir_kernel *k, uint32_t id, bool *used, int depth) {
+/* Arguments of a launch, tried or found. */
+typedef struct trial { int64_t *dims; double *scalars; bool *dim_used, *scalar_used; bool found; } trial;
+
+static void mark_used(const weir_kernel *k, uint32_t id, trial *t, int depth) {
     const weiri_value *v = weiri_val(k, id);
-    if (v->op == WEIR_OP_DIM) used[v->dim] = true;
-    for (int i = 0; i < v->nargs && depth < 32; i++) mark_dims(k, v->arg[i], used, depth + 1);
+    if (v->op == WEIR_OP_DIM) t->dim_used[v->dim] = true;
+    if (v->op == WEIR_OP_SCALAR) t->scalar_used[v->dim] = true;
+    for (int i = 0; i < v->nargs && depth < 32; i++) mark_used(k, v->arg[i], t, depth + 1);
 }
 
 static uint32_t condition(const weiri_tape *t) { return t->node->kind == NODE_TILES ? t->node->skip : t->node->of; }
 
-/* Do these sizes keep what the author assumes, and make the conditions come out as they did? */
-static bool conditions_hold(const weiri_prog *g, const replay *p, const int64_t *dims) {
+/* Do these arguments keep what the author assumes, and make the conditions come out as they did? */
+static bool conditions_hold(const weiri_prog *g, const replay *p, const trial *t) {
     const weir_kernel *k = g->p->k;
+    weiri_env e = { .k = k, .dims = t->dims, .scalars = t->scalars, .cta = -1 };
     int64_t x;
     for (int i = 0; i < k->assumes.n; i++)
-        if (weiri_value_eval(k, k->assumes.v[i], dims, NULL, 0, &x) && !x) return false;
-    for (int i = 0; i < g->tapes.n; i++)
-        if (p->key[i] && weiri_value_eval(k, condition(&g->tapes.v[i]), dims, NULL, 0, &x) && (x != 0) != (p->key[i] == 2))
-            return false;
+        if (weiri_range_number(&e, k->assumes.v[i], &x) && !x) return false;
+    for (int i = 0; i < g->tapes.n; i++) {
+        e.cta = g->tapes.v[i].cta;
+        if (p->key[i] && (!weiri_range_number(&e, condition(&g->tapes.v[i]), &x) || (x != 0) != (p->key[i] == 2))) return false;
+    }
     return true;
 }
 
-/* Two loops of one launch are tied by their sizes. Looks for sizes that give the counts seen; false: none found. */
-static bool sizes_exist(search *s, const replay *p, weiri_buf *text) {
+static bool lengths_hold(const weiri_prog *g, const replay *p, const trial *t) {
+    weiri_env e = { .k = g->p->k, .dims = t->dims, .scalars = t->scalars, .cta = -1 };
+    for (int i = 0; i < weiri_forms_class_count(g->forms); i++) {
+        int64_t n;
+        if (p->seen[i] < 0 && p->open[i] <= 0) continue;
+        if (!weiri_forms_eval(g->forms, i, &e, &n)) return false;
+        if (p->seen[i] >= 0 ? n != p->seen[i] : n < p->open[i]) return false;
+    }
+    return true;
+}
+
+static trial new_trial(search *s) {
+    const weir_kernel *k = s->g->p->k;
+    return (trial){ .dims = WEIRI_NEW_N(&s->a, int64_t, k->dims.n + 1), .scalars = WEIRI_NEW_N(&s->a, double, k->scalars.n + 1),
+                    .dim_used = WEIRI_NEW_N(&s->a, bool, k->dims.n + 1), .scalar_used = WEIRI_NEW_N(&s->a, bool, k->scalars.n + 1) };
+}
+
+/* Two loops of one launch are tied by its arguments. Looks for some that give the counts seen, computed as the kernel does; false: none
+ * found. */
+static bool sizes_exist(search *s, const replay *p, trial *best, weiri_buf *text) {
     const weiri_prog *g = s->g;
     const weir_kernel *k = g->p->k;
     int forms = weiri_forms_class_count(g->forms);
-    bool *used = WEIRI_NEW_N(&s->a, bool, k->dims.n + 1), asked = false;
+    bool asked = false;
+    *best = new_trial(s);
     for (int i = 0; i < forms; i++) {
         if (p->seen[i] < 0 && p->open[i] <= 0) continue;
         int least, most;
         bool steady, per;
         const weiri_node *n;
         weiri_forms_class(g->forms, i, &least, &most, &steady, &per, &n);
-        mark_dims(k, n->start, used, 0);
-        mark_dims(k, n->stop, used, 0);
-        mark_dims(k, n->step, used, 0);
+        mark_used(k, n->start, best, 0);
+        mark_used(k, n->stop, best, 0);
+        mark_used(k, n->step, best, 0);
         asked = true;
     }
     for (int i = 0; i < g->tapes.n; i++)
-        if (p->key[i]) mark_dims(k, condition(&g->tapes.v[i]), used, 0), asked = true;
-    if (!asked || !k->dims.n) return true;
+        if (p->key[i]) mark_used(k, condition(&g->tapes.v[i]), best, 0), asked = true;
+    if (!asked) return true;
     int64_t unit[16] = { 1 }, count[8] = { 0 };
     int nunit = 1, ncount = 1;
     for (int i = 0; i < forms && ncount < 8; i++)
@@ -259,36 +285,46 @@ static bool sizes_exist(search *s, const replay *p, weiri_buf *text) {
     for (int i = 1; i < k->values.n && nunit < 16; i++)
         if (k->values.v[i].op == WEIR_OP_INT && k->values.v[i].i > 1 && k->values.v[i].i < 100000)
             unit[nunit++] = k->values.v[i].i;
-    int64_t *dims = WEIRI_NEW_N(&s->a, int64_t, k->dims.n + 1), *best = WEIRI_NEW_N(&s->a, int64_t, k->dims.n + 1);
-    int64_t least = -1;
+    trial t = new_trial(s);
+    double least = -1;
     uint64_t seed = 88172645463325252ull;
     for (int attempt = 0, more = 400; attempt < 4000 && more > 0; attempt++, more -= least >= 0) {
-        int64_t sum = 0;
-        for (int i = 0; i < k->dims.n; i++) { /* small ones first */
-            const weiri_value *d = weiri_val(k, k->dims.v[i]);
+        double sum = 0;
+        for (int i = 0; i < k->dims.n + k->scalars.n; i++) { /* small ones first */
+            bool dim = i < k->dims.n;
+            const weiri_value *d = weiri_val(k, dim ? k->dims.v[i] : k->scalars.v[i - k->dims.n]);
             seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
             int64_t top = 2 + attempt / 200, m = d->multiple > 0 ? d->multiple : 1, u = unit[(seed >> 8) % (uint64_t)nunit];
             int64_t n = seed >> 41 & 1 ? count[(seed >> 20) % (uint64_t)ncount] : (int64_t)((seed >> 20) % (uint64_t)top);
             int64_t x = u * n + (attempt & 1 ? (int64_t)(seed >> 40 & 1) : 0);
-            if (x < d->min) x = d->min;
-            if (d->max > 0 && x > d->max) x = d->max;
-            dims[i] = x < 0 ? 0 : (x + m - 1) / m * m;
-            if (used[i]) sum += dims[i];
+            if (dim) {
+                if (x < d->min) x = d->min;
+                if (d->max > 0 && x > d->max) x = d->max;
+                t.dims[i] = x < 0 ? 0 : (x + m - 1) / m * m;
+                if (best->dim_used[i]) sum += (double)t.dims[i];
+                continue;
+            }
+            /* scalars may be less than 0, floats between whole numbers, so large that they swallow others, or none at all */
+            double *y = &t.scalars[i - k->dims.n];
+            *y = (double)x;
+            static const double odd[] = { 1e8, 1e-10, HUGE_VAL, NAN };
+            if (!weiri_value_is_float(d->dtype)) {
+                if ((seed >> 44 & 7) == 7) *y += (double)((int64_t)128 << (seed >> 47 & 3) * 4); /* beyond narrower types */
+            } else *y = (seed >> 44 & 7) == 7 ? odd[seed >> 47 & 3] : *y + (double)(seed >> 47 & 3) / 4;
+            if ((seed >> 50 & 7) == 7 && d->dtype != WEIR_U32 && d->dtype != WEIR_U64) *y = 0 - *y;
+            if (best->scalar_used[i - k->dims.n]) sum += fabs(*y) < 1e9 ? fabs(*y) + (*y < 0 ? 0.5 : 0) : 1e9;
         }
-        bool fits = (least < 0 || sum < least) && conditions_hold(g, p, dims);
-        for (int i = 0; i < forms && fits; i++) {
-            if (p->seen[i] < 0 && p->open[i] <= 0) continue;
-            int64_t n;
-            if (!weiri_forms_eval(g->forms, i, dims, &n)) return true; /* not of sizes alone: believed */
-            fits = p->seen[i] >= 0 ? n == p->seen[i] : n >= p->open[i];
-        }
-        if (!fits) continue;
+        if ((least >= 0 && sum >= least) || !conditions_hold(g, p, &t) || !lengths_hold(g, p, &t)) continue;
         least = sum;
-        memcpy(best, dims, sizeof *dims * (size_t)k->dims.n);
+        best->found = true;
+        memcpy(best->dims, t.dims, sizeof *t.dims * (size_t)k->dims.n);
+        memcpy(best->scalars, t.scalars, sizeof *t.scalars * (size_t)k->scalars.n);
     }
     const char *sep = "with ";
     for (int i = 0; i < k->dims.n && least >= 0; i++)
-        if (used[i]) weiri_put(text, "%s%s = %" PRId64, sep, weiri_val(k, k->dims.v[i])->name, best[i]), sep = ", ";
+        if (best->dim_used[i]) weiri_put(text, "%s%s = %" PRId64, sep, weiri_val(k, k->dims.v[i])->name, best->dims[i]), sep = ", ";
+    for (int i = 0; i < k->scalars.n && least >= 0; i++)
+        if (best->scalar_used[i]) weiri_put(text, "%s%s = %g", sep, weiri_val(k, k->scalars.v[i])->name, best->scalars[i]), sep = ", ";
     return least >= 0;
 }
 
@@ -356,10 +392,88 @@ static const char *trace_text(search *s, replay *p, const weiri_fault *x, weiri_
     return text;
 }
 
-static void add_finding(const weiri_prog *g, weiri_findings *f, const weiri_fault *x, const char *with) {
+/* ---- what makes two tasks fall out of step ------------------------------------------------------------------------------ */
+
+/* Where a task meets a barrier: its steps there with the arguments found, the innermost loop and condition around it. */
+typedef struct meeting { const char *task; int64_t steps; bool known; const weiri_node *loop, *guard; } meeting;
+
+static int64_t steps_of(const weiri_node *n, weiri_env *e, bool *known) {
+    int64_t from, to, by;
+    e->counts = true;
+    *known = *known && weiri_range_number(e, n->start, &from) && weiri_range_number(e, n->stop, &to) && weiri_range_number(e, n->step, &by) && by;
+    if (!*known) return 0;
+    int64_t far = by > 0 ? to - from : from - to, step = by > 0 ? by : -by;
+    return far > 0 ? (far + step - 1) / step : 0;
+}
+
+/* The first wait for the barrier (or else the first arrival) in the code of a task other than `not_of`; false: there is none. */
+static bool find_meeting(const weiri_prog *g, int bar, bool wait, int not_of, const trial *t, meeting *out, int *task) {
+    for (int i = 0; i < g->actors.n; i++) {
+        const weiri_actor *me = &g->actors.v[i];
+        const weiri_code *c = &g->code.v[me->code];
+        if (me->task == not_of || me->code >= g->p->ntasks) continue;
+        for (int pc = 0; pc < c->ins.n; pc++) {
+            const weiri_action *a = c->ins.v[pc].op == IN_ACT ? c->ins.v[pc].act : NULL;
+            if (!a || a->bar != bar || (a->kind == ACT_WAIT) != wait) continue;
+            weiri_env e = { .k = g->p->k, .dims = t->dims, .scalars = t->scalars, .cta = me->cta };
+            *out = (meeting){ .task = g->p->tasks[me->task].task->name, .steps = 1, .known = t->found };
+            *task = me->task;
+            for (int q = 0; q < pc; q++) {
+                const weiri_ins *x = &c->ins.v[q];
+                if (x->op == IN_LOOP && c->ins.v[q + 1].jump > pc) {
+                    out->loop = c->loops.v[x->a].node;
+                    out->steps *= steps_of(out->loop, &e, &out->known);
+                }
+                if (x->op == IN_WHEN && x->jump > pc) out->guard = g->tapes.v[c->keys.v[x->a].tape].node;
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *at_text(weiri_arena *a, const weiri_node *n) {
+    return n && n->at.n > 0 ? weiri_arena_fmt(a, " (%s:%d)", short_file(n->at.at[0].file), n->at.at[0].line) : "";
+}
+
+/* The mend, where two loops or two conditions are the cause; else NULL. `with`: the arguments, as text. */
+static const char *out_of_step_hint(search *s, const replay *p, const weiri_fault *x, const trial *t, const char *with, weiri_arena *a) {
+    const weiri_prog *g = s->g;
+    int bar = -1, one, two;
+    meeting m, n;
+    if (!strcmp(x->rule, "PROVE-LOST")) bar = x->with;
+    else if (!strcmp(x->rule, "PROVE-DEADLOCK") && x->who >= 0) {
+        const weiri_actor *me = &g->actors.v[x->who];
+        const weiri_ins *stop = &g->code.v[me->code].ins.v[p->r.v[me->vars + V_PC]];
+        if (stop->op == IN_ACT && stop->act->kind == ACT_WAIT) bar = stop->act->bar;
+    }
+    if (bar < 0 || !find_meeting(g, bar, true, -1, t, &m, &one) || !find_meeting(g, bar, false, one, t, &n, &two)) return NULL;
+    if (m.known && n.known && m.steps != n.steps)
+        return weiri_arena_fmt(a, "'%s' runs %" PRId64 " step%s%s, '%s' %" PRId64 "%s%s%s: make both equally long", m.task, m.steps,
+                               m.steps == 1 ? "" : "s", at_text(a, m.loop), n.task, n.steps, at_text(a, n.loop), with && *with ? " " : "",
+                               with ? with : "");
+    if (m.guard == n.guard) return NULL;
+    weiri_buf b;
+    weiri_buf_init(&b, s->ctx);
+    for (int i = 0; i < 2; i++) {
+        const meeting *q = i ? &n : &m;
+        weiri_put(&b, "%s'%s' does it ", i ? ", " : "", q->task);
+        if (!q->guard) weiri_put(&b, "always");
+        else {
+            weiri_put(&b, q->guard->kind == NODE_GUARD && q->guard->guard == WEIR_GUARD_FALSE ? "unless " : "if ");
+            weiri_value_print(g->p->k, q->guard->kind == NODE_TILES ? q->guard->skip : q->guard->of, &b);
+            weiri_put(&b, "%s", at_text(a, q->guard));
+        }
+    }
+    const char *text = weiri_arena_fmt(a, "%s: put both under one condition, or under one key if they are always equal", b.s ? b.s : "");
+    weiri_buf_free(&b);
+    return text;
+}
+
+static void add_finding(const weiri_prog *g, weiri_findings *f, const weiri_fault *x, const char *hint, const char *with) {
     weir_finding *o = weiri_find(f, x->rule, x->at, "%s%s%s%s", x->text ? x->text : "", with && *with ? " (" : "",
                                  with ? with : "", with && *with ? ")" : "");
-    o->hint = x->hint;
+    o->hint = hint ? hint : x->hint;
     if (g->deals > 1 && (!strcmp(x->rule, "PROVE-DEADLOCK") || !strcmp(x->rule, "PROVE-PARITY")))
         o->hint = weiri_arena_fmt(f->a,
                                   "where lanes take the stages in turn and the other side takes them all, each run of the loop must be "
@@ -397,9 +511,10 @@ static int show(search *s, weiri_arena *a, weir_proof *out, weiri_findings *f, b
             }
             weiri_buf with;
             weiri_buf_init(&with, s->ctx);
-            if (!p.plausible || !sizes_exist(s, &p, &with)) *doubtful = true;
+            trial with_sizes;
+            if (!p.plausible || !sizes_exist(s, &p, &with_sizes, &with)) *doubtful = true;
             else {
-                add_finding(s->g, f, y, with.s);
+                add_finding(s->g, f, y, out_of_step_hint(s, &p, y, &with_sizes, with.s, a), with.s);
                 x->shown = true;
                 if (!shown++) out->trace = trace_text(s, &p, y, a);
             }
@@ -419,28 +534,34 @@ static void incomplete(weir_proof *out, weiri_arena *a, weiri_findings *f, const
     weiri_find(f, "PROVE-INCOMPLETE", at, "the proof is incomplete: %s", why);
 }
 
-/* Some lengths are unsafe, but none that sizes were found for: the author must say which loops are equally long. */
+/* Some lengths or truths are unsafe, but none that arguments were found for: the author must say which are alike. */
 static void out_of_step(const weiri_prog *g, weir_proof *out, weiri_arena *a, weiri_findings *f) {
-    weiri_buf b;
-    weiri_buf_init(&b, g->p->k->ctx);
+    weiri_buf b[2];
     const weir_place *at = NULL;
-    int n = 0;
-    for (int i = 0; i < g->tapes.n; i++) {
-        const weiri_node *x = g->tapes.v[i].node;
-        if (g->tapes.v[i].kind != TAPE_TRIPS || (i && g->tapes.v[i - 1].node == x)) continue;
-        weiri_put(&b, "%s", n++ ? " and " : "");
-        weiri_value_print(g->p->k, x->start, &b);
-        weiri_put(&b, " .. ");
-        weiri_value_print(g->p->k, x->stop, &b);
-        if (x->at.n > 0) weiri_put(&b, " (%s:%d)", short_file(x->at.at[0].file), x->at.at[0].line);
-        if (!at && x->at.n > 0) at = &x->at.at[0];
+    for (int what = 0; what < 2; what++) {
+        int n = 0;
+        weiri_buf_init(&b[what], g->p->k->ctx);
+        for (int i = 0; i < g->tapes.n; i++) {
+            const weiri_tape *t = &g->tapes.v[i];
+            const weiri_node *x = t->node;
+            if ((t->kind == TAPE_TRIPS) != (what == 0) || (i && g->tapes.v[i - 1].node == x)) continue;
+            weiri_put(&b[what], "%s", n++ ? " and " : "");
+            if (!what) {
+                weiri_value_print(g->p->k, x->start, &b[what]);
+                weiri_put(&b[what], " .. ");
+                weiri_value_print(g->p->k, x->stop, &b[what]);
+            } else weiri_value_print(g->p->k, condition(t), &b[what]);
+            if (x->at.n > 0) weiri_put(&b[what], " (%s:%d)", short_file(x->at.at[0].file), x->at.at[0].line);
+            if (!at && x->at.n > 0) at = &x->at.at[0];
+        }
     }
+    const char *loops = b[0].s ? weiri_arena_fmt(a, "the loops %s were not equally long", b[0].s) : NULL;
+    const char *truths = b[1].s ? weiri_arena_fmt(a, "the conditions %s did not come out alike", b[1].s) : NULL;
     incomplete(out, a, f, at,
-               weiri_arena_fmt(a,
-                               "if the loops %s were not equally long where it matters, the program would fail; no sizes were "
-                               "found for which it does",
-                               b.s ? b.s : "of this kernel"));
-    weiri_buf_free(&b);
+               weiri_arena_fmt(a, "if %s%s%s where it matters, the program would fail; no %s were found for which it does",
+                               loops ? loops : truths ? truths : "the loops of this kernel were not equally long", loops && truths ? ", or " : "",
+                               loops && truths ? truths : "", g->p->k->scalars.n ? "arguments" : "sizes"));
+    for (int what = 0; what < 2; what++) weiri_buf_free(&b[what]);
 }
 
 /* Lengths that differ from instance to instance may only be a fault of the model: look at equal ones, exactly. */
@@ -502,11 +623,11 @@ void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, w
         } else if (s.endless) {
             incomplete(out, a, f, NULL,
                        "a task makes very many steps that no length decides: a fixed loop is too long, or never ends");
+        } else if (s.found.n && !s.a.oom && !mine.oom) {
+            out_of_step(g, out, a, f);
         } else if (s.capped || s.letters_out || s.a.oom || mine.oom) {
             incomplete(out, a, f, NULL,
                        s.capped ? weiri_arena_fmt(a, "more than %d states", s.nodes.n) : "tasks can run too far apart");
-        } else if (s.found.n) {
-            out_of_step(g, out, a, f);
         } else {
             out->verdict = WEIR_SAFE;
         }

@@ -4,6 +4,7 @@
 #define WEIRI_PROVE_H
 
 #include "plan.h"
+#include "range.h"
 
 /* ---- trip counts (prove_trips.c) ---------------------------------------------------------------------------------------- */
 
@@ -44,8 +45,8 @@ void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, boo
                        const weiri_node **node);
 /* What the number of units is a multiple of. */
 int64_t weiri_forms_multiple(const weiri_forms *f, int cls);
-/* Units of a class with these sizes; false: not computable. */
-bool weiri_forms_eval(const weiri_forms *f, int cls, const int64_t *dims, int64_t *out);
+/* Units of a class with these arguments; false: not computable. */
+bool weiri_forms_eval(const weiri_forms *f, int cls, weiri_env *env, int64_t *out);
 /* How a value changes: its leaves vary with the launch only / with the tile / with the CTA of a cluster. */
 bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta);
 

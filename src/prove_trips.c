@@ -21,6 +21,7 @@ typedef struct form_class {
 struct weiri_forms {
     const weir_kernel *k;
     weiri_arena *a;
+    lin **memo;               /* by value: its form, once asked */
     WEIRI_LIST(atom) atoms;
     WEIRI_LIST(loop_form) loops;
     WEIRI_LIST(form_class) classes;
@@ -40,6 +41,11 @@ static bool same_place(const weir_kernel *k, uint32_t x, uint32_t y, int depth) 
     return true;
 }
 
+static bool commutes(weir_op op) {
+    return op == WEIR_OP_ADD || op == WEIR_OP_MUL || op == WEIR_OP_MIN || op == WEIR_OP_MAX || op == WEIR_OP_EQ || op == WEIR_OP_NE ||
+           op == WEIR_OP_AND || op == WEIR_OP_OR;
+}
+
 /* Indices of loops with one start, stop and step run through the same numbers. */
 static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth) {
     if (x == y) return true;
@@ -52,9 +58,10 @@ static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth) 
     if (a->op == WEIR_OP_LOAD) return a->nargs == 1 && b->nargs == 1 && same_place(k, a->arg[0], b->arg[0], depth + 1);
     if (a->op < WEIR_OP_ADD || a->op > WEIR_OP_CAST) return false; /* leaves and other reads are equal by id alone */
     if (a->nargs != b->nargs || a->dtype != b->dtype || a->i != b->i) return false;
-    for (int i = 0; i < a->nargs; i++)
-        if (!same_value(k, a->arg[i], b->arg[i], depth + 1)) return false;
-    return true;
+    bool same = true;
+    for (int i = 0; i < a->nargs && same; i++) same = same_value(k, a->arg[i], b->arg[i], depth + 1);
+    if (same || !commutes(a->op)) return same;
+    return same_value(k, a->arg[0], b->arg[1], depth + 1) && same_value(k, a->arg[1], b->arg[0], depth + 1);
 }
 
 static bool same_terms(const lin *x, const lin *y) {
@@ -116,13 +123,41 @@ static lin ceil_of(weiri_forms *f, const lin *x, int64_t m) {
     return out;
 }
 
-static lin lin_of(weiri_forms *f, uint32_t id, int depth) {
+/* Known at launch, which refuses counts that leave 32 bits (src/range.c): dims, scalars, coordinates, indices and whole numbers made of
+ * them. Not what memory, bodies or floats give. */
+static bool at_launch(const weir_kernel *k, uint32_t id, int depth) {
+    const weiri_value *v = weiri_val(k, id);
+    if (weiri_value_is_float(v->dtype) || depth > DEEP) return false;
+    bool leaf = v->op == WEIR_OP_INT || v->op == WEIR_OP_DIM || v->op == WEIR_OP_SCALAR || v->op == WEIR_OP_COORD || v->op == WEIR_OP_CTA ||
+                v->op == WEIR_OP_INDEX || v->op == WEIR_OP_QUEUE_INDEX;
+    if (leaf) return true;
+    if (v->op < WEIR_OP_ADD || v->op > WEIR_OP_CAST) return false;
+    for (int i = 0; i < v->nargs; i++)
+        if (!at_launch(k, v->arg[i], depth + 1)) return false;
+    return true;
+}
+
+/* Does the cast keep the number? Of floats it does not, nor to fewer than 32 bits; 64 bits may lose some where no launch looks. */
+static bool keeps(const weir_kernel *k, const weiri_value *v) {
+    const weiri_value *from = weiri_val(k, v->arg[0]);
+    if (v->dtype != WEIR_I32 && v->dtype != WEIR_I64) return false;
+    if (weiri_value_is_float(from->dtype) || from->dtype == WEIR_BOOL) return false;
+    int bytes = weir_dtype_size(from->dtype);
+    if (bytes < 4 || from->dtype == WEIR_I32 || from->dtype == v->dtype) return true;
+    if (from->dtype == WEIR_U32 && v->dtype == WEIR_I64) return true;
+    return at_launch(k, v->arg[0], 0);
+}
+
+static lin lin_of(weiri_forms *f, uint32_t id, int depth);
+
+/* The form of a whole number; what floats, narrow casts and the like give is one atom, the same for the same expression. */
+static lin make_lin(weiri_forms *f, uint32_t id, int depth) {
     const weiri_value *v = weiri_val(f->k, id);
     int64_t n;
     atom self = { .id = id };
     lin x, y;
     if (weiri_value_const(f->k, id, &n)) return (lin){ .c = n };
-    if (depth > DEEP) return single(f, &self);
+    if (depth > DEEP || weiri_value_is_float(v->dtype)) return single(f, &self);
     switch (v->op) {
     case WEIR_OP_ADD:
     case WEIR_OP_SUB:
@@ -145,16 +180,30 @@ static lin lin_of(weiri_forms *f, uint32_t id, int depth) {
         break;
     case WEIR_OP_CEIL_DIV:
     case WEIR_OP_IDIV:
+    case WEIR_OP_MOD:
         if (!weiri_value_const(f->k, v->arg[1], &n) || n <= 0) break;
         x = lin_of(f, v->arg[0], depth + 1);
-        if (v->op == WEIR_OP_IDIV) x.c -= n - 1; /* floor(x / n) = ceil((x - n + 1) / n) */
-        return ceil_of(f, &x, n);
+        y = x;
+        if (v->op != WEIR_OP_CEIL_DIV) x.c -= n - 1; /* floor(x / n) = ceil((x - n + 1) / n) */
+        x = ceil_of(f, &x, n);
+        if (v->op != WEIR_OP_MOD) return x;
+        if (add(&y, &x, -n)) return y; /* x mod n = x - n * floor(x / n) */
+        break;
     case WEIR_OP_CAST:
-        if (v->dtype >= WEIR_I32 && v->dtype <= WEIR_I64 && v->dtype != WEIR_U32) return lin_of(f, v->arg[0], depth + 1);
+        if (keeps(f->k, v)) return lin_of(f, v->arg[0], depth + 1);
         break;
     default: break;
     }
     return single(f, &self);
+}
+
+static lin lin_of(weiri_forms *f, uint32_t id, int depth) {
+    if (!f->memo[id]) {
+        lin x = make_lin(f, id, depth);
+        f->memo[id] = WEIRI_NEW(f->a, lin);
+        *f->memo[id] = x;
+    }
+    return *f->memo[id];
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------------------------------- */
@@ -260,6 +309,7 @@ weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a) {
     weiri_forms *f = WEIRI_NEW(a, weiri_forms);
     f->k = k;
     f->a = a;
+    f->memo = WEIRI_NEW_N(a, lin *, k->values.n + 1);
     return f;
 }
 
@@ -430,12 +480,12 @@ int64_t weiri_forms_multiple(const weiri_forms *f, int cls) {
     return d ? d : 1;
 }
 
-bool weiri_forms_eval(const weiri_forms *f, int cls, const int64_t *dims, int64_t *out) {
+bool weiri_forms_eval(const weiri_forms *f, int cls, weiri_env *env, int64_t *out) {
     const form_class *c = &f->classes.v[cls];
     const weiri_node *n = c->node;
     int64_t start, stop, step;
-    if (!weiri_value_eval(f->k, n->start, dims, NULL, 0, &start) || !weiri_value_eval(f->k, n->stop, dims, NULL, 0, &stop) ||
-        !weiri_value_eval(f->k, n->step, dims, NULL, 0, &step) || !step)
+    env->counts = true;
+    if (!weiri_range_number(env, n->start, &start) || !weiri_range_number(env, n->stop, &stop) || !weiri_range_number(env, n->step, &step) || !step)
         return false;
     const loop_form *l = NULL;
     for (int i = 0; i < f->loops.n; i++)

@@ -37,8 +37,8 @@ end }
 return k
 --[[ report
 PROVE-DEADLOCK.lua:20: error: 'load' waits at buf_empty[0] for phase 0 (parity 0), 1 of 1 arrivals missing; 'store' has ended (with N = 65) [PROVE-DEADLOCK]
-    hint: give each wait an arrival that does not itself depend on the wait
+    hint: 'load' does it if src:full() (PROVE-DEADLOCK.lua:19), 'store' does it if src:full() (PROVE-DEADLOCK.lua:28): put both under one condition, or under one key if they are always equal
 PROVE-DEADLOCK.lua:30: error: 'store' waits at buf_full[0] for phase 0 (parity 0), 1 of 1 arrivals missing; 'load' has ended (with N = 1) [PROVE-DEADLOCK]
-    hint: give each wait an arrival that does not itself depend on the wait
+    hint: 'store' does it if src:full() (PROVE-DEADLOCK.lua:28), 'load' does it if src:full() (PROVE-DEADLOCK.lua:19): put both under one condition, or under one key if they are always equal
 2 errors
 ]]

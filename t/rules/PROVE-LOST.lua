@@ -25,6 +25,6 @@ end }
 return k
 --[[ report
 PROVE-LOST.lua:9: error: what was committed to s_full[0] is never waited for (with N = 1) [PROVE-LOST]
-    hint: let the consumer run as many steps as the producer
+    hint: 'store' runs 0 steps (PROVE-LOST.lua:18), 'load' 1 (PROVE-LOST.lua:11) with N = 1: make both equally long
 1 error
 ]]

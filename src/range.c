@@ -1,0 +1,259 @@
+/* Values with the launch's arguments known. Whole numbers are exact: what a 32-bit machine would wrap is a misfit. */
+#include "range.h"
+
+#include <math.h>
+
+enum { MOST_STEPS = 20000 }; /* shared subexpressions are walked each time */
+
+static const weiri_range unknown = { 0 };
+
+static weiri_range span(int64_t lo, int64_t hi) { return (weiri_range){ .known = true, .lo = lo, .hi = hi }; }
+static weiri_range number(double x, weir_dtype t) {
+    return (weiri_range){ .known = true, .real = true, .f = t == WEIR_F64 ? x : (double)(float)x };
+}
+static bool point(const weiri_range *x) { return x->known && !x->real && x->lo == x->hi; }
+static double as_float(const weiri_range *x) { return x->real ? x->f : (double)x->lo; }
+
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static weiri_range misfit(weiri_env *e, uint32_t id, int64_t reaches, bool by_zero) {
+    if (!e->misfit) e->misfit = id, e->reaches = reaches, e->by_zero = by_zero;
+    return unknown;
+}
+
+/* Least and greatest number of a type. */
+static weiri_range limits(weir_dtype t) {
+    switch (t) {
+    case WEIR_BOOL: return span(0, 1);
+    case WEIR_I8: return span(INT8_MIN, INT8_MAX);
+    case WEIR_U8: return span(0, UINT8_MAX);
+    case WEIR_I16: return span(INT16_MIN, INT16_MAX);
+    case WEIR_U16: return span(0, UINT16_MAX);
+    case WEIR_U32: return span(0, UINT32_MAX);
+    case WEIR_I64: return span(INT64_MIN, INT64_MAX);
+    case WEIR_U64: return span(0, INT64_MAX);
+    default: return span(INT32_MIN, INT32_MAX);
+    }
+}
+
+static bool is_unsigned(weir_dtype t) { return t == WEIR_U32 || t == WEIR_U64; }
+
+/* The result, if it stays where it must. */
+static weiri_range fit(weiri_env *e, uint32_t id, weiri_range x) {
+    if (!x.known || x.real) return x;
+    weir_dtype t = weiri_val(e->k, id)->dtype;
+    weiri_range l = limits(e->counts ? WEIR_I32 : t);
+    if (!e->counts && t == WEIR_U32 && x.lo == x.hi) return span((uint32_t)x.lo, (uint32_t)x.lo); /* wraps, as it must */
+    if (x.lo < l.lo) return misfit(e, id, x.lo, false);
+    return x.hi > l.hi ? misfit(e, id, x.hi, false) : x;
+}
+
+/* a op b at one corner; false: beyond 64 bits. */
+static bool corner(weir_op op, int64_t a, int64_t b, int64_t *out) {
+    switch (op) {
+    case WEIR_OP_ADD: return !__builtin_add_overflow(a, b, out);
+    case WEIR_OP_SUB: return !__builtin_sub_overflow(a, b, out);
+    case WEIR_OP_MUL: return !__builtin_mul_overflow(a, b, out);
+    default:
+        if (a == INT64_MIN) return false;
+        *out = op == WEIR_OP_IDIV ? floor_div(a, b) : -floor_div(-a, b);
+        return true;
+    }
+}
+
+/* Operations that rise or fall along each side: their ends are at the corners. */
+static weiri_range corners(weiri_env *e, uint32_t id, weir_op op, weiri_range x, weiri_range y) {
+    int64_t lo = INT64_MAX, hi = INT64_MIN, v;
+    for (int i = 0; i < 4; i++) {
+        if (!corner(op, i & 1 ? x.hi : x.lo, i & 2 ? y.hi : y.lo, &v)) return misfit(e, id, INT64_MAX, false);
+        lo = least(lo, v), hi = most(hi, v);
+    }
+    return fit(e, id, span(lo, hi));
+}
+
+static weiri_range compare(weir_op op, weiri_range x, weiri_range y) {
+    if (x.real || y.real) {
+        if ((!x.real && !point(&x)) || (!y.real && !point(&y))) return span(0, 1);
+        double a = as_float(&x), b = as_float(&y);
+        bool t = op == WEIR_OP_LT ? a < b : op == WEIR_OP_LE ? a <= b : op == WEIR_OP_GT ? a > b : op == WEIR_OP_GE ? a >= b : op == WEIR_OP_EQ ? a == b : a != b;
+        return span(t, t);
+    }
+    if (op == WEIR_OP_GT || op == WEIR_OP_GE) {
+        weiri_range t = x;
+        x = y, y = t;
+        op = op == WEIR_OP_GT ? WEIR_OP_LT : WEIR_OP_LE;
+    }
+    bool always, never;
+    if (op == WEIR_OP_LT) always = x.hi < y.lo, never = x.lo >= y.hi;
+    else if (op == WEIR_OP_LE) always = x.hi <= y.lo, never = x.lo > y.hi;
+    else {
+        always = x.lo == x.hi && y.lo == y.hi && x.lo == y.lo, never = x.hi < y.lo || y.hi < x.lo;
+        if (op == WEIR_OP_NE) {
+            bool t = always;
+            always = never, never = t;
+        }
+    }
+    return span(always, !never);
+}
+
+static weiri_range real_result(const weiri_value *v, double a, double b) {
+    switch (v->op) {
+    case WEIR_OP_ADD: return number(a + b, v->dtype);
+    case WEIR_OP_SUB: return number(a - b, v->dtype);
+    case WEIR_OP_MUL: return number(a * b, v->dtype);
+    case WEIR_OP_DIV: return number(a / b, v->dtype);
+    case WEIR_OP_NEG: return number(-a, v->dtype);
+    case WEIR_OP_ABS: return number(fabs(a), v->dtype);
+    case WEIR_OP_MIN: return number(fmin(a, b), v->dtype);
+    case WEIR_OP_MAX: return number(fmax(a, b), v->dtype);
+    default: return unknown; /* what the machine approximates */
+    }
+}
+
+static weiri_range cast(weiri_env *e, uint32_t id, const weiri_value *v, weiri_range x) {
+    if (!x.known) return unknown;
+    if (weiri_value_is_float(v->dtype)) {
+        if (v->dtype != WEIR_F32 && v->dtype != WEIR_F64) return unknown;
+        return x.real ? number(x.f, v->dtype) : point(&x) ? number((double)x.lo, v->dtype) : unknown;
+    }
+    if (v->dtype == WEIR_BOOL) return x.real ? span(x.f != 0, x.f != 0) : compare(WEIR_OP_NE, x, span(0, 0));
+    weiri_range l = limits(v->dtype);
+    if (x.real) { /* towards 0 */
+        if (!(fabs(x.f) < 9e18)) return unknown;
+        int64_t n = (int64_t)x.f;
+        return n < l.lo || n > l.hi ? unknown : fit(e, id, span(n, n));
+    }
+    if (x.lo >= l.lo && x.hi <= l.hi) return fit(e, id, x);
+    int bits = 8 * weir_dtype_size(v->dtype);
+    if (bits >= 32) return misfit(e, id, x.lo < l.lo ? x.lo : x.hi, false);
+    if (!point(&x)) return l;
+    int64_t n = x.lo & ((1 << bits) - 1);
+    if (l.lo < 0 && n > l.hi) n -= 1 << bits;
+    return span(n, n);
+}
+
+static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
+    const weir_cluster *c = &e->k->cluster;
+    weiri_range x, y;
+    switch (v->op) {
+    case WEIR_OP_INT: return span(v->i, v->i);
+    case WEIR_OP_FLOAT: return number(v->f, v->dtype);
+    case WEIR_OP_DIM:
+        if (e->dims) return span(e->dims[v->dim], e->dims[v->dim]);
+        return span(v->min > 0 ? v->min : 0, v->max > 0 ? least(v->max, INT32_MAX) : INT32_MAX);
+    case WEIR_OP_SCALAR:
+        if (!e->scalars) return unknown;
+        if (weiri_value_is_float(v->dtype)) return number(e->scalars[v->dim], v->dtype);
+        if (!(fabs(e->scalars[v->dim]) < 9e18)) return unknown;
+        return fit(e, id, span((int64_t)e->scalars[v->dim], (int64_t)e->scalars[v->dim]));
+    case WEIR_OP_COORD:
+        if (e->coord) return span(e->coord[v->i], e->coord[v->i]);
+        x = weiri_range_of(e, v->res->extent[v->i].id);
+        return x.known && !x.real ? span(0, most(x.hi - 1, 0) + c->v * c->m * c->n - 1) : unknown;
+    case WEIR_OP_QUEUE_INDEX: return span(0, INT32_MAX);
+    case WEIR_OP_CTA: {
+        int size[] = { c->v, c->m, c->n, c->k }, all = c->v * c->m * c->n * c->k, below = 1, i = 0;
+        if (v->i == 'r') return e->cta >= 0 ? span(e->cta, e->cta) : span(0, all - 1);
+        for (const char *axis = "vmnk"; i < 3 && axis[i] != v->i; i++) below *= size[i];
+        return e->cta >= 0 ? span(e->cta / below % size[i], e->cta / below % size[i]) : span(0, size[i] - 1);
+    }
+    case WEIR_OP_INDEX:
+        if (!v->loop) return unknown;
+        x = weiri_range_of(e, v->loop->start);
+        y = weiri_range_of(e, v->loop->stop);
+        return x.known && y.known && !x.real && !y.real ? span(least(x.lo, y.lo), most(x.hi, y.hi)) : unknown;
+    default: return unknown;
+    }
+}
+
+weiri_range weiri_range_of(weiri_env *e, uint32_t id) {
+    const weiri_value *v = weiri_val(e->k, id);
+    if (e->steps++ > MOST_STEPS) return unknown;
+    if (v->kind == WEIR_VALUE_VIEW || v->kind == WEIR_VALUE_TILE) return unknown;
+    if (v->op < WEIR_OP_ADD || v->op > WEIR_OP_CAST) return leaf(e, id, v);
+    bool counts = e->counts, asks = v->op >= WEIR_OP_LT && v->op <= WEIR_OP_NOT;
+    weiri_range x[3] = { unknown, unknown, unknown };
+    e->counts = counts && !asks && v->op != WEIR_OP_SELECT; /* a condition counts nothing */
+    x[0] = weiri_range_of(e, v->arg[0]);
+    e->counts = counts && !asks;
+    if (v->op == WEIR_OP_SELECT && point(&x[0])) {
+        x[0] = weiri_range_of(e, v->arg[x[0].lo ? 1 : 2]);
+        e->counts = counts;
+        return x[0];
+    }
+    for (int i = 1; i < v->nargs; i++) x[i] = weiri_range_of(e, v->arg[i]);
+    e->counts = counts;
+    if (v->op == WEIR_OP_CAST) return cast(e, id, v, x[0]);
+    for (int i = v->op == WEIR_OP_SELECT; i < v->nargs; i++)
+        if (!x[i].known) return unknown;
+    if (v->op >= WEIR_OP_LT && v->op <= WEIR_OP_NE) {
+        bool u = is_unsigned(weiri_val(e->k, v->arg[0])->dtype) || is_unsigned(weiri_val(e->k, v->arg[1])->dtype);
+        for (int i = 0; i < 2; i++)
+            if (u && !x[i].real && x[i].lo < 0) return span(0, 1); /* compared without its sign */
+        return compare(v->op, x[0], x[1]);
+    }
+    bool real = weiri_value_is_float(v->dtype);
+    if (real) {
+        for (int i = 0; i < v->nargs; i++)
+            if (!x[i].real && !point(&x[i])) return unknown;
+        if (v->op == WEIR_OP_SELECT) return unknown;
+        return real_result(v, as_float(&x[0]), v->nargs > 1 ? as_float(&x[1]) : 0);
+    }
+    switch (v->op) {
+    case WEIR_OP_ADD: case WEIR_OP_SUB: case WEIR_OP_MUL: return corners(e, id, v->op, x[0], x[1]);
+    case WEIR_OP_NEG: return corners(e, id, WEIR_OP_SUB, span(0, 0), x[0]);
+    case WEIR_OP_ABS:
+        if (x[0].lo == INT64_MIN) return unknown;
+        return fit(e, id, span(x[0].lo > 0 ? x[0].lo : x[0].hi < 0 ? -x[0].hi : 0, most(-x[0].lo, x[0].hi)));
+    case WEIR_OP_IDIV:
+    case WEIR_OP_CEIL_DIV:
+    case WEIR_OP_MOD:
+        if (x[1].lo == 0 && x[1].hi == 0) return misfit(e, id, 0, true);
+        if (x[1].lo <= 0 && x[1].hi >= 0) return unknown;
+        if (v->op != WEIR_OP_MOD) return corners(e, id, v->op, x[0], x[1]);
+        if (point(&x[0]) && point(&x[1])) {
+            if (x[0].lo == INT64_MIN) return unknown;
+            int64_t n = x[0].lo - floor_div(x[0].lo, x[1].lo) * x[1].lo;
+            return span(n, n);
+        }
+        if (x[1].lo < 0) return span(x[1].lo + 1, 0);
+        return x[0].lo >= 0 && x[0].hi < x[1].lo ? x[0] : span(0, x[1].hi - 1);
+    case WEIR_OP_MIN: return span(least(x[0].lo, x[1].lo), least(x[0].hi, x[1].hi));
+    case WEIR_OP_MAX: return span(most(x[0].lo, x[1].lo), most(x[0].hi, x[1].hi));
+    case WEIR_OP_AND: return span(x[0].lo && x[1].lo, x[0].hi && x[1].hi);
+    case WEIR_OP_OR: return span(x[0].lo || x[1].lo, x[0].hi || x[1].hi);
+    case WEIR_OP_NOT: return span(!x[0].hi, !x[0].lo);
+    case WEIR_OP_SELECT: return span(least(x[1].lo, x[2].lo), most(x[1].hi, x[2].hi));
+    default: return unknown;
+    }
+}
+
+bool weiri_range_number(weiri_env *e, uint32_t id, int64_t *out) {
+    e->misfit = 0;
+    e->steps = 0;
+    weiri_range x = weiri_range_of(e, id);
+    *out = x.lo;
+    return point(&x) && !e->misfit;
+}
+
+bool weiri_range_counts(weiri_env *e, const weiri_node **loop) {
+    const weir_kernel *k = e->k;
+    e->counts = true;
+    e->misfit = 0;
+    for (int t = 0; t < k->tasks.n; t++)
+        for (const weiri_node *n = weiri_node_next(k->tasks.v[t]->root, NULL); n; n = weiri_node_next(k->tasks.v[t]->root, n)) {
+            if (n->kind != NODE_LOOP) continue;
+            e->steps = 0;
+            *loop = n;
+            weiri_range from = weiri_range_of(e, n->start), to = weiri_range_of(e, n->stop), by = weiri_range_of(e, n->step);
+            if (e->misfit) return false;
+            if (!to.known || !by.known || !from.known) continue;
+            /* the index takes one step beyond its end */
+            if (by.hi > 1 && to.hi > INT32_MAX - by.hi + 1) misfit(e, n->stop, to.hi + by.hi - 1, false);
+            if (by.lo < -1 && to.lo < INT32_MIN - by.lo - 1) misfit(e, n->stop, to.lo + by.lo + 1, false);
+            if (e->misfit) return false;
+        }
+    return true;
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/env lua5.4
+-- Loop lengths that are made of floats, narrow casts and numbers that wrap: what is proved runs, what is refuted fails with the
+-- arguments named, and what would wrap is not launched.
+local tap = require "tap"
+local weir = require "weir"
+local dev = weir.device("sim", { seed = 1 })
+local function int(x) return weir.cast(x, "i32") end
+
+-- A loader of one(s, q) steps and a storer of two(s, q) steps; or, with `guard`, of one step each if one() or two() is true.
+local function pair(dtype, args, one, two, guard)
+  local k = weir.kernel { name = "pair", arch = "sm_90a" }
+  local N = k:dim "N"
+  local X = k:tensor { name = "x", dtype = "f32", shape = { N } }
+  local Y = k:tensor { name = "y", dtype = "f32", shape = { N }, out = true }
+  local s = k:scalar { name = "s", dtype = dtype }
+  local q = args.q and k:scalar { name = "q", dtype = dtype }
+  local gx, gy = k:gmem_tile { name = "gx", tensor = X, tile = { 128 } }, k:gmem_tile { name = "gy", tensor = Y, tile = { 128 } }
+  local ring = k:smem_tile { name = "ring", dtype = "f32", tile = { 128 }, pipeline = weir.pipeline.tma_async { stages = 2 } }
+  local function loop(n)
+    if guard then return weir.when_true(n(s, q, N)) end
+    return weir.domain_loop(0, n(s, q, N))
+  end
+  k:task { name = "load", warps = { 0, 1 }, schedule = function()
+    for _ in loop(one) do ring:acquire(); ring:tma_load(gx:at(0)); ring:commit() end
+  end }
+  k:task { name = "save", warps = { 4, 4 }, schedule = function()
+    for _ in loop(two) do ring:wait(); gy:store(ring:read(), gy:at(0)); ring:release() end
+  end }
+  return k
+end
+
+local function run(k, args)
+  local p = k:build { device = dev, unsafe = true }
+  local given = { x = dev:tensor { dtype = "f32", shape = { 128 } }:fill(1), y = dev:tensor { dtype = "f32", shape = { 128 } } }
+  for name, x in pairs(args) do given[name] = x end
+  local fine, ok, why = pcall(p.launch, p, given, { grid = 1 })
+  if not fine then ok, why = nil, ok end
+  return ok and "runs" or why:find("in 32 bits", 1, true) and "too large" or why:find("divide by 0", 1, true) and "by zero" or "stuck", why
+end
+
+-- want: the verdict, and how a launch with these arguments ends.
+local function check(name, want, ends, dtype, args, one, two, guard)
+  local k = pair(dtype, args, one, two, guard)
+  local report = k:verify()
+  local verdict = report.proof.verdict
+  if not tap.is(want, verdict, name) then tap.diag(report.text) end
+  local how, why = run(k, args)
+  if not tap.is(ends, how, ("%s: a launch %s"):format(name, ends)) then tap.diag(why or "") end
+  if verdict == "UNSAFE" then -- the arguments that are named fail
+    local named, found = report.text:match "%(with ([^)]*)%)", {}
+    for key, x in (named or ""):gmatch "(%w+) = ([-%w.+]+)" do
+      found[key] = x == "inf" and math.huge or x:find "nan" and 0 / 0 or tonumber(x)
+    end
+    found.N = nil -- the tensors say
+    for key in pairs(args) do found[key] = found[key] or args[key] end
+    if not tap.is("stuck", run(k, found), ("%s: with %s it is stuck"):format(name, named)) then tap.diag(report.text) end
+  end
+  return report
+end
+
+-- floats
+check("a sum of casts against a cast of the sum", "UNSAFE", "stuck", "f32", { s = 1.5, q = 1.5 }, function(s, q) return int(s) + int(q) end, function(s, q) return int(s + q) end)
+check("what a large float swallows", "UNSAFE", "stuck", "f32", { s = 3, q = 1e8 }, function(s, q) return int((s + q) - q) end, function(s) return int(s) end)
+check("a float less itself", "INCOMPLETE", "runs", "f32", { s = 3 }, function(s) return int(s) end, function(s) return int(-s) * -1 end)
+check("one float expression", "SAFE", "runs", "f32", { s = 1.5, q = 2.25 }, function(s, q) return int(s * q + 1) end, function(s, q) return int(s * q + 1) end)
+check("one float expression the other way round", "SAFE", "runs", "f32", { s = 1.5, q = 2.25 }, function(s, q) return int(1 + s * q) end, function(s, q) return int(q * s + 1) end)
+check("casts that are terms", "SAFE", "runs", "f32", { s = 1.5, q = 2.25 }, function(s, q) return int(s) + int(q) + 1 end, function(s, q) return 1 + int(q) + int(s) end)
+-- conditions of floats
+check("less the other way round", "UNSAFE", "stuck", "f32", { s = 0 / 0, q = 1 }, function(s, q) return weir.lt(s, q) end, function(s, q) return ~weir.ge(s, q) end, true)
+check("equal or no difference", "UNSAFE", "stuck", "f32", { s = 1 / 0, q = 1 / 0 }, function(s, q) return weir.eq(s - q, 0) end, function(s, q) return weir.eq(s, q) end, true)
+check("conditions of whole numbers", "UNSAFE", "stuck", "i32", { s = 3 }, function(s) return weir.gt(s * 2, 5) end, function(s) return weir.gt(s, 3) end, true)
+check("a difference without sign", "UNSAFE", "stuck", "u32", { s = 3 }, function(s) return weir.gt(s - 5, 0) end, function(s) return weir.gt(s, 5) end, true)
+-- narrow casts
+check("a cast to i8", "UNSAFE", "stuck", "i32", { s = 257 }, function(s) return int(weir.cast(s, "i8")) end, function(s) return s end)
+check("one cast to u16", "SAFE", "runs", "i32", { s = 65539 }, function(s) return int(weir.cast(s, "u16")) end, function(s) return int(weir.cast(s, "u16")) end)
+-- remainders
+check("x % 4 is x - (x // 4) * 4", "SAFE", "runs", "i32", { s = -3 }, function(s) return s % 4 end, function(s) return s - (s // 4) * 4 end)
+check("(x + 4) % 4 is x % 4", "SAFE", "runs", "i32", { s = -3 }, function(s) return s % 4 end, function(s) return (s + 4) % 4 end)
+check("x % 4 against x % 8", "UNSAFE", "stuck", "i32", { s = 13 }, function(s) return s % 4 end, function(s) return s % 8 end)
+check("products", "SAFE", "runs", "i32", { s = 2, q = 3 }, function(s, q) return s * q end, function(s, q) return q * s end)
+check("products that only equal each other", "INCOMPLETE", "runs", "i32", { s = 2, q = 3 }, function(s, q) return s * (q + 1) end, function(s, q) return s * q + s end)
+-- numbers that wrap are not launched
+check("a product in range", "SAFE", "runs", "i32", { s = 3 }, function(s) return (s * 1048576) // 1048576 end, function(s) return s end)
+check("a product beyond it", "SAFE", "too large", "i32", { s = 4098 }, function(s) return (s * 1048576) // 1048576 end, function(s) return s end)
+check("a product of a dim", "SAFE", "runs", "i32", { s = 1 }, function(_, _, N) return (N * 1024) // 1024 end, function(_, _, N) return N end)
+check("a sum beyond it", "SAFE", "too large", "i32", { s = 3 }, function(s) return (s + 2147483647) // 2 - s end, function(s) return (s + 2147483647) // 2 - s end)
+check("an unsigned scalar", "SAFE", "too large", "u32", { s = 2147483651 }, function(s) return s end, function(s) return int(s) end)
+check("a long scalar", "SAFE", "too large", "i64", { s = 4294967299 }, function(s) return s end, function(s) return int(s) end)
+check("divided by 0", "SAFE", "by zero", "i32", { s = 3, q = 0 }, function(s, q) return s // q end, function(s, q) return s // q end)
+check("divided by 0 where it is not taken", "SAFE", "runs", "i32", { s = 3, q = 0 }, function(s, q) return weir.select(weir.eq(q, 0), 1, s // q) end,
+  function(s, q) return weir.select(weir.eq(q, 0), 1, s // q) end)
+
+-- What is said: the two loops, their lengths, the lines.
+local report = check("one more step", "UNSAFE", "stuck", "i32", { s = 2 }, function(s) return s end, function(s) return s + 1 end)
+tap.like("'save' runs 1 step (counts.t:27), 'load' 0 (counts.t:24) with s = 0: make both equally long", report.text, "the hint names loops, lengths, lines")
+report = check("two conditions", "UNSAFE", "stuck", "i32", { s = 2 }, function(s) return weir.gt(s, 2) end, function(s) return weir.gt(s, 1) end, true)
+tap.like("'save' does it if s > 1 (counts.t:27), 'load' does it if s > 2 (counts.t:24)", report.text, "and conditions")
+tap.done()

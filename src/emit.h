@@ -29,6 +29,7 @@ typedef struct emitter {
     const char *fr;          /* index of the m64 block */
     int frags;               /* m64 blocks of the fragments that are walked */
     const weir_res *dest;    /* what a store writes, for a work tile as its place */
+    const char *slab;        /* rows of a stage in front of the slab that is stored to, or NULL */
     uint32_t pack[8];        /* views of tensors that a linear store has loaded 16 bytes at a time, as p<id>.x[i] */
     int npack;
     uint32_t tensor[8];      /* views of tensor memory that a store has loaded, as x<index>[j + i] */
@@ -67,6 +68,7 @@ typedef struct emitter {
 #define em_gmem_index weiri_em_gmem_index
 #define em_view_element weiri_em_view_element
 #define em_stage_pointer weiri_em_stage_pointer
+#define em_slab weiri_em_slab
 #define em_share weiri_em_share
 #define em_has_frag weiri_em_has_frag
 #define em_frag_tile weiri_em_frag_tile
@@ -125,6 +127,7 @@ void weiri_em_gmem_index(emitter *e, const weiri_view *v, const char *row, const
                          const char **exists);
 const char *weiri_em_view_element(emitter *e, uint32_t view, const char *row, const char *col, bool load);
 const char *weiri_em_stage_pointer(emitter *e, uint32_t view, const char *row, const char *col);
+const char *weiri_em_slab(emitter *e, const weiri_view *v, const char **col);
 int weiri_em_share(emitter *e, const weiri_preg *r);
 bool weiri_em_has_frag(emitter *e, uint32_t id);
 const weiri_preg *weiri_em_frag_tile(emitter *e, uint32_t id, int depth);

@@ -383,17 +383,41 @@ const char *em_stage_pointer(emitter *e, uint32_t view, const char *row, const c
     return weiri_view_of(e->k, view, &v) && v.res ? stage_pointer(e, &v, row, col, true) : "0";
 }
 
+/* Rows of the tile, its leading axes folded into them, in front of the slabs that a view takes; *col: columns, where it takes an element. */
+const char *em_slab(emitter *e, const weiri_view *v, const char **col) {
+    const char *rows = NULL;
+    *col = NULL;
+    for (int i = 0; i < v->nsub; i++) {
+        const char *x = em_expr(e, v->sub[i]);
+        int step = 1;
+        for (int d = v->axis + i + 1; d + 1 < v->res->rank; d++) step *= v->res->tile[d];
+        if (v->axis + i + 1 >= v->res->rank) {
+            *col = x;
+            continue;
+        }
+        x = step > 1 ? em_fmt(e, "%s * %d", x, step) : x;
+        rows = rows ? em_fmt(e, "%s + %s", rows, x) : x;
+    }
+    return rows;
+}
+
 /* An element of a view: its value (load: 0 outside) or an lvalue. */
 const char *em_view_element(emitter *e, uint32_t view, const char *row, const char *col, bool load) {
     weiri_view v;
     if (!weiri_view_of(e->k, view, &v)) return "0";
     if (v.op == WEIR_OP_VIEW_TILE) v.res = e->dest; /* a work tile is a place of whatever is stored to */
     if (!v.res) return "0";
+    const weiri_value *part = weiri_val(e->k, view); /* one row, or one column, is every row's and every column's */
+    if (part->rows == 1 && v.op != WEIR_OP_VIEW_TILE) row = "0";
+    if (part->cols == 1 && v.op != WEIR_OP_VIEW_TILE) col = "0";
     if (v.t) {
         const char *s = row;
         row = col;
         col = s;
     }
+    const char *slab_col, *slab = em_slab(e, &v, &slab_col);
+    if (slab) row = em_fmt(e, "((i32)(%s) + %s)", row, slab);
+    if (slab_col) col = em_fmt(e, "((i32)(%s) + %s)", col, slab_col);
     if (v.row0) row = em_fmt(e, "(%s + %d)", row, v.row0);
     if (v.col0) col = em_fmt(e, "(%s + %d)", col, v.col0);
     const weir_res *r = v.res;

@@ -371,6 +371,7 @@ void em_store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const
     e->fr = "f";
     e->el = "(j * 4 + i)"; /* i runs over two (stmatrix: four) neighbouring 8-column groups */
     const char *wg = e->pt->warpgroups > 1 && !e->pt->by_cols ? em_fmt(e, "wg * %d + ", pr->rows) : "";
+    if (e->slab) wg = em_fmt(e, "(u32)(%s) + %s", e->slab, wg);
     const int groups = weiri_share_cols(e->pt, g.cols) / 8; /* of 8 columns, of a warpgroup */
     bool apart = e->pt->by_cols && g.panels > 1 && groups * 8 % g.panel_cols == 0; /* in whole panels */
     if (apart) base = em_fmt(e, "%s + wg * %" PRId64, base, groups * 8 / g.panel_cols * g.panel_bytes);
@@ -434,6 +435,8 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     const char *wg = e->pt->warpgroups > 1 && !e->pt->by_cols ? em_fmt(e, "wg * %d + ", pr->rows) : "";
     const char *wgcol = e->pt->by_cols ? em_fmt(e, "wg * %d + ", cols) : "";
     const char *r0 = g->rank >= 2 ? em_origin(e, &v, g, g->rank - 2) : "0", *c0 = em_origin(e, &v, g, g->rank - 1);
+    if (v.row0) r0 = em_fmt(e, "%s + %d", r0, v.row0);
+    if (v.col0) c0 = em_fmt(e, "(%s + %d)", c0, v.col0);
     const char *lead = "";
     for (int d = 0; d + 2 < g->rank; d++)
         lead = em_fmt(e, "%s + (i64)(%s) * %s_stride%d", lead, em_origin(e, &v, g, d), t->name, d);
@@ -502,7 +505,7 @@ static bool packs_well(emitter *e, uint32_t view, int elems, weiri_view *v) {
     if (!weiri_view_of(e->k, view, v)) return false;
     if (v->op == WEIR_OP_VIEW_TILE) v->res = e->dest;
     const weir_res *r = v->res;
-    if (!r || r->kind != WEIR_RES_GMEM || v->t || v->row0 || v->col0 || v->limit ||
+    if (!r || r->kind != WEIR_RES_GMEM || v->t || v->nsub || v->row0 || v->col0 || v->limit ||
         (v->op != WEIR_OP_VIEW_AT && v->op != WEIR_OP_VIEW_TILE))
         return false;
     int cols = r->tile[r->rank - 1];
@@ -513,7 +516,7 @@ static bool packs_well(emitter *e, uint32_t view, int elems, weiri_view *v) {
 static bool stage_packs(emitter *e, uint32_t view, int elems, weiri_view *v) {
     weiri_tile_geom g;
     if (!weiri_view_of(e->k, view, v) || !v->res || weiri_region_of(e->p, v->res) < 0 ||
-        e->p->smem.v[weiri_region_of(e->p, v->res)].tmem || v->op != WEIR_OP_VIEW_READ || v->t || v->sub || v->row0 ||
+        e->p->smem.v[weiri_region_of(e->p, v->res)].tmem || v->op != WEIR_OP_VIEW_READ || v->t || v->nsub || v->row0 ||
         v->col0 || v->nrows || v->ncols || v->limit || !weiri_geom(e->p, v->res, &g))
         return false;
     int bytes = elems * g.elem;
@@ -543,8 +546,19 @@ static const char *stage_element(emitter *e, const weiri_action *a, const weir_r
     const weiri_effect *ef = &a->eff[a->neff - 1];
     weiri_tile_geom g;
     weiri_geom(e->p, s, &g);
+    if (e->slab) row = em_fmt(e, "(%s + %s)", row, e->slab);
     return em_fmt(e, "w_ptr(%s + %s)", em_region_addr(e, ef->region, ef->cur, ef->stage, ef->back),
                   em_element_offset(e, &g, row, col));
+}
+
+/* Rows of what is stored to: the whole tile of `dst`, or a slab of it. */
+static int rows_of_place(emitter *e, uint32_t place, const weir_res *dst) {
+    int shape[WEIR_MAX_RANK], rank, rows = 1;
+    weiri_view v;
+    if (place && weiri_view_of(e->k, place, &v) && (v.nsub || v.nrows)) rank = weiri_view_shape(e->k, place, shape);
+    else rank = dst->rank, memcpy(shape, dst->tile, sizeof shape);
+    for (int d = 0; d + 1 < rank; d++) rows *= shape[d];
+    return rows;
 }
 
 /* A tile to a tensor or to a stage, 16 bytes of the destination a thread at a time where it and what it is made of allow; else, and
@@ -553,13 +567,12 @@ static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint
     const bool gmem = dst->kind == WEIR_RES_GMEM;
     const weir_dtype dtype = gmem ? dst->tensor->dtype : dst->dtype;
     const char *type = weiri_ctype(dtype), *out, *one;
-    int elems = 16 / weir_dtype_size(dtype), cols = dst->tile[dst->rank - 1], rows = 1;
+    int elems = 16 / weir_dtype_size(dtype), cols = dst->tile[dst->rank - 1], rows = rows_of_place(e, place, dst);
     weiri_view v;
     weiri_tile_geom g;
     e->dest = dst;
     if (e->pt->solo) return false;
     if (gmem ? !packs_well(e, place, elems, &v) : !weiri_geom(e->p, dst, &g) || g.cols % elems || g.row_bytes % 16) return false;
-    for (int d = 0; d + 1 < dst->rank; d++) rows *= dst->tile[d];
     e->npack = 0;
     if (!find_packs(e, value, elems, 0) && !gmem) {
         e->npack = 0;
@@ -631,8 +644,7 @@ static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint
 /* No fragments: the task's threads share the elements in order. */
 static void store_linear(emitter *e, const weiri_action *a, uint32_t value, uint32_t place, const weir_res *dst) {
     if (store_packed(e, a, value, place, dst)) return;
-    int rows = 1, cols = dst->tile[dst->rank - 1];
-    for (int d = 0; d + 1 < dst->rank; d++) rows *= dst->tile[d];
+    int rows = rows_of_place(e, place, dst), cols = dst->tile[dst->rank - 1];
     share_pieces(e, rows * cols);
     em_line(e, "const i32 row = (i32)(q / %d), col = (i32)(q %% %d);", cols, cols);
     e->row = "row";
@@ -664,8 +676,16 @@ void em_store(emitter *e, const weiri_action *a) {
         if (em_has_frag(e, value)) store_frag_gmem(e, value, op->arg[1], op->res);
         else store_linear(e, a, value, op->arg[1], op->res);
     } else {
+        weiri_view v;
+        const char *col;
+        uint32_t place = op->nargs > 1 ? op->arg[1] : 0;
+        if (place && weiri_view_of(e->k, place, &v)) {
+            e->slab = em_slab(e, &v, &col);
+            if (v.row0) e->slab = e->slab ? em_fmt(e, "%s + %d", e->slab, v.row0) : em_fmt(e, "%d", v.row0);
+        }
         if (em_has_frag(e, value)) em_store_frag_smem(e, a, value, op->res);
-        else store_linear(e, a, value, 0, op->res);
+        else store_linear(e, a, value, place, op->res);
+        e->slab = NULL;
     }
 }
 
@@ -878,6 +898,12 @@ void em_call(emitter *e, const weiri_action *a) {
         for (int j = 0; j < a->neff; j++)
             if (a->eff[j].region == region && a->eff[j].back == v.back && !a->eff[j].write)
                 addr = em_region_addr(e, region, a->eff[j].cur, a->eff[j].stage, v.back);
+        weiri_tile_geom g;
+        const char *col, *slab = em_slab(e, &v, &col);
+        if ((slab || v.row0) && weiri_geom(e->p, v.res, &g)) {
+            slab = slab && v.row0 ? em_fmt(e, "%s + %d", slab, v.row0) : slab ? slab : em_fmt(e, "%d", v.row0);
+            addr = em_fmt(e, "%s + %s", addr, em_element_offset(e, &g, slab, "0"));
+        }
         weiri_put(&b, ", (const %s *)w_ptr(%s)", weiri_ctype(v.res->dtype), addr);
     }
     for (int i = 0; i < w->nreturns; i++) {

@@ -888,7 +888,7 @@ static void reads(lowering *l, weiri_action *a, uint32_t id, int depth) {
     if (x->kind == WEIR_VALUE_VIEW) {
         if (!weiri_view_of(l->k, id, &v) || !v.res) return;
         if (v.res->kind == WEIR_RES_GMEM) touch(l, v.res->tensor);
-        else if (weiri_region_of(l->p, v.res) >= 0 && v.op == WEIR_OP_VIEW_READ) {
+        else if (weiri_region_of(l->p, v.res) >= 0 && (v.op == WEIR_OP_VIEW_READ || v.op == WEIR_OP_VIEW_SUB)) {
             int cur = weiri_pipe_of(l->p, v.res) >= 0 ? cursor_for(l, v.res, false) : -1;
             effect(l, a, false, false, weiri_region_of(l->p, v.res), cur,
                    cur >= 0 ? working_stage(l, v.res, false) : STAGE_NONE, v.back);
@@ -973,10 +973,22 @@ static void stage_access(lowering *l, weiri_action *a, const weir_res *r, bool p
 
 /* Part of a stage or of a tile, where only whole ones are built. */
 static bool sliced(lowering *l, const weiri_op *op, const weiri_view *v) {
-    if (!v->sub && !v->row0 && !v->nrows && !v->col0 && !v->ncols && !v->limit) return false;
+    if (!v->nsub && !v->row0 && !v->nrows && !v->col0 && !v->ncols && !v->limit) return false;
     complain(l, "PLAN-UNSUPPORTED", op, "take the whole stage, with tiles of the size of the part",
              "works on a part of a view (rows, cols, sub or limit), which cannot be built here yet");
     return true;
+}
+
+/* Stages are stored to as slabs and rows of them; fragments go to rows and columns of a tile of a tensor. */
+static void check_store_place(lowering *l, const weiri_op *op) {
+    weiri_view v;
+    if (op->nargs < 2 || !weiri_view_of(l->k, op->arg[1], &v)) return;
+    bool smem = op->res->kind != WEIR_RES_GMEM, odd = v.nsub && v.axis + v.nsub >= op->res->rank;
+    bool frags = weiri_value_uses(l->k, op->arg[0], WEIR_OP_READ_REG);
+    if (smem ? v.op != WEIR_OP_VIEW_SUB || v.t || v.col0 || v.ncols || v.limit || odd : frags && (v.t || v.nsub))
+        complain(l, "PLAN-UNSUPPORTED", op,
+                 smem ? "store to s:sub(i), or to rows of it" : "give the place the tile's own coordinates: g:at(...)",
+                 "stores to a part of a tile that cannot be built yet");
 }
 
 /* A value of one row, or one of a few columns into shared memory: its elements lie several times over in the registers. */
@@ -1107,7 +1119,7 @@ static void found_leaf(void *ud, uint32_t view) {
     weiri_view_of(f->k, view, &v);
     f->n++;
     f->misfit = f->misfit || rank != 2 || shape[0] != f->rows || shape[1] != f->cols || shape[0] != v.res->tile[0] || v.t ||
-                v.sub || v.limit;
+                v.nsub || v.limit;
 }
 
 /* Values of tensor memory lie row by row in the threads: only stores take them, elementwise. */
@@ -1226,6 +1238,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         if (r->kind == WEIR_RES_GMEM) touch(l, r->tensor);
         else stage_access(l, a, r, true, true, false);
         narrow_store(l, op);
+        check_store_place(l, op);
         return;
     case ATOM_TMA_STORE:
     case ATOM_TMA_REDUCE_ADD:
@@ -1279,7 +1292,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         reg_effect(l, a, true, r);
         for (int i = 0; i < op->nargs; i++) {
             if (weiri_view_of(k, op->arg[i], &v) && v.res && weiri_region_of(p, v.res) >= 0) {
-                const weiri_view whole = { .sub = v.sub, .limit = v.limit };
+                const weiri_view whole = { .nsub = v.nsub, .limit = v.limit };
                 if (sliced(l, op, &whole)) return;
                 check_operand(l, op, i, &v);
                 int cur = weiri_pipe_of(p, v.res) >= 0 ? cursor_for(l, v.res, false) : -1;

@@ -39,9 +39,10 @@ bool weiri_view_of(const weir_kernel *k, uint32_t value, weiri_view *v) {
             if (!v->ncols) v->ncols = x->count;
             break;
         case WEIR_OP_VIEW_LIMIT: v->limit = x->arg[1]; break;
-        case WEIR_OP_VIEW_SUB:
-            v->sub = x->arg[1];
-            if (!x->arg[0]) { /* a slab of an unpiped tile */
+        case WEIR_OP_VIEW_SUB: /* the last one met is taken first */
+            for (int i = v->nsub++; i > 0; i--) v->sub[i] = v->sub[i - 1];
+            v->sub[0] = x->arg[x->nargs - 1];
+            if (x->res) { /* a slab of a tile, whatever its stage */
                 v->base = value;
                 v->op = x->op;
                 v->res = x->res;
@@ -56,6 +57,7 @@ bool weiri_view_of(const weir_kernel *k, uint32_t value, weiri_view *v) {
             v->op = x->op;
             v->res = x->res;
             v->back = (int)x->i;
+            while (v->res && v->axis + 1 < v->res->rank && v->res->tile[v->axis] == 1) v->axis++;
             return true;
         default: return false;
         }

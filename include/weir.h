@@ -517,12 +517,20 @@ WEIR_API weir_status weir_buffer_randn(weir_buffer *b, uint64_t seed);
 /* ---- launch ------------------------------------------------------------------------------------------------------------- */
 
 /* An argument by name: a buffer, a foreign address with its shape and strides (a tensor), or a number (dim or scalar). */
+typedef enum weir_memory { WEIR_MEMORY_UNKNOWN = 0, WEIR_MEMORY_HOST, WEIR_MEMORY_GPU } weir_memory;
 typedef struct weir_arg {
     const char *name;
     const weir_buffer *buffer;
     uint64_t address; int rank; int64_t shape[WEIR_MAX_RANK], stride[WEIR_MAX_RANK]; weir_dtype dtype; /* foreign; rank 0: dims as arguments */
     double number; bool is_number;
+    weir_memory memory; int gpu; /* where the foreign address is, when that is known: a launch that cannot reach it is refused */
+    bool read_only;              /* foreign: refused for an `out` tensor */
 } weir_arg;
+/* Another library's tensor as an argument, through DLPack (dlpack.h): a DLManagedTensor, or with `versioned` a DLManagedTensorVersioned of
+ * version 1.x. Fills in all of *out but the name and keeps nothing. E_ARGUMENT: a device, dtype or rank that weir has not.
+ * Release calls its deleter: when the last launch that uses it is done. */
+WEIR_API weir_status weir_dlpack_arg(weir_ctx *ctx, const void *managed, bool versioned, weir_arg *out);
+WEIR_API void weir_dlpack_release(void *managed, bool versioned);
 typedef struct weir_launch_desc {
     const weir_arg *args; int nargs;
     void *stream;                /* CUstream; NULL: the default stream */

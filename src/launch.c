@@ -35,7 +35,7 @@ typedef struct given { /* one argument, resolved; compared bytewise between laun
     int64_t shape[WEIR_MAX_RANK], stride[WEIR_MAX_RANK];
     double number;
     int rank, dtype; /* rank 0: a foreign tensor without shape */
-    int is_number, foreign;
+    int is_number, foreign, memory, gpu, read_only;
 } given;
 
 struct weir_bound {
@@ -93,6 +93,9 @@ static given resolve(const weir_arg *a) {
     g.address = t ? t->address : a->address;
     g.rank = t ? t->rank : a->rank;
     g.dtype = (int)(t ? t->dtype : a->dtype);
+    g.memory = t ? WEIR_MEMORY_UNKNOWN : (int)a->memory;
+    g.gpu = t ? 0 : a->gpu;
+    g.read_only = !t && a->read_only;
     for (int i = 0; i < g.rank && i < WEIR_MAX_RANK; i++) {
         g.shape[i] = t ? t->shape[i] : a->shape[i];
         g.stride[i] = t ? t->stride[i] : a->stride[i];
@@ -191,6 +194,12 @@ static weir_status match_names(weir_bound *b, origin *from) {
         if (g->dtype != WEIR_DTYPE_NONE && g->dtype != (int)t->dtype)
             return refuse(b, "tensor '%s' is %s; the kernel takes %s", t->name, weir_dtype_name((weir_dtype)g->dtype),
                           weir_dtype_name(t->dtype));
+        if (g->memory == WEIR_MEMORY_HOST && b->d->index >= 0)
+            return refuse(b, "tensor '%s' is in the host's memory, which GPU %d cannot reach", t->name, b->d->index);
+        if (g->memory == WEIR_MEMORY_GPU && b->d->index != g->gpu)
+            return refuse(b, "tensor '%s' is on GPU %d; the kernel runs %s", t->name, g->gpu,
+                          b->d->index < 0 ? "in the simulator" : "on another");
+        if (g->read_only && t->out) return refuse(b, "tensor '%s' is read-only, and the kernel writes it", t->name);
         if (g->rank != t->rank && !(g->rank == 0 && g->foreign))
             return refuse(b, "tensor '%s' has rank %d; the kernel takes rank %d", t->name, g->rank, t->rank);
     }

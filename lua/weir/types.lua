@@ -1,5 +1,5 @@
 ---@meta weir
--- LuaCATS annotations: what an editor shows. Never loaded at run time. Not there yet: weir.dlpack; pass { address =, shape = } instead.
+-- LuaCATS annotations: what an editor shows. Never loaded at run time.
 -- t/lua_types.t compares the names below with the module's own.
 -- luacheck: ignore 212 241 431 432 (bodies are empty on purpose)
 
@@ -741,7 +741,7 @@ function worktile:skippable() end
 ---@field proof { verdict: "NOT_PROVED"|"SAFE"|"SAFE_BOUNDED"|"UNSAFE"|"INCOMPLETE", text?: string, trace?: string, states: integer, ms: number }
 ---@field text string
 
----@alias weir.argument weir.buffer|number|boolean|{ address: integer, shape?: integer[], stride?: integer[], dtype?: weir.dtype }
+---@alias weir.argument weir.buffer|weir.foreign|number|boolean|{ address: integer, shape?: integer[], stride?: integer[], dtype?: weir.dtype }
 ---@class weir.launch_options
 ---@field stream? integer|lightuserdata
 ---@field grid? integer
@@ -870,6 +870,25 @@ function device:explore(desc) end
 ---@return string
 function device:findings() end
 function device:close() end
+
+---Another library's tensor, taken over with weir.dlpack: a launch argument.
+---@class weir.foreign
+---@field dtype weir.dtype
+---@field rank integer
+---@field shape integer[]
+---@field stride integer[]  elements
+---@field address integer
+---@field place string      "GPU 0", "the host", "host and GPU"
+local foreign = {}
+---Gives it back (its deleter runs, once); also when collected or at the end of a block (`local t <close>`). Launches that use it must be done.
+function foreign:close() end
+
+---A tensor that another library hands over through DLPack: `pointer` is the address of a DLManagedTensor, or, with `versioned`, of a
+---DLManagedTensorVersioned (version 1.x). Raises for a device, dtype or rank that weir has not; then it is still the caller's.
+---@param pointer lightuserdata|integer
+---@param options? { versioned?: boolean }
+---@return weir.foreign
+function weir.dlpack(pointer, options) end
 
 ---@class weir.buffer
 ---@field dtype weir.dtype

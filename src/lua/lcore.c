@@ -100,6 +100,7 @@ int weir_openlib(lua_State *L, weir_ctx *ctx) {
                                          { "barrier_records", weirl_barrier_records },
                                          { "tile_bytes", weirl_tile_bytes },
                                          { "device", weirl_device_open },
+                                         { "dlpack", weirl_dlpack },
                                          { "device_count", m_device_count },
                                          { "live_bytes", m_live_bytes },
                                          { NULL, NULL } };
@@ -109,6 +110,7 @@ int weir_openlib(lua_State *L, weir_ctx *ctx) {
     weirl_open_resource(L);
     weirl_open_report(L);
     weirl_open_device(L);
+    weirl_open_dlpack(L);
     weirl_open_program(L);
     weirl_open_trace(L);
     lua_newtable(L);

@@ -121,6 +121,14 @@ static void one_arg(lua_State *L, weirl_program *u, weir_arg *a) { /* its value 
         a->buffer = b->b;
         return;
     }
+    const weirl_foreign *f = luaL_testudata(L, -1, WEIRL_FOREIGN);
+    if (f) {
+        if (!f->managed) weirl_raise(L, "argument '%s': the tensor was given back to its owner", a->name);
+        const char *name = a->name;
+        *a = f->arg;
+        a->name = name;
+        return;
+    }
     lua_getiuservalue(L, 1, UV_KERNEL); /* a number for a tensor is its address */
     lua_getiuservalue(L, -1, 2);
     bool tensor = lua_getfield(L, -1, a->name) != LUA_TNIL;

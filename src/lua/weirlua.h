@@ -39,6 +39,7 @@
 #define WEIRL_TIMELINE "weir.timeline"
 #define WEIRL_DEVICE "weir.device"
 #define WEIRL_BUFFER "weir.buffer"
+#define WEIRL_FOREIGN "weir.foreign"   /* another library's tensor */
 
 typedef struct weirl_ctx { weir_ctx *c; bool owned; } weirl_ctx;
 typedef struct weirl_kernel {          /* user values: context, handles by address, blocks made by the task being captured */
@@ -160,6 +161,12 @@ typedef struct weirl_buffer { weir_buffer *b; weirl_device *dev; } weirl_buffer;
 weirl_device *weirl_checkdevice(lua_State *L, int idx);
 int weirl_device_open(lua_State *L);                /* weir.device, upvalue: context */
 void weirl_open_device(lua_State *L);
+
+/* ---- ldlpack.c ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct weirl_foreign { void *managed; bool versioned; weir_arg arg; } weirl_foreign; /* managed: NULL once released */
+int weirl_dlpack(lua_State *L);                     /* weir.dlpack, upvalue: context */
+void weirl_open_dlpack(lua_State *L);
 
 typedef struct weirl_program { weir_program *p; weirl_kernel *kb; } weirl_program; /* kernel, report, device */
 int weirl_kernel_build(lua_State *L);               /* k:build */

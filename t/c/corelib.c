@@ -1,5 +1,6 @@
 /* weir_test: the pure functions of layout.h and protocol.h for Lua tests. Tables in, tables out; field names are the C ones.
  * A table field that is absent is 0 or false, as in a desc struct. */
+#include <stdlib.h>
 #include <string.h>
 
 #include <lauxlib.h>
@@ -473,6 +474,84 @@ static int group_empty(lua_State *L) {
 
 WEIR_API int luaopen_weir_test(lua_State *L);
 
+/* ---- a tensor as another library would hand it over, for t/dlpack.t ------------------------------------------------------ */
+
+struct tensor { /* dlpack.h, DLTensor */
+    void *data;
+    int32_t device, id, ndim;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t *shape, *strides;
+    uint64_t offset;
+};
+struct plain { /* DLManagedTensor */
+    struct tensor t;
+    void *manager;
+    void (*deleter)(struct plain *);
+};
+struct versioned { /* DLManagedTensorVersioned */
+    uint32_t major, minor;
+    void *manager;
+    void (*deleter)(struct versioned *);
+    uint64_t flags;
+    struct tensor t;
+};
+static int given_back;
+
+static void drop(struct tensor *t, void *all) {
+    given_back++;
+    free(t->data);
+    free(t->shape);
+    free(t->strides);
+    free(all);
+}
+static void drop_plain(struct plain *p) { drop(&p->t, p); }
+static void drop_versioned(struct versioned *v) { drop(&v->t, v); }
+
+static int64_t *list(lua_State *L, const char *name, int *n) {
+    int64_t *x = NULL;
+    if (lua_getfield(L, 1, name) == LUA_TTABLE) {
+        *n = (int)luaL_len(L, -1);
+        x = malloc(sizeof *x * (size_t)(*n + 1));
+        for (int i = 0; i < *n && x; i++) {
+            lua_geti(L, -1, i + 1);
+            x[i] = luaL_checkinteger(L, -1);
+            lua_pop(L, 1);
+        }
+    }
+    lua_pop(L, 1);
+    return x;
+}
+
+/* dltensor { data = string, shape, strides, device, id, code, bits, lanes, offset, major, flags }: light userdata; a major: versioned */
+static int dltensor(lua_State *L) {
+    struct plain *p = calloc(1, sizeof *p);
+    struct versioned *v = calloc(1, sizeof *v);
+    int strides = 0;
+    size_t n = 0;
+    if (!p || !v) return luaL_error(L, "not enough memory");
+    lua_getfield(L, 1, "data");
+    const char *data = luaL_checklstring(L, -1, &n);
+    struct tensor t = { .device = (int32_t)int_field(L, 1, "device"), .id = (int32_t)int_field(L, 1, "id"),
+                        .code = (uint8_t)int_field(L, 1, "code"), .bits = (uint8_t)int_field(L, 1, "bits"),
+                        .lanes = (uint16_t)int_field(L, 1, "lanes"), .offset = (uint64_t)int_field(L, 1, "offset") };
+    t.shape = list(L, "shape", &t.ndim);
+    t.strides = list(L, "strides", &strides);
+    t.data = malloc(n + 1);
+    if (t.data) memcpy(t.data, data, n);
+    *p = (struct plain){ t, NULL, drop_plain };
+    *v = (struct versioned){ (uint32_t)int_field(L, 1, "major"), 0, NULL, drop_versioned, (uint64_t)int_field(L, 1, "flags"), t };
+    void *out = v->major ? (void *)v : (void *)p;
+    free(v->major ? (void *)p : (void *)v);
+    lua_pushlightuserdata(L, out);
+    return 1;
+}
+
+static int dltensors_given_back(lua_State *L) {
+    lua_pushinteger(L, given_back);
+    return 1;
+}
+
 int luaopen_weir_test(lua_State *L) {
     static const luaL_Reg functions[] = {
         { "place", place },
@@ -490,6 +569,8 @@ int luaopen_weir_test(lua_State *L) {
         { "group", group },
         { "group_full", group_full },
         { "group_empty", group_empty },
+        { "dltensor", dltensor },
+        { "dltensors_given_back", dltensors_given_back },
         { NULL, NULL },
     };
     luaL_newlib(L, functions);

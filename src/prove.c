@@ -216,13 +216,6 @@ static const weiri_fault *run_again(search *s, const found *x, replay *p, weiri_
 /* Arguments of a launch, tried or found. */
 typedef struct trial { int64_t *dims; double *scalars; bool *dim_used, *scalar_used; bool found; } trial;
 
-static void mark_used(const weir_kernel *k, uint32_t id, trial *t, int depth) {
-    const weiri_value *v = weiri_val(k, id);
-    if (v->op == WEIR_OP_DIM) t->dim_used[v->dim] = true;
-    if (v->op == WEIR_OP_SCALAR) t->scalar_used[v->dim] = true;
-    for (int i = 0; i < v->nargs && depth < 32; i++) mark_used(k, v->arg[i], t, depth + 1);
-}
-
 static uint32_t condition(const weiri_tape *t) { return t->node->kind == NODE_TILES ? t->node->skip : t->node->of; }
 
 /* Do these arguments keep what the author assumes, and make the conditions come out as they did? */
@@ -270,49 +263,26 @@ static bool sizes_exist(search *s, const replay *p, trial *best, weiri_buf *text
         bool steady, per;
         const weiri_node *n;
         weiri_forms_class(g->forms, i, &least, &most, &steady, &per, &n);
-        mark_used(k, n->start, best, 0);
-        mark_used(k, n->stop, best, 0);
-        mark_used(k, n->step, best, 0);
+        weiri_range_used(k, n->start, best->dim_used, best->scalar_used);
+        weiri_range_used(k, n->stop, best->dim_used, best->scalar_used);
+        weiri_range_used(k, n->step, best->dim_used, best->scalar_used);
         asked = true;
     }
     for (int i = 0; i < g->tapes.n; i++)
-        if (p->key[i]) mark_used(k, condition(&g->tapes.v[i]), best, 0), asked = true;
+        if (p->key[i]) weiri_range_used(k, condition(&g->tapes.v[i]), best->dim_used, best->scalar_used), asked = true;
     if (!asked) return true;
-    int64_t unit[16] = { 1 }, count[8] = { 0 };
-    int nunit = 1, ncount = 1;
-    for (int i = 0; i < forms && ncount < 8; i++)
-        if (p->seen[i] > 0 || p->open[i] > 0) count[ncount++] = p->seen[i] > 0 ? p->seen[i] : p->open[i];
-    for (int i = 1; i < k->values.n && nunit < 16; i++)
-        if (k->values.v[i].op == WEIR_OP_INT && k->values.v[i].i > 1 && k->values.v[i].i < 100000)
-            unit[nunit++] = k->values.v[i].i;
+    weiri_sampler tries = weiri_sampler_new(k);
+    for (int i = 0; i < forms; i++)
+        if (p->seen[i] > 0 || p->open[i] > 0) weiri_sampler_like(&tries, p->seen[i] > 0 ? p->seen[i] : p->open[i]);
     trial t = new_trial(s);
     double least = -1;
-    uint64_t seed = 88172645463325252ull;
     for (int attempt = 0, more = 400; attempt < 4000 && more > 0; attempt++, more -= least >= 0) {
         double sum = 0;
-        for (int i = 0; i < k->dims.n + k->scalars.n; i++) { /* small ones first */
-            bool dim = i < k->dims.n;
-            const weiri_value *d = weiri_val(k, dim ? k->dims.v[i] : k->scalars.v[i - k->dims.n]);
-            seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
-            int64_t top = 2 + attempt / 200, m = d->multiple > 0 ? d->multiple : 1, u = unit[(seed >> 8) % (uint64_t)nunit];
-            int64_t n = seed >> 41 & 1 ? count[(seed >> 20) % (uint64_t)ncount] : (int64_t)((seed >> 20) % (uint64_t)top);
-            int64_t x = u * n + (attempt & 1 ? (int64_t)(seed >> 40 & 1) : 0);
-            if (dim) {
-                if (x < d->min) x = d->min;
-                if (d->max > 0 && x > d->max) x = d->max;
-                t.dims[i] = x < 0 ? 0 : (x + m - 1) / m * m;
-                if (best->dim_used[i]) sum += (double)t.dims[i];
-                continue;
-            }
-            /* scalars may be less than 0, floats between whole numbers, so large that they swallow others, or none at all */
-            double *y = &t.scalars[i - k->dims.n];
-            *y = (double)x;
-            static const double odd[] = { 1e8, 1e-10, HUGE_VAL, NAN };
-            if (!weiri_value_is_float(d->dtype)) {
-                if ((seed >> 44 & 7) == 7) *y += (double)((int64_t)128 << (seed >> 47 & 3) * 4); /* beyond narrower types */
-            } else *y = (seed >> 44 & 7) == 7 ? odd[seed >> 47 & 3] : *y + (double)(seed >> 47 & 3) / 4;
-            if ((seed >> 50 & 7) == 7 && d->dtype != WEIR_U32 && d->dtype != WEIR_U64) *y = 0 - *y;
-            if (best->scalar_used[i - k->dims.n]) sum += fabs(*y) < 1e9 ? fabs(*y) + (*y < 0 ? 0.5 : 0) : 1e9;
+        weiri_sampler_next(&tries, t.dims, t.scalars);
+        for (int i = 0; i < k->dims.n; i++) sum += best->dim_used[i] ? (double)t.dims[i] : 0;
+        for (int i = 0; i < k->scalars.n; i++) {
+            double y = t.scalars[i];
+            if (best->scalar_used[i]) sum += fabs(y) < 1e9 ? fabs(y) + (y < 0 ? 0.5 : 0) : 1e9;
         }
         if ((least >= 0 && sum >= least) || !conditions_hold(g, p, &t) || !lengths_hold(g, p, &t)) continue;
         least = sum;
@@ -320,11 +290,7 @@ static bool sizes_exist(search *s, const replay *p, trial *best, weiri_buf *text
         memcpy(best->dims, t.dims, sizeof *t.dims * (size_t)k->dims.n);
         memcpy(best->scalars, t.scalars, sizeof *t.scalars * (size_t)k->scalars.n);
     }
-    const char *sep = "with ";
-    for (int i = 0; i < k->dims.n && least >= 0; i++)
-        if (best->dim_used[i]) weiri_put(text, "%s%s = %" PRId64, sep, weiri_val(k, k->dims.v[i])->name, best->dims[i]), sep = ", ";
-    for (int i = 0; i < k->scalars.n && least >= 0; i++)
-        if (best->scalar_used[i]) weiri_put(text, "%s%s = %g", sep, weiri_val(k, k->scalars.v[i])->name, best->scalars[i]), sep = ", ";
+    if (least >= 0) weiri_range_put_args(k, "with ", best->dims, best->scalars, best->dim_used, best->scalar_used, text);
     return least >= 0;
 }
 
@@ -639,10 +605,13 @@ void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, w
         out->text = weiri_arena_fmt(a, "%s [%s]", f->list.v[first].message, f->list.v[first].rule);
     }
     out->ms = now_ms() - from;
-    if (out->verdict == WEIR_SAFE)
-        out->text = weiri_arena_fmt(a, "for every loop length and tile count (%" PRIu64 " state%s, %.1f ms)%s%s%s", out->states,
-                                    out->states == 1 ? "" : "s", out->ms, p->trusted ? ", trusting " : "",
-                                    p->trusted ? p->trusted : "", p->trusted ? "'s declared effects" : "");
+    if (out->verdict == WEIR_SAFE) {
+        const char *trusted = p->trusted ? weiri_arena_fmt(a, ", trusting %s's declared effects", p->trusted) : "";
+        for (int i = 0; i < g->trusts.n; i++)
+            trusted = weiri_arena_fmt(a, "%s%s%s", trusted, *trusted ? "; " : ", trusting ", g->trusts.v[i]);
+        out->text = weiri_arena_fmt(a, "for every loop length and tile count (%" PRIu64 " state%s, %.1f ms)%s", out->states,
+                                    out->states == 1 ? "" : "s", out->ms, trusted);
+    }
     if (p->k->arch >= WEIR_ARCH_SM_100A) out->text = weiri_arena_fmt(a, "%s; sm_100a: " WEIRI_UNCHECKED, out->text ? out->text : "");
     weiri_arena_free(&mine);
 }

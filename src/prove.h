@@ -47,6 +47,8 @@ void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, boo
 int64_t weiri_forms_multiple(const weiri_forms *f, int cls);
 /* Units of a class with these arguments; false: not computable. */
 bool weiri_forms_eval(const weiri_forms *f, int cls, weiri_env *env, int64_t *out);
+/* Are two values always equal, whichever tasks compute them? By structure: false says nothing. */
+bool weiri_forms_same(const weir_kernel *k, uint32_t x, uint32_t y);
 /* How a value changes: its leaves vary with the launch only / with the tile / with the CTA of a cluster. */
 bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta);
 
@@ -194,6 +196,7 @@ typedef struct weiri_prog {
     uint64_t *own_mask;          /* ... for what a thread cannot hand on */
     int bit_init, bit_remote, bit_wait, bit_named;   /* bits of ring 0: by CTA, [actor][CTA], by actor, [CTA][slot] */
     WEIRI_LIST(int) named;       /* ids of named barriers in use; their places are the slots */
+    WEIRI_LIST(const char *) trusts; /* what the proof takes on the author's word, beyond what bodies declare */
     const char *why;             /* it cannot be modelled: reason */
     const weir_place *why_at;
     const char *depth_fault;     /* a cursor and a barrier of different depth */
@@ -225,6 +228,7 @@ int weiri_prog_targets(const weiri_prog *g, int cta, const weiri_action *act, in
 weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e);
 int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_action *act);  /* barrier id; 16: the CTA's */
 int weiri_prog_lane(const weiri_prog *g, const weiri_actor *me, int cur);                  /* first stage of a cursor */
+void weiri_prog_trust(weiri_prog *g, const char *what);                                    /* names it in the verdict, once */
 int weiri_prog_slot(const weiri_prog *g, int cta, int id);                                 /* place of a named barrier */
 int weiri_prog_tape(const weiri_prog *g, int tape, int cta);                               /* the CTA's own, or the shared one */
 

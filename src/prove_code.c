@@ -135,6 +135,30 @@ static int loop_of(const builder *b, const weiri_node *n) {
     return -1;
 }
 
+static const char *place_text(weiri_prog *g, const weiri_chain *at) {
+    const char *file = at->n > 0 ? at->at[0].file : NULL, *slash = file ? strrchr(file, '/') : NULL;
+    return file ? weiri_arena_fmt(g->a, " (%s:%d)", slash ? slash + 1 : file, at->at[0].line) : "";
+}
+
+void weiri_prog_trust(weiri_prog *g, const char *what) {
+    for (int i = 0; i < g->trusts.n; i++)
+        if (!strcmp(g->trusts.v[i], what)) return;
+    WEIRI_PUSH(g->a, g->trusts, what);
+}
+
+/* Two conditions under one key that nothing shows to be equal. */
+static void trust_key(weiri_prog *g, const char *name, const weiri_node *x, uint32_t a, const weiri_node *y, uint32_t b) {
+    weiri_buf one, two;
+    weiri_buf_init(&one, g->p->k->ctx);
+    weiri_buf_init(&two, g->p->k->ctx);
+    weiri_value_print(g->p->k, a, &one);
+    weiri_value_print(g->p->k, b, &two);
+    weiri_prog_trust(g, weiri_arena_fmt(g->a, "key '%s': %s%s and %s%s are equal", name, one.s ? one.s : "", place_text(g, &x->at),
+                                        two.s ? two.s : "", place_text(g, &y->at)));
+    weiri_buf_free(&one);
+    weiri_buf_free(&two);
+}
+
 /* The key of a condition: one per name, or per value; how long its truth holds. */
 static int key_for(builder *b, uint32_t value, const char *name, const weiri_node *n) {
     weiri_prog *g = b->g;
@@ -155,6 +179,8 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
         if (!b->key_name.v[i] != !name || g->tapes.v[i].kind == TAPE_TRIPS || g->tapes.v[i].tile != in_tile) continue;
         if (name ? !strcmp(b->key_name.v[i], name) : b->key_value.v[i] == value) tape = i;
     }
+    if (tape >= 0 && name && !weiri_forms_same(k, b->key_value.v[tape], value))
+        trust_key(g, name, g->tapes.v[tape].node, b->key_value.v[tape], n, value);
     if (tape < 0) {
         weiri_tape t = { .kind = known ? TAPE_CONST : TAPE_KEY,
                          .tile = in_tile,

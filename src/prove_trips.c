@@ -64,6 +64,8 @@ static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth) 
     return same_value(k, a->arg[0], b->arg[1], depth + 1) && same_value(k, a->arg[1], b->arg[0], depth + 1);
 }
 
+bool weiri_forms_same(const weir_kernel *k, uint32_t x, uint32_t y) { return same_value(k, x, y, 0); }
+
 static bool same_terms(const lin *x, const lin *y) {
     return x->n == y->n && !memcmp(x->atom, y->atom, sizeof(int) * (size_t)x->n) &&
            !memcmp(x->coef, y->coef, sizeof(int64_t) * (size_t)x->n);

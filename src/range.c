@@ -1,6 +1,7 @@
 /* Values with the launch's arguments known. Whole numbers are exact: what a 32-bit machine would wrap is a misfit. */
 #include "range.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 enum { MOST_STEPS = 20000 }; /* shared subexpressions are walked each time */
@@ -256,4 +257,83 @@ bool weiri_range_counts(weiri_env *e, const weiri_node **loop) {
             if (e->misfit) return false;
         }
     return true;
+}
+
+/* ---- arguments to try --------------------------------------------------------------------------------------------------- */
+
+weiri_sampler weiri_sampler_new(const weir_kernel *k) {
+    weiri_sampler s = { .k = k, .seed = 88172645463325252ull, .unit = { 1 }, .nunit = 1, .ncount = 1 };
+    for (int i = 1; i < k->values.n && s.nunit < 16; i++)
+        if (k->values.v[i].op == WEIR_OP_INT && k->values.v[i].i > 1 && k->values.v[i].i < 100000) s.unit[s.nunit++] = k->values.v[i].i;
+    return s;
+}
+
+void weiri_sampler_like(weiri_sampler *s, int64_t count) {
+    if (s->ncount < 8) s->count[s->ncount++] = count;
+}
+
+void weiri_sampler_next(weiri_sampler *s, int64_t *dims, double *scalars) {
+    static const double odd[] = { 1e8, 1e-10, HUGE_VAL, NAN };
+    const weir_kernel *k = s->k;
+    for (int i = 0; i < k->dims.n + k->scalars.n; i++) {
+        bool dim = i < k->dims.n;
+        const weiri_value *d = weiri_val(k, dim ? k->dims.v[i] : k->scalars.v[i - k->dims.n]);
+        uint64_t r = s->seed;
+        r ^= r << 13, r ^= r >> 7, r ^= r << 17;
+        s->seed = r;
+        int64_t top = 2 + s->attempt / 200, m = d->multiple > 0 ? d->multiple : 1, u = s->unit[(r >> 8) % (uint64_t)s->nunit];
+        int64_t n = r >> 41 & 1 ? s->count[(r >> 20) % (uint64_t)s->ncount] : (int64_t)((r >> 20) % (uint64_t)top);
+        int64_t x = u * n + (s->attempt & 1 ? (int64_t)(r >> 40 & 1) : 0);
+        if (dim) {
+            x = most(x, d->min);
+            if (d->max > 0) x = least(x, d->max);
+            dims[i] = x < 0 ? 0 : (x + m - 1) / m * m;
+            continue;
+        }
+        /* scalars may be less than 0, floats between whole numbers, so large that they swallow others, or no number */
+        double *y = &scalars[i - k->dims.n];
+        *y = (double)x;
+        if (!weiri_value_is_float(d->dtype)) {
+            if ((r >> 44 & 7) == 7) *y += (double)((int64_t)128 << (r >> 47 & 3) * 4); /* beyond narrower types */
+        } else *y = (r >> 44 & 7) == 7 ? odd[r >> 47 & 3] : *y + (double)(r >> 47 & 3) / 4;
+        if ((r >> 50 & 7) == 7 && d->dtype != WEIR_U32 && d->dtype != WEIR_U64) *y = 0 - *y;
+    }
+    s->attempt++;
+}
+
+bool weiri_sampler_tile(weiri_sampler *s, weiri_env *e, const weir_res *queue, int64_t *coord) {
+    for (int i = 0; i < queue->qrank; i++) {
+        int64_t extent;
+        if (!weiri_range_number(e, queue->extent[i].id, &extent) || extent < 1) return false;
+        s->seed ^= s->seed << 13, s->seed ^= s->seed >> 7, s->seed ^= s->seed << 17;
+        coord[i] = (int64_t)((s->seed >> 20) % (uint64_t)least(extent, 8));
+    }
+    return true;
+}
+
+static const weir_res *queue_of(const weir_kernel *k, uint32_t id, int depth) {
+    const weiri_value *v = weiri_val(k, id);
+    if (v->op == WEIR_OP_COORD) return v->res;
+    const weir_res *q = NULL;
+    for (int i = 0; i < v->nargs && depth < 16 && !q; i++) q = queue_of(k, v->arg[i], depth + 1);
+    return q;
+}
+
+const weir_res *weiri_range_queue(const weir_kernel *k, uint32_t id) { return queue_of(k, id, 0); }
+
+static void mark_used(const weir_kernel *k, uint32_t id, bool *dims, bool *scalars, int depth) {
+    const weiri_value *v = weiri_val(k, id);
+    if (v->op == WEIR_OP_DIM) dims[v->dim] = true;
+    if (v->op == WEIR_OP_SCALAR) scalars[v->dim] = true;
+    for (int i = 0; i < v->nargs && depth < 32; i++) mark_used(k, v->arg[i], dims, scalars, depth + 1);
+}
+
+void weiri_range_used(const weir_kernel *k, uint32_t id, bool *dims, bool *scalars) { mark_used(k, id, dims, scalars, 0); }
+
+void weiri_range_put_args(const weir_kernel *k, const char *lead, const int64_t *dims, const double *scalars, const bool *dim_used,
+                          const bool *scalar_used, weiri_buf *out) {
+    for (int i = 0; i < k->dims.n; i++)
+        if (dim_used[i]) weiri_put(out, "%s%s = %" PRId64, lead, weiri_val(k, k->dims.v[i])->name, dims[i]), lead = ", ";
+    for (int i = 0; i < k->scalars.n; i++)
+        if (scalar_used[i]) weiri_put(out, "%s%s = %g", lead, weiri_val(k, k->scalars.v[i])->name, scalars[i]), lead = ", ";
 }

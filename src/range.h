@@ -30,4 +30,25 @@ bool weiri_range_number(weiri_env *e, uint32_t id, int64_t *out);
 /* Do the bounds of all loops stay in 32 bits? The proof counts in whole numbers (docs/proof.md). Else *loop is one that does not. */
 bool weiri_range_counts(weiri_env *e, const weiri_node **loop);
 
+/* Arguments to try: small ones first, multiples of the kernel's own numbers, what dims allow. */
+typedef struct weiri_sampler {
+    const weir_kernel *k;
+    uint64_t seed;
+    int attempt;
+    int64_t unit[16], count[8];
+    int nunit, ncount;
+} weiri_sampler;
+weiri_sampler weiri_sampler_new(const weir_kernel *k);
+void weiri_sampler_like(weiri_sampler *s, int64_t count);                              /* a factor worth trying */
+void weiri_sampler_next(weiri_sampler *s, int64_t *dims, double *scalars);
+/* A tile of the queue, within its extents for the arguments of `e`; false: it has none, or they are unknown. */
+bool weiri_sampler_tile(weiri_sampler *s, weiri_env *e, const weir_res *queue, int64_t *coord);
+/* The queue whose coordinates a value is made of, or NULL. */
+const weir_res *weiri_range_queue(const weir_kernel *k, uint32_t id);
+/* Marks the dims and scalars that a value is made of. */
+void weiri_range_used(const weir_kernel *k, uint32_t id, bool *dims, bool *scalars);
+/* "with N = 3, s = 1.5": those that are used. */
+void weiri_range_put_args(const weir_kernel *k, const char *lead, const int64_t *dims, const double *scalars, const bool *dim_used,
+                          const bool *scalar_used, weiri_buf *out);
+
 #endif

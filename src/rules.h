@@ -146,6 +146,7 @@
     X("V-PDL-01", WEIR_ERROR, "data of the previous kernel is waited for") \
     X("V-PDL-02", WEIR_ERROR, "the wait for the previous kernel comes first") \
     X("V-HLO-01", WEIR_NOTE, "producer work stands before and in the loop") \
+    X("V-KEY-01", WEIR_ERROR, "conditions under one key come out alike") \
     X("V-VAL-02", WEIR_ERROR, "a value comes from a source of its task") \
     X("V-VAL-03", WEIR_ERROR, "a value goes to a destination of its task") \
     X("V-VAL-04", WEIR_ERROR, "a value read by consumer work goes to a source of its task") \

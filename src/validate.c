@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "layout.h"
+#include "range.h"
 
 /* ---- uses --------------------------------------------------------------------------------------------------------------- */
 
@@ -1355,6 +1356,66 @@ static void check_routes(checker *c, const weiri_task *t) {
     }
 }
 
+/* Arguments of a launch for which two conditions come out differently; false: none found, as far as both can be computed. */
+static bool come_out_apart(checker *c, uint32_t x, uint32_t y, weiri_buf *with) {
+    const weir_kernel *k = c->k;
+    weiri_sampler tries = weiri_sampler_new(k);
+    int64_t *dims = WEIRI_NEW_N(c->out->a, int64_t, k->dims.n + 1), a, b;
+    double *scalars = WEIRI_NEW_N(c->out->a, double, k->scalars.n + 1);
+    bool *dim_used = WEIRI_NEW_N(c->out->a, bool, k->dims.n + 1), *scalar_used = WEIRI_NEW_N(c->out->a, bool, k->scalars.n + 1);
+    const weir_res *queue = weiri_range_queue(k, x);
+    if (!queue) queue = weiri_range_queue(k, y);
+    int64_t coord[WEIR_MAX_RANK];
+    weiri_env e = { .k = k, .dims = dims, .scalars = scalars, .cta = -1 };
+    for (int attempt = 0, seen = 0; attempt < 2000 && (seen || attempt < 200); attempt++) {
+        weiri_sampler_next(&tries, dims, scalars);
+        e.coord = NULL;
+        if (queue && !weiri_sampler_tile(&tries, &e, queue, coord)) continue;
+        e.coord = queue ? coord : NULL;
+        bool allowed = true;
+        for (int i = 0; i < k->assumes.n; i++)
+            if (weiri_range_number(&e, k->assumes.v[i], &a) && !a) allowed = false;
+        if (!allowed || !weiri_range_number(&e, x, &a) || !weiri_range_number(&e, y, &b)) continue;
+        seen++;
+        if (!a == !b) continue;
+        weiri_range_used(k, x, dim_used, scalar_used);
+        weiri_range_used(k, y, dim_used, scalar_used);
+        weiri_range_put_args(k, "with ", dims, scalars, dim_used, scalar_used, with);
+        for (int i = 0; queue && i < queue->qrank; i++) weiri_put(with, "%s%s = %lld", with->s ? ", " : "at ", queue->axis[i], (long long)coord[i]);
+        return true;
+    }
+    return false;
+}
+
+/* A key promises that its conditions come out alike: those that can be computed are tried. */
+static void check_keys(checker *c) {
+    const weir_kernel *k = c->k;
+    WEIRI_LIST(const weiri_node *) keyed = { 0 };
+    for (int t = 0; t < k->tasks.n; t++)
+        for (const weiri_node *n = NULL; (n = weiri_node_next(k->tasks.v[t]->root, n));)
+            if (n->kind == NODE_GUARD && n->key && n->of) WEIRI_PUSH(c->out->a, keyed, n);
+    for (int i = 0; i < keyed.n; i++)
+        for (int j = 0; j < i; j++) {
+            const weiri_node *x = keyed.v[j], *y = keyed.v[i];
+            if (strcmp(x->key, y->key) || x->of == y->of) continue;
+            weiri_buf with, one, two;
+            weiri_buf_init(&with, k->ctx);
+            if (come_out_apart(c, x->of, y->of, &with)) {
+                weiri_buf_init(&one, k->ctx);
+                weiri_buf_init(&two, k->ctx);
+                weiri_value_print(k, x->of, &one);
+                weiri_value_print(k, y->of, &two);
+                weir_finding *f = weiri_find(c->out, "V-KEY-01", first(&y->at), "under key '%s', %s and %s come out differently%s%s", y->key,
+                                             one.s ? one.s : "", two.s ? two.s : "", with.s ? " " : "", with.s ? with.s : "");
+                f->hint = "one condition for both, a key each, or k:assume(...) what makes them equal";
+                second_place(f, &x->at, "the other condition");
+                weiri_buf_free(&one);
+                weiri_buf_free(&two);
+            }
+            weiri_buf_free(&with);
+        }
+}
+
 static void check_values(checker *c) {
     const weir_kernel *k = c->k;
     for (int i = 1; i < k->values.n; i++) {
@@ -1407,5 +1468,6 @@ void weiri_validate(const weir_kernel *k, weiri_findings *out) {
     check_tmem(&c);
     check_self_edges(&c);
     check_pdl(&c);
+    check_keys(&c);
     check_values(&c);
 }

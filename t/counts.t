@@ -95,4 +95,36 @@ local report = check("one more step", "UNSAFE", "stuck", "i32", { s = 2 }, funct
 tap.like("'save' runs 1 step (counts.t:27), 'load' 0 (counts.t:24) with s = 0: make both equally long", report.text, "the hint names loops, lengths, lines")
 report = check("two conditions", "UNSAFE", "stuck", "i32", { s = 2 }, function(s) return weir.gt(s, 2) end, function(s) return weir.gt(s, 1) end, true)
 tap.like("'save' does it if s > 1 (counts.t:27), 'load' does it if s > 2 (counts.t:24)", report.text, "and conditions")
+
+-- keys: a promise that is named, tried where it can be computed, and not needed for one condition
+local function keyed(one, two)
+  local k = weir.kernel { name = "keyed", arch = "sm_90a" }
+  local N = k:dim("N", { min = 1 })
+  local s = k:scalar { name = "s", dtype = "f32" }
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { N } }
+  local y = k:tensor { name = "y", dtype = "f32", shape = { N * 128 }, out = true }
+  local gy = k:gmem_tile { name = "gy", tensor = y, tile = { 128 } }
+  local ring = k:smem_tile { name = "ring", dtype = "f32", tile = { 128 }, pipeline = weir.pipeline.async_async { stages = 2 } }
+  for i, f in ipairs { one, two } do
+    k:task { name = "task" .. i, warps = { i * 4 - 4, 4 }, schedule = function()
+      for t in weir.work_tile_loop(wq) do
+        for _ in weir.when_true(f(t, s), { key = "q" }) do
+          if i == 1 then ring:acquire(); ring:store(1.0); ring:commit() else ring:wait(); gy:store(ring:read(), gy:at(t.i)); ring:release() end
+        end
+        wq:next()
+      end
+    end }
+  end
+  return k:verify()
+end
+report = keyed(function(t) return weir.eq(t.i % 2, 0) end, function(t) return weir.eq(t.i % 2, 0) end)
+tap.is("SAFE", report.proof.verdict, "one condition under a key")
+tap.ok(not report.proof.text:find "trusting", "is no promise")
+report = keyed(function(t) return weir.eq(t.i % 2, 0) end, function(t) return weir.eq(t.i // 2 * 2, t.i) end)
+tap.is("SAFE", report.proof.verdict, "two that are equal")
+tap.like("trusting key 'q': t.i % 2 == 0 (counts.t:111) and t.i // 2 * 2 == t.i (counts.t:111) are equal", report.proof.text, "are named")
+report = keyed(function(t) return weir.eq(t.i % 2, 0) end, function(t) return weir.eq(t.i % 3, 0) end)
+tap.like("under key 'q', t.i % 2 == 0 and t.i % 3 == 0 come out differently at i = 2 [V-KEY-01]", report.text, "two that are not")
+report = keyed(function(_, s) return weir.lt(s, 1) end, function(_, s) return ~weir.ge(s, 1) end)
+tap.like("come out differently with s = nan", report.text, "nor for what is no number")
 tap.done()

@@ -545,7 +545,7 @@ WEIR_API weir_status weir_time(weir_program *p, const weir_launch_desc *desc, in
 /* One launch in the simulator with `seeds` seeds from the device's own on. E_SIM: *seed is the first that fails, else 0. */
 WEIR_API weir_status weir_explore(weir_program *p, const weir_launch_desc *desc, int seeds, uint64_t *seed);
 /* A launch, and when each actor (a warp, a warpgroup, one thread) of the first CTAs did what. In the simulator times are steps, an
- * action of a traced actor each; on a GPU they are nanoseconds, from a build of its own of the same source, and the launch is waited for. When the run
+ * action of a traced actor each, and tensors may be left out where the dims are given: zeros of the declared shape stand in; on a GPU they are nanoseconds, from a build of its own of the same source, and the launch is waited for. When the run
  * stops early (E_SIM, E_WATCHDOG) there is a timeline up to there; after other failures *out is NULL. */
 typedef struct weir_timeline weir_timeline;
 typedef struct weir_trace_desc { int ctas; /* that are traced, from 0 on; 0: the first cluster */ } weir_trace_desc;

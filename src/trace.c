@@ -338,12 +338,55 @@ void weiri_program_drop_traced(weir_program *p) {
     p->twin = NULL;
 }
 
-weir_status weir_trace(weir_program *p, const weir_launch_desc *desc, const weir_trace_desc *trace, weir_timeline **out) {
-    int cluster = p->plan->cluster > 0 ? p->plan->cluster : 1, ctas = trace && trace->ctas ? trace->ctas : cluster;
-    *out = NULL;
-    if (ctas < 1 || ctas > 256) return weiri_fail(p->ctx, WEIR_E_ARGUMENT, "a trace of %d CTAs; 1 to 256 are possible", ctas);
-    weir_device *d = weiri_launch_device(p, desc);
-    if (!d) return p->ctx->status;
+static const weir_arg *arg_named(const weir_arg *args, int n, const char *name) {
+    for (int i = 0; i < n; i++)
+        if (args[i].name && !strcmp(args[i].name, name)) return &args[i];
+    return NULL;
+}
+
+/* The dims that numbers and bare axes of tensors give; -1: none does. */
+static void known_dims(const weir_kernel *k, const weir_arg *args, int n, int64_t *dims) {
+    for (int i = 0; i < k->dims.n; i++) {
+        const weir_arg *a = arg_named(args, n, weiri_val(k, k->dims.v[i])->name);
+        dims[i] = a && a->is_number && a->number >= 0 && a->number <= INT32_MAX ? (int64_t)a->number : -1;
+    }
+    for (int i = 0; i < k->tensors.n; i++) {
+        const weir_tensor *t = k->tensors.v[i];
+        const weir_arg *a = arg_named(args, n, t->name);
+        for (int axis = 0; a && axis < t->rank && axis < (a->buffer ? weir_buffer_rank(a->buffer) : a->rank); axis++) {
+            const weiri_value *v = weiri_val(k, t->shape[axis].id);
+            if (v->op == WEIR_OP_DIM) dims[v->dim] = a->buffer ? weir_buffer_shape(a->buffer, axis) : a->shape[axis];
+        }
+    }
+}
+
+/* In the simulator tensors may be left out: sizes alone make a timeline. Adds zeros of the declared shape for those whose sizes are known;
+ * `args` has room for every tensor. */
+static weir_status stand_in(weir_program *p, weir_device *d, weir_arg *args, int *n, weir_buffer **made) {
+    const weir_kernel *k = p->k;
+    weir_status st = WEIR_OK;
+    int64_t *dims = weiri_alloc(p->ctx, sizeof *dims * (size_t)(k->dims.n + 1));
+    if (!dims) return WEIR_E_MEMORY;
+    known_dims(k, args, *n, dims);
+    bool known = true;
+    for (int i = 0; i < k->dims.n; i++) known = known && dims[i] >= 0;
+    for (int i = 0; i < k->tensors.n && known && st == WEIR_OK; i++) {
+        const weir_tensor *t = k->tensors.v[i];
+        if (arg_named(args, *n, t->name)) continue;
+        weir_buffer_desc b = { .dtype = t->dtype, .rank = t->rank };
+        bool sized = true;
+        for (int axis = 0; axis < t->rank; axis++)
+            sized = sized && weiri_value_eval(k, t->shape[axis].id, dims, NULL, 0, &b.shape[axis]) && b.shape[axis] >= 0;
+        if (!sized) continue; /* the launch says what is missing */
+        made[i] = weir_buffer_new(d, &b);
+        st = made[i] ? weir_buffer_fill(made[i], 0) : p->ctx->status;
+        args[(*n)++] = (weir_arg){ .name = t->name, .buffer = made[i] };
+    }
+    weiri_free(p->ctx, dims, sizeof *dims * (size_t)(k->dims.n + 1));
+    return st;
+}
+
+static weir_status trace_on(weir_program *p, weir_device *d, const weir_launch_desc *desc, int ctas, weir_timeline **out) {
     weir_program *runs = d->index < 0 ? p : weiri_program_twin(p);
     weir_timeline *t = runs ? weiri_timeline_new(p->plan, ctas, d->index >= 0) : NULL;
     if (!t) return WEIR_E_MEMORY;
@@ -356,5 +399,32 @@ weir_status weir_trace(weir_program *p, const weir_launch_desc *desc, const weir
     if (t->a.oom) st = weiri_fail(p->ctx, WEIR_E_MEMORY, "out of memory: the trace of kernel '%s'", p->name);
     if (st == WEIR_OK || st == WEIR_E_SIM || st == WEIR_E_WATCHDOG) *out = t;
     else weir_timeline_free(t);
+    return st;
+}
+
+weir_status weir_trace(weir_program *p, const weir_launch_desc *desc, const weir_trace_desc *trace, weir_timeline **out) {
+    int cluster = p->plan->cluster > 0 ? p->plan->cluster : 1, ctas = trace && trace->ctas ? trace->ctas : cluster;
+    *out = NULL;
+    if (ctas < 1 || ctas > 256) return weiri_fail(p->ctx, WEIR_E_ARGUMENT, "a trace of %d CTAs; 1 to 256 are possible", ctas);
+    weir_device *d = weiri_launch_device(p, desc);
+    if (!d) return p->ctx->status;
+    if (d->index >= 0) return trace_on(p, d, desc, ctas, out);
+    int room = p->k->tensors.n + desc->nargs + 1, n = desc->nargs;
+    weir_arg *args = weiri_alloc(p->ctx, sizeof *args * (size_t)room);
+    weir_buffer **made = weiri_alloc(p->ctx, sizeof *made * (size_t)room);
+    weir_status st = args && made ? WEIR_OK : WEIR_E_MEMORY;
+    if (st == WEIR_OK) {
+        if (n) memcpy(args, desc->args, sizeof *args * (size_t)n);
+        st = stand_in(p, d, args, &n, made);
+    }
+    if (st == WEIR_OK) {
+        weir_launch_desc all = *desc;
+        all.args = args;
+        all.nargs = n;
+        st = trace_on(p, d, &all, ctas, out);
+    }
+    for (int i = 0; made && i < p->k->tensors.n; i++) weir_buffer_free(made[i]);
+    weiri_free(p->ctx, made, sizeof *made * (size_t)room);
+    weiri_free(p->ctx, args, sizeof *args * (size_t)room);
     return st;
 }

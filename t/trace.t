@@ -223,11 +223,24 @@ for _, s in ipairs(att and att:spans() or {}) do
 end
 tap.is(0, unknown, "every wait, load and mma has its stage")
 
+-- ---- sizes alone ------------------------------------------------------------------------------------------------------------------------
+
+local function steps(timeline)
+  local out = {}
+  for i, s in ipairs(timeline:spans()) do out[i] = { s.cta, s.warp, s.what, s.stage, s.nth, s.from, s.to } end
+  return out
+end
+local modelled = steps(assert(program:trace({ M = m, N = n, K = kk }, { ctas = 2 })))
+tap.is(#spans, #modelled, "dims are enough for a timeline")
+tap.is(steps(assert(program:trace(args, { ctas = 2 }))), modelled, "the same as with data")
+tap.is(modelled, steps(assert(program:trace({ B = b, M = m }, { ctas = 2 }))), "or dims and some of the tensors")
+
 -- ---- mistakes --------------------------------------------------------------------------------------------------------------------------
 
 tap.raises("1 to 256 are possible", function() program:trace(args, { ctas = -1 }) end, "ctas = -1")
 tap.raises("there are stream, grid, device, pdl, ctas", function() program:trace(args, { steps = 3 }) end, "an unknown option")
-tap.raises("tensor 'A' is missing", function() program:trace { B = b, D = d } end, "a missing tensor")
+tap.raises("tensor 'A' is missing", function() program:trace { B = b } end, "a missing tensor, of unknown size")
+tap.raises("dim 'M'", function() program:trace { D = d, M = 3, K = 64 } end, "sizes that contradict each other")
 local fresh = assert(program:trace(args))
 tap.is({ nil, "io" }, (function() local ok, _, status = fresh:svg(folder .. "/none/x.svg"); return { ok, status } end)(), "a folder that is not there")
 tap.raises("the name of a file", function() fresh:perfetto() end, "no file")

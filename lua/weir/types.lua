@@ -767,7 +767,7 @@ function program:launch(args, options) end
 function program:time(args, options) end
 
 ---A launch, and when each actor of the first `ctas` CTAs (one cluster if left out) did what. When the run stopped early there is a
----timeline up to there, with message and code behind it.
+---timeline up to there, with message and code behind it. In the simulator tensors may be left out where the dims are given: zeros stand in.
 ---@param args table<string, weir.argument>
 ---@param options? { ctas?: integer, stream?: integer|lightuserdata, grid?: integer, device?: weir.device, pdl?: boolean }
 ---@return weir.timeline?, string?, string?

@@ -195,7 +195,10 @@ uint64_t weir_device_seed(const weir_device *d) { return d->last_seed; }
 
 weir_status weir_device_sync(weir_device *d) {
     bool pushed;
-    if (d->index < 0) return WEIR_OK;
+    if (d->index < 0) {
+        d->before = (weiri_sim_before){ 0 };
+        return WEIR_OK;
+    }
     weir_status st = weiri_device_enter(d, &pushed);
     if (st != WEIR_OK) return st;
     weiri_cures r = d->cu->ctx_sync();
@@ -216,6 +219,7 @@ static weir_status allocate(weir_device *d, size_t bytes, uint64_t *address) {
         if (!p) return weiri_fail(d->ctx, WEIR_E_MEMORY, "the simulator has no %zu bytes", bytes);
         memset(p, 0, bytes);
         *address = (uint64_t)(uintptr_t)p;
+        d->before = (weiri_sim_before){ 0 }; /* clearing it waits on a GPU */
         return WEIR_OK;
     }
     weir_status st = weiri_device_enter(d, &pushed);

@@ -3,6 +3,7 @@
 #define WEIRI_DEVICE_H
 
 #include "cuda.h"
+#include "sim/sim.h"
 
 struct weiri_module;
 
@@ -27,6 +28,7 @@ struct weir_device {
     int seeds;          /* runs of one launch, from `seed` on */
     uint64_t last_seed; /* of the last run */
     weiri_buf findings; /* of the last run */
+    weiri_sim_before before; /* the last launch, until the host waits for it */
     /* what closes with it */
     weir_buffer *buffers;
     struct weiri_module *modules;

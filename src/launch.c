@@ -814,7 +814,7 @@ static void swap_outputs(const weir_bound *b, char *saved, bool back) {
 }
 
 /* One run, or one a seed until the first that fails: the kernel may read what it writes, so each begins with what was there. */
-static weir_status run_seeds(weir_bound *b) {
+static weir_status run_seeds(weir_bound *b, const void *stream) {
     weir_program *p = b->p;
     weir_device *d = b->d;
     int seeds = p->into ? 1 : d->seeds;
@@ -825,6 +825,7 @@ static weir_status run_seeds(weir_bound *b) {
     if (seeds > 1 && !saved) return WEIR_E_MEMORY;
     if (saved) swap_outputs(b, saved, false);
     weir_status st = WEIR_OK;
+    weiri_sim_before before = d->before;
     for (int i = 0; i < seeds && st == WEIR_OK; i++) {
         if (i) swap_outputs(b, saved, true);
         if (b->counter) memset((void *)(uintptr_t)b->counter, 0, 64);
@@ -832,6 +833,7 @@ static weir_status run_seeds(weir_bound *b) {
         weiri_buf_free(&d->findings);
         if (seeds > 1) weiri_put(&d->findings, "seed %" PRIu64 ", run %d of %d:\n", d->last_seed, i + 1, seeds);
         size_t head = d->findings.n;
+        d->before = before;
         weiri_sim_run run = { .plan = p->plan,
                               .source = weir_program_source(p),
                               .params = b->sim_params,
@@ -839,6 +841,9 @@ static weir_status run_seeds(weir_bound *b) {
                               .grid = (int)b->config.grid_x,
                               .resident = d->sms,
                               .seed = d->last_seed,
+                              .before = &d->before,
+                              .pdl = b->pdl && !b->counter, /* a counter is cleared in between, which waits */
+                              .stream = stream,
                               .trace = p->into };
         st = weiri_sim_launch(b->ctx, &run, &d->findings);
         if (d->findings.n == head) weiri_buf_free(&d->findings); /* nothing was found */
@@ -847,7 +852,7 @@ static weir_status run_seeds(weir_bound *b) {
     return st;
 }
 
-static weir_status run_sim(weir_bound *b) {
+static weir_status run_sim(weir_bound *b, const void *stream) {
     weir_program *p = b->p;
     const weir_kernel *k = p->k;
     int lent = 0;
@@ -861,7 +866,7 @@ static weir_status run_sim(weir_bound *b) {
             st = weiri_fail(b->ctx, WEIR_E_MEMORY, "out of memory: simulated tensors");
         else weiri_sim_name(b->ctx, at, k->tensors.v[lent]->name);
     }
-    if (st == WEIR_OK) st = run_seeds(b);
+    if (st == WEIR_OK) st = run_seeds(b, stream);
     for (int i = 0; i < lent; i++) {
         const given *g = b->tensor[i];
         size_t n = extent_of(g, k->tensors.v[i]->dtype);
@@ -874,7 +879,7 @@ weir_status weir_bound_launch(weir_bound *b, void *stream) {
     weir_device *d = b->d;
     if (!d || !b->p) return fail_gone(b);
     if (b->config.grid_x == 0) return WEIR_OK; /* no tile: nothing to write */
-    if (d->index < 0) return run_sim(b);
+    if (d->index < 0) return run_sim(b, stream);
     bool pushed;
     weir_status st = weiri_device_enter(d, &pushed);
     if (st != WEIR_OK) return st;

@@ -50,6 +50,8 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
     X(void, w_bar_arrive, (u32 id, u32 threads), (id, threads))                                                                \
     X(void, w_sim_cluster_arrive, (u32 release), (release))                                                                    \
     X0(void, w_cluster_wait)                                                                                                   \
+    X0(void, w_grid_wait)                                                                                                      \
+    X0(void, w_grid_launch)                                                                                                    \
     X(void, w_sim_regs, (u32 n, u32 inc), (n, inc))                                                                            \
     X0(void, w_fence_async)                                                                                                    \
     X0(void, w_sim_fence)                                                                                                      \
@@ -348,8 +350,6 @@ W_FN void w_mbar_expect_remote(u32 bar, u32 cta, u32 bytes) { w_sim_mbar_expect(
 W_FN void w_sync_warp(void) { w_sim_sync_warp(0xffffffffu); }
 W_FN void w_cluster_arrive(void) { w_sim_cluster_arrive(1); }
 W_FN void w_cluster_arrive_relaxed(void) { w_sim_cluster_arrive(0); }
-W_FN void w_grid_wait(void) {}   // a grid is run alone
-W_FN void w_grid_launch(void) {}
 template <int N> W_FN void w_reg_inc(void) { w_sim_regs(N, 1); }
 template <int N> W_FN void w_reg_dec(void) { w_sim_regs(N, 0); }
 W_FN void w_fence_async_global(void) {}   // not modelled: global memory has one proxy here

@@ -231,6 +231,8 @@ struct weiri_machine {
     u64 yields;                  /* since the last progress */
     u32 clock;                   /* of proxy fences; starts at 1 */
     int vc_n, vc_cta, bar_cap;   /* clocks: components, those of one CTA; mbarriers a CTA may have */
+    weiri_sim_before before;     /* whose clusters are unfinished until a griddepcontrol.wait; first == end: none */
+    bool grid_waited, grid_launched;   /* by any thread */
     u32 first_home;              /* number of the launch's first cluster, over all launches */
     sync_var **sync_vars;
     int pages_made;              /* of global memory's records */
@@ -292,6 +294,7 @@ void weiri_race_release(thread *t, u32 *to);
 void weiri_race_acquire(thread *t, const u32 *from);
 void weiri_race_join_warp(warp *w, u32 members);
 void weiri_race_mma_waited(thread *t, u64 ops);      /* the first `ops` wgmmas of its warp are done */
+void weiri_race_grid_waited(thread *t);              /* the launch before is complete */
 void weiri_race_bulk_waited(thread *t, u32 serial, bool read_only);
 /* Shared memory. A plain access: checked and kept. */
 void weiri_race_access(thread *t, u32 addr, u32 n, bool write, bool atomic, const char *what);

@@ -7,6 +7,7 @@
  *   an mbarrier      phases completed: what a copy wrote that completes on it
  *   a warpgroup      wgmmas waited for by any of its threads: one operation of all four warps, whose operands are read
  *   bulk, by warp    bulk stores whose source is read; and those whose result is there
+ *   the grid before  1: it is complete, as a griddepcontrol.wait said
  *
  * What releases and acquires: mbarrier arrives and waits, named barriers, __syncthreads, __syncwarp, the cluster barrier, and the
  * pattern of fence, atomic, fence. Shuffles, votes, elect, ldmatrix and stmatrix order nothing. Between clusters only the last counts,
@@ -88,6 +89,7 @@ static int first_bar(const machine *m) { return m->threads_per_cta; }
 static int first_mma(const machine *m) { return first_bar(m) + m->bar_cap; }
 static int first_read(const machine *m) { return first_mma(m) + (m->threads_per_cta + 127) / 128; }
 static int first_done(const machine *m) { return first_read(m) + m->threads_per_cta / 32; }
+static int first_grid(const machine *m) { return first_done(m) + m->threads_per_cta / 32; }
 static u32 base(const cta *c) { return c->rank * (u32)c->m->vc_cta; }
 u32 weiri_race_bar(const cta *c, const bar *b) { return base(c) + (u32)(first_bar(c->m) + (b - c->bars)); }
 static u32 mma_of(const cta *c, u32 warpgroup) { return base(c) + (u32)first_mma(c->m) + warpgroup; }
@@ -98,7 +100,7 @@ void weiri_race_make(machine *m) {
     const weiri_plan *p = m->plan;
     int per = p->cluster > 0 ? p->cluster : 1;
     m->bar_cap = p->nbarriers + 32;
-    m->vc_cta = (first_done(m) + m->threads_per_cta / 32 + 3) / 4 * 4;
+    m->vc_cta = (first_grid(m) + 1 + 3) / 4 * 4;
     m->vc_n = per * m->vc_cta;
 }
 
@@ -165,6 +167,11 @@ void weiri_race_join_warp(warp *w, u32 members) {
 
 void weiri_race_mma_waited(thread *t, u64 ops) {
     raise(&t->vc[mma_of(t->c, t->tid / 128)], (u32)ops);
+    t->learnt = true;
+}
+
+void weiri_race_grid_waited(thread *t) {
+    raise(&t->vc[base(t->c) + (u32)first_grid(t->m)], 1);
     t->learnt = true;
 }
 
@@ -439,15 +446,52 @@ void weiri_race_free_pages(weir_ctx *c, weiri_page **pages, u64 n) {
     weiri_free(c, pages, (size_t)n * sizeof *pages);
 }
 
+static bool grid_known(const machine *m, const u32 *vc, int ctas) {
+    for (int r = 0; r < ctas; r++)
+        if (vc[r * m->vc_cta + first_grid(m)]) return true;
+    return false;
+}
+
+/* Does a thread with this clock know that an earlier launch, whose cluster `home` is, has ended? */
+static bool ended(const cta *c, const u32 *vc, u32 home) {
+    const weiri_sim_before *b = &c->m->before;
+    if (home >= b->lost && home < b->lost_end) return false;
+    if (home < b->first || home >= b->end || grid_known(c->m, vc, c->cl->n)) return true;
+    for (const foreign *f = c->cl->known; f; f = f->next)
+        if (grid_known(c->m, f->vc, c->cl->n)) return true;
+    return false;
+}
+
 static bool gordered(const cta *c, const u32 *vc, const cell *x, u32 home) {
-    if (home < c->m->first_home) return true; /* of an earlier launch */
+    if (home < c->m->first_home) return ended(c, vc, home);
     if (home == home_of(c)) return ordered(vc, x);
     const u32 *known = known_at(c->m, &c->cl->known, home, false);
     return known && known[x->who] >= x->clock;
 }
 
+static void report_before(const thread *t, u32 at, const char *what, const char *p, u32 n, u32 home, bool was_write) {
+    const weiri_sim_before *b = &t->m->before;
+    char where[160];
+    weiri_host_name(t->m->sim, p, where, sizeof where);
+    const char *done = was_write ? "writes" : "reads";
+    if (home >= b->lost && home < b->lost_end)
+        weiri_sim_fault(t->m, t, at, "sim-pdl",
+                        "lane %u: %s %s (%u byte%s), which the launch of '%s' %s: it may not have ended, for no thread of the launch between, '%s', "
+                        "has run griddepcontrol.wait",
+                        t->lane, what, where, n, n == 1 ? "" : "s", b->lost_name, done, b->name);
+    else
+        weiri_sim_fault(t->m, t, at, "sim-pdl",
+                        "lane %u: %s %s (%u byte%s), which the launch before, '%s', %s (CTA %u): no griddepcontrol.wait stands before it, in this "
+                        "thread or in one that it is ordered behind",
+                        t->lane, what, where, n, n == 1 ? "" : "s", b->name, done, (home - b->first) * (u32)b->cluster);
+}
+
 static void greport(const thread *t, u32 at, const char *what, const char *p, u32 n, const gword *w, int i, bool write) {
     const machine *m = t->m;
+    if (w->home[i] < m->first_home) {
+        report_before(t, at, what, p, n, w->home[i], i < GWRITES);
+        return;
+    }
     char where[160], other[360];
     const char *mend, *rule = rule_of(m, &w->c[i], i < GWRITES, write, &mend);
     u32 block = (w->home[i] - m->first_home) * (u32)t->c->cl->n;

@@ -529,6 +529,26 @@ static float to_float(w_sim_api *api, u32 kind, u32 bits) {
     return (float)weiri_number_get(number_type(kind), &bits);
 }
 
+/* What the next launch may overlap. Of this one, if a thread has let it begin; and of the one before, if nobody here has waited for it. */
+static void tell_next(const machine *m, weiri_sim_before *to) {
+    const weiri_sim_before *b = &m->before;
+    weiri_sim_before now = { .stream = m->run->stream,
+                             .first = m->first_home,
+                             .end = m->first_home + (u32)(m->run->grid / m->clusters->n),
+                             .launched = m->grid_launched,
+                             .cluster = m->clusters->n,
+                             .lost = b->lost,
+                             .lost_end = b->lost_end };
+    snprintf(now.name, sizeof now.name, "%s", m->plan->k->name);
+    memcpy(now.lost_name, b->lost_name, sizeof now.lost_name);
+    if (b->first < b->end && !m->grid_waited) {
+        if (b->lost == b->lost_end) now.lost = b->first;
+        now.lost_end = b->end;
+        memcpy(now.lost_name, b->name, sizeof now.lost_name);
+    }
+    *to = now;
+}
+
 weir_status weiri_sim_launch(weir_ctx *c, const weiri_sim_run *r, weiri_buf *findings) {
     const weiri_plan *p = r->plan;
     int per = p->cluster > 0 ? p->cluster : 1;
@@ -551,6 +571,10 @@ weir_status weiri_sim_launch(weir_ctx *c, const weiri_sim_run *r, weiri_buf *fin
     m->plan = p;
     m->run = r;
     m->sim = sim;
+    if (r->before && r->pdl && r->before->stream == r->stream) {
+        m->before = *r->before;
+        if (!m->before.launched) m->before.first = m->before.end; /* it let nobody begin before its end */
+    }
     m->rng = r->seed ? r->seed : 1;
     m->wild = weiri_sim_rand(m) & 1;
     m->findings = findings;
@@ -580,6 +604,8 @@ weir_status weiri_sim_launch(weir_ctx *c, const weiri_sim_run *r, weiri_buf *fin
         if (p->k->arch >= WEIR_ARCH_SM_100A) weiri_put(findings, "sm_100a: " WEIRI_UNCHECKED "\n");
         weiri_fail(c, st, "the simulator stopped: %.900s", findings->s ? findings->s : "");
     }
+    if (r->before) *r->before = (weiri_sim_before){ 0 };
+    if (r->before && st == WEIR_OK) tell_next(m, r->before);
     weiri_arena_free(&m->a);
     weiri_free(c, m, sizeof *m);
     return st;

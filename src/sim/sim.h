@@ -22,6 +22,17 @@
 /* One kernel argument, in the order of plan->params: the bytes of the C parameter; for a KP_TMAP a weiri_tmap. */
 typedef struct weiri_sim_param { const void *data; size_t size; } weiri_sim_param;
 
+/* The launch before in a stream, as far as a dependent launch may begin before it has ended. The simulator runs one grid after the other:
+ * what the later one would see too early is told from the records of global memory. Clusters are numbered over all launches. */
+typedef struct weiri_sim_before {
+    const void *stream;
+    uint32_t first, end;             /* its clusters; equal: there is none, or the host has waited for it */
+    bool launched;                   /* a thread of it has run launch_dependents */
+    uint32_t lost, lost_end;         /* clusters of launches that may outlast it: none of its threads has waited for them */
+    int cluster;                     /* CTAs of one */
+    char name[48], lost_name[48];
+} weiri_sim_before;
+
 typedef struct weiri_sim_run {
     const weiri_plan *plan;
     const char *source;              /* emitted text, without preamble */
@@ -29,6 +40,8 @@ typedef struct weiri_sim_run {
     int grid;                        /* CTAs */
     int resident;                    /* CTAs that run at once, rounded up to whole clusters; 0: 8 */
     uint64_t seed;                   /* 0: 1 */
+    weiri_sim_before *before;        /* in: the launch before; out: this one. NULL: every launch waits for all before it */
+    bool pdl; const void *stream;    /* may begin before that one has ended */
     weir_timeline *trace;            /* gets the events of its CTAs, or NULL */
 } weiri_sim_run;
 

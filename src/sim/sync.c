@@ -525,6 +525,16 @@ static void regs(w_sim_api *api, u32 n, u32 inc) {
     t->regs = n;
 }
 
+/* ---- the launch before, and the next ------------------------------------------------------------------------------------- */
+
+static void grid_wait(w_sim_api *api) {
+    thread *t = weiri_sim_self(api);
+    t->m->grid_waited = true;
+    weiri_race_grid_waited(t);
+}
+
+static void grid_launch(w_sim_api *api) { weiri_sim_self(api)->m->grid_launched = true; }
+
 static void trap(w_sim_api *api, const char *what) {
     thread *t = weiri_sim_self(api);
     weiri_sim_fault(t->m, t, t->at, "sim-trap", "%s", what);
@@ -546,5 +556,7 @@ void weiri_sync_calls(w_sim_api *api) {
     api->w_elect = elect;
     api->w_sim_shfl = shfl;
     api->w_sim_regs = regs;
+    api->w_grid_wait = grid_wait;
+    api->w_grid_launch = grid_launch;
     api->w_sim_trap = trap;
 }

@@ -150,6 +150,14 @@ edited("tensor memory that is not given back", "sim-tmem", sm100a.gemm(o), black
 edited("columns that are not allocated", "sim-tmem", sm100a.gemm(o), blackwell, "w_tmem_alloc%((.-), %d+%)", "w_tmem_alloc(%1, 32)", "of tensor memory, which are not allocated")
 edited("tensor memory taken over without a fence", "sim-tcgen05-fence", sm100a.gemm(o), blackwell, "(w_mbar_wait%(acc_full.-)w_tcgen05_after%(%);", "%1", "fence::after_thread_sync")
 
+do
+  local p = kernel("w_grid_launch(); y[tid] = x[tid];", {}):build { device = lab.device() }
+  local x, y = lab.device():tensor { dtype = "u32", shape = { 128 } }:fill(1), lab.device():tensor { dtype = "u32", shape = { 128 } }:fill(0)
+  assert(p:launch({ x = x, y = y }, { grid = 1 }))
+  local ok, message = p:launch({ x = y, y = x }, { grid = 1, pdl = true })
+  stops("a dependent launch that does not wait", "sim-pdl", ok, message, "a load of 'x' byte", "which the launch before, 'shows', writes")
+end
+
 -- ---- every rule of the table in docs/simulator.md -----------------------------------------------------------------------------------------
 local missing = {}
 for line in io.lines "docs/simulator.md" do

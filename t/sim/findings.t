@@ -6,11 +6,12 @@ local lab = require "lab"
 local sm100a = require "sm100a"
 local weir, plan = lab.weir, lab.plan
 
-local shown = {}                                          -- rule -> true
+local shown, named = {}, {}                               -- rule -> true, name of a kernel -> rule
 local function stops(name, rule, ok, message, ...)
   if ok then return tap.ok(false, ("%s: %s went through"):format(rule, name)) end
   message = tostring(message)
   shown[rule] = true
+  named[name] = rule
   tap.like("[" .. rule .. "]", message, name .. ": " .. rule)
   for _, part in ipairs { ... } do tap.like(part, message, name .. ": " .. part) end
 end
@@ -71,6 +72,7 @@ body("no proxy fence", "sim-fence", operands:gsub("w_fence_async%(%);", "") .. "
 body("accumulators read before the wait", "sim-accumulator", operands .. "w_wgmma_fence();" .. mma .. "y[tid] = (u32)d[0];" .. done, {}, "accumulator register 0 is read while a wgmma on it is in flight")
 body("a wgmma without its fence", "sim-wgmma", operands .. mma .. done, {}, "a wgmma before any wgmma.fence of the thread")
 body("a malformed descriptor", "sim-descriptor", operands .. "w_wgmma_fence();" .. mma:gsub("w_desc%(at, 1024, 128, 0%)", "w_desc(at, 1024, 128, 0) | 1ull << 50") .. done, {}, "operand A: base offset 2 in the descriptor")
+body("an operand past the shared memory", "sim-bounds", operands .. "w_wgmma_fence();" .. mma:gsub("at %+ 2048", "at + 4096") .. done, {}, "operand B of a wgmma at shared bytes 4096 to 4111; the kernel has 4096")
 body("past the shared memory", "sim-bounds", "((u32 *)smem)[1024] = 1;", {}, "a store to shared bytes 4096 to 4099; the kernel has 4096")
 body("past a tensor", "sim-bounds", "y[tid + 1] = 1;", {}, "a store of 4 bytes", "0 bytes past the end of 'y' (512 bytes)")
 body("a misaligned mbarrier", "sim-align", "if (tid == 0) w_mbar_init(at + 4, 1);", {}, "an mbarrier at shared address 1028, which is no multiple of 8")
@@ -80,6 +82,7 @@ body("a warp that has diverged", "sim-warp", "if (lane < 7) w_elect(); else w_sy
 body("a named barrier with two counts", "sim-named", "w_bar_sync(3, warp ? 96 : 64);", {}, "named barrier 3 is joined with")
 body("a named barrier that is none", "sim-named", "w_bar_sync(16, 128);", {}, "named barrier 16; ids are 1 to 15")
 body("an exit with a copy in flight", "sim-exit", "w_cp_async<16>(at + 16 * tid, x + tid / 4 * 4, 16);", {}, "the thread exits while its cp.async is in flight: a wait is missing")
+body("an exit with a wgmma in flight", "sim-exit", operands .. "w_wgmma_fence();" .. mma, {}, "the thread exits while a wgmma of its warpgroup is in flight: a wait is missing")
 body("an mbarrier that is not initialised", "sim-bar-init", "w_mbar_arrive(at);", {}, "an arrive on mbarrier at shared byte 0 of CTA 0, which is not initialised")
 body("an mbarrier overwritten", "sim-bar-write", bar .. "if (tid == 5) *(u32 *)smem = 0;", {}, "a store to shared byte 0, which is mbarrier")
 body("a parity that is none", "sim-parity", bar .. "w_mbar_wait(at, 2);", {}, "a wait with parity 2; a parity is 0 or 1")
@@ -140,6 +143,8 @@ edited("a stage read without its wait", "sim-early-read", lab.tma_copy(), copy, 
 edited("a stage given back before all lanes have read it", "sim-race", lab.tma_copy(2), copy, "(W_AT%(%d+%);) w_sync_warp%(%);", "%1", "a TMA load into 'ring' stage 0, byte", "a load by task 'put'")
 edited("a staging tile rewritten while TMA reads it", "sim-async-read", lab.gemm(), function(p, dev) return lab.run_gemm(p, 64, 256, 64, { device = dev, grid = 1 }) end,
   "w_bulk_wait_read<%d>%(%);", ";", "stmatrix to 'stage' stage 0", "a TMA store (t/lab.lua:")
+edited("an exit with a TMA store in flight", "sim-exit", lab.gemm(), function(p, dev) return lab.run_gemm(p, 64, 64, 64, { device = dev, grid = 1 }) end,
+  "if %(wtid == 0%) w_bulk_wait<0>%(%);", ";", "the thread exits while its TMA store")
 edited("a register pool that has too few", "sim-deadlock", lab.gemm { warpgroups = 2, load_registers = 40, mma_registers = 232 }, function(p, dev) return lab.run_gemm(p, 128, 64, 64, { device = dev }) end,
   "w_reg_inc<232>%(%);", "w_reg_inc<256>();", "setmaxnreg.inc 256: it lacks")
 edited("registers that setmaxnreg does not take", "sim-registers", lab.gemm { warpgroups = 2, load_registers = 40, mma_registers = 232 }, function(p, dev) return lab.run_gemm(p, 128, 64, 64, { device = dev }) end,
@@ -147,6 +152,9 @@ edited("registers that setmaxnreg does not take", "sim-registers", lab.gemm { wa
 local o = { n = 64, sums = 1, grid = 2 }
 local function blackwell(p, dev) return sm100a.run_gemm(p, o, dev, 300, 72, 330) end
 edited("tensor memory that is not given back", "sim-tmem", sm100a.gemm(o), blackwell, "w_tmem_free%b();", ";", "tcgen05.dealloc is missing")
+edited("a descriptor of sm_100a without its constant", "sim-descriptor", sm100a.gemm(o), blackwell, "w_umma_desc(%b())", "(w_umma_desc%1 & ~(1ull << 46))", "operand A: descriptor", "lacks bit 46")
+edited("an instruction descriptor that is none", "sim-descriptor", sm100a.gemm(o), blackwell, "0x08100490", "0x08100493", "instruction descriptor 0x8100493 of kind f16")
+edited("an exit with an mma in flight", "sim-exit", sm100a.gemm(o), blackwell, "(if %(warp == 0%) w_tmem_free%b();)", "%1 if (w_tid() == 0) w_umma_commit(ab_full);", "exits while an arrival of the tensor core is in flight")
 edited("columns that are not allocated", "sim-tmem", sm100a.gemm(o), blackwell, "w_tmem_alloc%((.-), %d+%)", "w_tmem_alloc(%1, 32)", "of tensor memory, which are not allocated")
 edited("tensor memory taken over without a fence", "sim-tcgen05-fence", sm100a.gemm(o), blackwell, "(w_mbar_wait%(acc_full.-)w_tcgen05_after%(%);", "%1", "fence::after_thread_sync")
 
@@ -157,6 +165,19 @@ do
   local ok, message = p:launch({ x = y, y = x }, { grid = 1, pdl = true })
   stops("a dependent launch that does not wait", "sim-pdl", ok, message, "a load of 'x' byte", "which the launch before, 'shows', writes")
 end
+
+-- ---- every kind that was asked for -----------------------------------------------------------------------------------------------------
+-- (a tensor map that is larger than its buffer cannot be made from here: t/c/sim_test.c)
+for kind, name in pairs {
+  ["never-ending wait"] = "a wait that never ends", ["arrival too many"] = "an arrival too many", ["tx over"] = "more bytes than expected", ["tx under"] = "fewer bytes than expected",
+  ["parity lap"] = "two phases behind", ["read of an incomplete stage"] = "a stage read without its wait", ["write under an async read"] = "a staging tile rewritten while TMA reads it",
+  ["missing proxy fence"] = "no proxy fence", ["race on shared memory"] = "a join left out", ["race on global memory"] = "warps that store to one place of global memory",
+  ["out of bounds, shared"] = "past the shared memory", ["out of bounds, global"] = "past a tensor", ["out of bounds, TMEM"] = "columns that are not allocated",
+  ["misaligned box of a tensor map"] = "a box off 16 bytes", ["malformed descriptor"] = "a malformed descriptor", ["malformed descriptor, sm_100a"] = "a descriptor of sm_100a without its constant",
+  ["uninitialised shared memory"] = "what nobody has written", ["divergent collective"] = "a warp that has diverged", ["register pool exhausted"] = "a register pool that has too few",
+  ["named-barrier misuse"] = "a named barrier with two counts", ["missing dealloc"] = "tensor memory that is not given back", ["exit with a copy in flight"] = "an exit with a copy in flight",
+  ["exit with a store in flight"] = "an exit with a TMA store in flight", ["exit with a wgmma in flight"] = "an exit with a wgmma in flight", ["exit with an mma in flight"] = "an exit with an mma in flight",
+} do tap.ok(named[name], kind .. ": " .. name) end
 
 -- ---- every rule of the table in docs/simulator.md -----------------------------------------------------------------------------------------
 local missing = {}

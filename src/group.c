@@ -115,10 +115,8 @@ weir_res *weir_group(weir_kernel *k, const weir_group_desc *d) {
     };
     if (!weiri_group_check(&in, &out)) {
         const char *called = d->name ? d->name : "?";
-        if (out.fault.got[0])
-            weiri_fail(k->ctx, WEIR_E_ARGUMENT, "group '%s': %s (expected %s, got %s) [%s]", called, out.fault.text,
-                       out.fault.expected, out.fault.got, out.fault.rule);
-        else weiri_fail(k->ctx, WEIR_E_ARGUMENT, "group '%s': %s [%s]", called, out.fault.text, out.fault.rule);
+        weiri_fail(k->ctx, WEIR_E_ARGUMENT, "group '%s': %s (expected %s, got %s) [%s]", called, out.fault.text,
+                   out.fault.expected, out.fault.got, out.fault.rule);
         return NULL;
     }
     weir_res *g = weiri_res_add(k, WEIR_RES_GROUP, d->name);

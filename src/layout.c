@@ -13,7 +13,7 @@ static bool refuse(char *why, size_t size, const char *fmt, ...) WEIRI_PRINTF(3,
 static bool refuse(char *why, size_t size, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    if (why && size) vsnprintf(why, size, fmt, ap);
+    vsnprintf(why, size, fmt, ap);
     va_end(ap);
     return false;
 }
@@ -151,10 +151,10 @@ int weiri_layout_barriers(weiri_bar_item *item, int n, weiri_bar_run *runs, int 
             item[i].first = at;
             at += item[i].count;
         }
-        if (runs && at > begin) runs[r++] = (weiri_bar_run){ begin, at, arrivals };
+        if (at > begin) runs[r++] = (weiri_bar_run){ begin, at, arrivals };
         last = arrivals;
     }
-    if (nruns) *nruns = r;
+    *nruns = r;
     return at;
 }
 
@@ -207,11 +207,11 @@ bool weiri_layout_tile(weir_dtype t, const int *tile, int rank, int swizzle, boo
         return refuse(why, why_size, "swizzle %d: the span is 0, 32, 64 or 128 bytes", swizzle);
     if (swizzle) {
         if (line % swizzle) {
-            int fits = line % 64 == 0 ? 64 : line % 32 == 0 ? 32 : 0;
+            int fits = line % 64 == 0 ? 64 : line % 32 == 0 ? 32 : 0; /* of 128, 64 and 32 the largest: not the given one */
             return refuse(
                 why, why_size,
                 "swizzle %d: a row of %d x %d bytes = %lld is not a multiple of the span; use swizzle = %d, or %d columns",
-                swizzle, cols, g->elem, (long long)line, fits < swizzle ? fits : 0, (int)(round_up(line, swizzle) / g->elem));
+                swizzle, cols, g->elem, (long long)line, fits, (int)(round_up(line, swizzle) / g->elem));
         }
         g->panels = (int)(line / swizzle);
         if (g->panels > 1 && rows % 8) /* the pattern repeats every 8 rows: a panel must start where it does */
@@ -290,7 +290,7 @@ bool weiri_layout_operand(const weiri_tile_geom *g, weir_dtype t, bool transpose
                       g->row_bytes % 128 == 0  ? 128
                       : g->row_bytes % 64 == 0 ? 64
                                                : 32);
-    if (instr_n != mn && instr_n % g->panel_cols)
+    if (instr_n % g->panel_cols) /* of one that takes all columns a multiple, or all there are */
         return refuse(why, why_size,
                       "an instruction takes %d columns of the transposed operand, no multiple of the %d of its panels", instr_n,
                       g->panel_cols);
@@ -301,6 +301,6 @@ bool weiri_layout_operand(const weiri_tile_geom *g, weir_dtype t, bool transpose
     o->k_per_panel = k / k_instr;
     o->k_panel_bytes = 0;
     o->m64_bytes = 64 / g->panel_cols * g->panel_bytes;
-    o->mn_step_bytes = instr_n % g->panel_cols ? 0 : instr_n / g->panel_cols * g->panel_bytes;
+    o->mn_step_bytes = instr_n / g->panel_cols * g->panel_bytes;
     return true;
 }

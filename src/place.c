@@ -17,8 +17,9 @@ weir_status weir_place_records(weir_ctx *ctx, const weir_place_desc *d, weir_pla
     weir_status st = WEIR_OK;
     for (int i = 0; i < d->n; i++)
         for (int j = 0; j < i && st == WEIR_OK; j++) st = same_name(ctx, d->records[i].name, d->records[j].name);
-    weiri_item *item = st == WEIR_OK ? weiri_alloc(ctx, sizeof *item * (size_t)(d->n + 1)) : NULL;
-    if (!item) return st == WEIR_OK ? WEIR_E_MEMORY : st;
+    if (st != WEIR_OK) return st;
+    weiri_item *item = weiri_alloc(ctx, sizeof *item * (size_t)(d->n + 1));
+    if (!item) return WEIR_E_MEMORY; /* cover: memory */
     for (int i = 0; i < d->n; i++) {
         const weir_place_record *r = &d->records[i];
         item[i] = (weiri_item){ r->name ? r->name : "",       r->size, r->align ? r->align : 1, r->alias - 1,
@@ -59,19 +60,20 @@ weir_status weir_place_barriers(weir_ctx *ctx, weir_barrier_record *r, int n, we
     for (int i = 0; i < n && st == WEIR_OK; i++) {
         for (int j = 0; j < i && st == WEIR_OK; j++) st = same_name(ctx, r[i].name, r[j].name);
         if (st == WEIR_OK && (r[i].count < 1 || r[i].arrivals < 1))
-            st = weiri_fail(ctx, WEIR_E_ARGUMENT, "'%s' has %d mbarriers of %d arrivals; both are at least 1", r[i].name,
-                            r[i].count, r[i].arrivals);
+            st = weiri_fail(ctx, WEIR_E_ARGUMENT, "'%s' has %d mbarriers of %d arrivals; both are at least 1",
+                            r[i].name ? r[i].name : "", r[i].count, r[i].arrivals);
     }
-    weiri_bar_item *item = st == WEIR_OK ? weiri_alloc(ctx, sizeof *item * (size_t)(n + 1)) : NULL;
-    weiri_bar_run *run = item ? weiri_alloc(ctx, sizeof *run * (size_t)(n + 1)) : NULL;
-    if (run) {
+    if (st != WEIR_OK) return st;
+    weiri_bar_item *item = weiri_alloc(ctx, sizeof *item * (size_t)(n + 1));
+    weiri_bar_run *run = weiri_alloc(ctx, sizeof *run * (size_t)(n + 1));
+    if (item && run) { /* cover: memory */
         for (int i = 0; i < n; i++) item[i] = (weiri_bar_item){ r[i].name, r[i].count, r[i].arrivals, 0 };
         *used = weiri_layout_barriers(item, n, run, nruns);
         for (int i = 0; i < n; i++) r[i].first = item[i].first;
         for (int i = 0; i < *nruns; i++) runs[i] = (weir_barrier_run){ run[i].begin, run[i].end, run[i].arrivals };
-    } else if (st == WEIR_OK) st = WEIR_E_MEMORY;
-    weiri_free(ctx, run, run ? sizeof *run * (size_t)(n + 1) : 0);
-    weiri_free(ctx, item, item ? sizeof *item * (size_t)(n + 1) : 0);
+    } else st = WEIR_E_MEMORY;
+    if (run) weiri_free(ctx, run, sizeof *run * (size_t)(n + 1));    /* cover: memory */
+    if (item) weiri_free(ctx, item, sizeof *item * (size_t)(n + 1)); /* cover: memory */
     return st;
 }
 

@@ -97,8 +97,8 @@ static void fault(weiri_proto *out, const char *rule, const char *expected, cons
     va_start(ap, fmt);
     out->fault[out->nfaults].rule = rule;
     vsnprintf(out->fault[out->nfaults].text, sizeof out->fault->text, fmt, ap);
-    snprintf(out->fault[out->nfaults].expected, sizeof out->fault->expected, "%s", expected ? expected : "");
-    snprintf(out->fault[out->nfaults].got, sizeof out->fault->got, "%s", got ? got : "");
+    snprintf(out->fault[out->nfaults].expected, sizeof out->fault->expected, "%s", expected);
+    snprintf(out->fault[out->nfaults].got, sizeof out->fault->got, "%s", got);
     out->nfaults++;
     va_end(ap);
 }
@@ -256,16 +256,17 @@ static const char *unit_of(weir_grain g, int n) {
     return n == 1 ? one[g] : many[g];
 }
 
-/* " x 2 CTAs"; where it differs: " x 2, 1 CTAs by rank" */
+/* " x 2 CTAs"; where it differs: " x 2, 1 CTAs by rank", the last of many as ", ..." */
 static void describe_reach(char *sum, size_t size, reach r) {
     size_t k = strlen(sum);
     if (!r.uneven) {
         if (r.all > 1) snprintf(sum + k, size - k, " x %d CTAs", r.all);
         return;
     }
-    for (int i = 0; i < r.ctas && k + 24 < size; i++)
+    int i = 0;
+    for (; i < r.ctas && k + 24 < size; i++)
         k += (size_t)snprintf(sum + k, size - k, i ? ", %d" : " x %d", r.uneven->sources[i]);
-    snprintf(sum + k, size - k, " CTAs by rank");
+    snprintf(sum + k, size - k, "%s CTAs by rank", i < r.ctas ? ", ..." : "");
 }
 
 static void describe(char *sum, size_t size, weir_grain g, const share *s, reach r) {
@@ -390,7 +391,7 @@ int weiri_row_arrivals(const weiri_row *r, bool wg_actor) {
 
 static int closing_arrivals(const weiri_row rows[WEIRI_MAX_ROWS], weiri_row_bar bar, bool wg_actor) {
     int n = 0;
-    for (int i = 0; i < WEIRI_MAX_ROWS && rows[i].kind != ROW_END; i++)
+    for (int i = 0; rows[i].kind != ROW_END; i++)
         if (rows[i].bar == bar) n += weiri_row_arrivals(&rows[i], wg_actor);
     return n;
 }
@@ -699,12 +700,13 @@ static void consume(const facts *f, weiri_proto *out) {
     }
 }
 
-/* From how many CTAs of a V group the rows arrive at `bar` of the one with coordinate v. */
+/* From how many CTAs of a V group the rows arrive at `bar` of the one with coordinate v. Rows of an op wait for one barrier and
+ * arrive at the other, so all that name `bar` arrive. */
 static int sources(const weiri_row rows[WEIRI_MAX_ROWS], weiri_row_bar bar, int v, int group) {
     int n = 0;
-    for (int i = 0; i < WEIRI_MAX_ROWS && rows[i].kind != ROW_END; i++) {
+    for (int i = 0; rows[i].kind != ROW_END; i++) {
         const weiri_row *r = &rows[i];
-        if (r->bar != bar || weiri_row_arrivals(r, false) == 0) continue;
+        if (r->bar != bar) continue;
         int from = r->leader_only ? 1 : group; /* CTAs that run the row */
         if (r->targets == WEIRI_TO_LEADER) n += v == 0 ? from : 0;
         else if (r->targets > 0 && r->targets & V) n += from;
@@ -713,11 +715,8 @@ static int sources(const weiri_row rows[WEIRI_MAX_ROWS], weiri_row_bar bar, int 
     return n;
 }
 
-static bool followers_wait(const weiri_row rows[WEIRI_MAX_ROWS], weiri_row_bar bar) {
-    for (int i = 0; i < WEIRI_MAX_ROWS && rows[i].kind != ROW_END; i++)
-        if (rows[i].kind == ROW_WAIT && rows[i].bar == bar && !rows[i].leader_only) return true;
-    return false;
-}
+/* Acquire and wait begin with their one wait. */
+static bool followers_wait(const weiri_row rows[WEIRI_MAX_ROWS]) { return !rows[0].leader_only; }
 
 /* Barriers count alike in all CTAs. Where another CTA than the leader waits, as many arrivals must come as at the leader's.
  * (clc_fetch_async is apart: CTA 0 arms all full barriers, and alone waits for an empty one.) */
@@ -728,12 +727,12 @@ static void check_followers(const facts *f, weiri_proto *out) {
         full[v] = sources(out->acquire, ROW_FULL, v, f->c.v) + sources(out->commit, ROW_FULL, v, f->c.v);
         empty[v] = sources(out->release, ROW_EMPTY, v, f->c.v);
     }
-    if (followers_wait(out->wait, ROW_FULL) && full[0] != full[1])
+    if (followers_wait(out->wait) && full[0] != full[1])
         fault(out, "X-SIG-01", "all", signal_name(f->psig),
               "producer_signaling = \"%s\" on %s with v = %d: CTAs with v > 0 wait on their own full barriers, where nothing "
               "arrives; leave it out",
               signal_name(f->psig), types[f->type].name, f->c.v);
-    if (followers_wait(out->acquire, ROW_EMPTY) && empty[0] != empty[1])
+    if (followers_wait(out->acquire) && empty[0] != empty[1])
         fault(out, "X-SIG-01", "all", signal_name(f->csig),
               "consumer_signaling = \"%s\" on %s with v = %d: CTAs with v > 0 wait on their own empty barriers, where nothing "
               "arrives; leave it out",
@@ -742,14 +741,12 @@ static void check_followers(const facts *f, weiri_proto *out) {
 
 /* async_tma whose filling warpgroups also store: program order and a named barrier do, no mbarrier. */
 static void fill_and_store(const facts *f, weiri_proto *out) {
-    bool one_warp = f->in->producer.max_warps_of_a_task == 1;
-    weiri_row sync = { .kind = one_warp ? ROW_WARP_SYNC : ROW_WG_SYNC };
     out->has_full = out->has_empty = false;
-    out->grain = out->producer_grain = one_warp ? WEIR_GRAIN_WARP : WEIR_GRAIN_WARPGROUP;
-    row(out->acquire, (weiri_row){ .kind = ROW_BULK_WAIT, .who = one_warp ? ROW_LANE : ROW_WG });
-    row(out->acquire, sync);
+    out->grain = out->producer_grain = WEIR_GRAIN_WARPGROUP;
+    row(out->acquire, (weiri_row){ .kind = ROW_BULK_WAIT, .who = ROW_WG });
+    row(out->acquire, (weiri_row){ .kind = ROW_WG_SYNC });
     row(out->commit, (weiri_row){ .kind = ROW_FENCE_ASYNC });
-    row(out->commit, sync);
+    row(out->commit, (weiri_row){ .kind = ROW_WG_SYNC });
     const weir_pipe_desc *d = &f->in->given;
     char got[48];
     snprintf(got, sizeof got, "%d, %d", d->producers, d->consumers);
@@ -799,7 +796,7 @@ void weiri_protocol(const weiri_proto_in *in, weiri_proto *out) {
     if (f.c.v > 1 && !f.csig && consumer == BY_MMA) f.csig = WEIR_SIGNAL_CTA_LEADER;
     f.wsig = d->consumer_wait_signaling ? d->consumer_wait_signaling : f.csig;
 
-    if (in->same_warpgroup && d->type == WEIR_ASYNC_TMA) {
+    if (in->same_warpgroup) {
         fill_and_store(&f, out);
         return;
     }
@@ -831,14 +828,12 @@ weiri_tail weiri_protocol_tail(weir_pipe_type type, int stages, int stride, int 
 
 /* ---- groups ------------------------------------------------------------------------------------------------------------- */
 
+/* Of a mode that is settled. */
 static const char *mode_name(weir_group_mode m) {
-    return m == WEIR_GROUP_FORK          ? "fork"
-           : m == WEIR_GROUP_FUSED_MERGE ? "fused_merge"
-           : m == WEIR_GROUP_MERGE       ? "merge"
-                                         : "derived";
+    return m == WEIR_GROUP_FORK ? "fork" : m == WEIR_GROUP_FUSED_MERGE ? "fused_merge" : "merge";
 }
 
-/* "async, tma" */
+/* "async, tma"; 64 bytes hold all of them */
 static void kinds_text(int set, char *out, size_t size) {
     static const struct {
         int bit;
@@ -849,7 +844,7 @@ static void kinds_text(int set, char *out, size_t size) {
     size_t n = 0;
     out[0] = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (set & names[i].bit && n < size) n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "", names[i].name);
+        if (set & names[i].bit) n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "", names[i].name);
 }
 
 static bool misfit(weiri_group_out *out, const char *rule, const char *expected, const char *got, const char *fmt, ...)
@@ -981,10 +976,9 @@ static void merge_configs(const weiri_group_in *in, weiri_group_out *out) {
     if (!by_threads) m->producer_op = WEIR_PRODUCER_DEFAULT;
 }
 
-static weir_pipe_type type_of_kinds(int producers, int consumers) {
-    for (int t = WEIR_PIPE_NONE + 1; t < WEIR_PIPE_COUNT; t++)
-        if ((int)types[t].producer == producers && (int)types[t].consumer == consumers) return (weir_pipe_type)t;
-    return WEIR_PIPE_NONE;
+/* The type that fills by the one kind of all producers and is read by threads. */
+static weir_pipe_type type_to_threads(int producers) {
+    return producers == BY_TMA ? WEIR_TMA_ASYNC : producers == BY_MMA ? WEIR_UMMA_ASYNC : WEIR_ASYNC_ASYNC;
 }
 
 bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out) {
@@ -1072,9 +1066,10 @@ bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out) {
     }
 
     out->barriers_per_stage = fused ? 2 : in->n + 1;
-    out->type = !mixed ? in->member[0].type
-                : fork ? type_of_kinds(producers, BY_THREADS)
-                       : type_of_kinds(BY_THREADS, consumers);
+    out->type = !mixed                ? in->member[0].type
+                : fork                ? type_to_threads(producers)
+                : consumers == BY_MMA ? WEIR_ASYNC_UMMA
+                                      : WEIR_ASYNC_ASYNC;
     merge_configs(in, out);
 
     const weir_pipe_desc *g = in->given;

@@ -1,0 +1,1030 @@
+/* The rare ways through the pure functions: protocol, group, layout, hand layouts, numbers, tensor maps, tcgen05. A row is a case
+ * and the literal that it must give; what other tests take is not repeated here. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "../tap.h"
+#include "layout.h"
+#include "model.h"
+#include "number.h"
+#include "protocol.h"
+#include "tcgen05.h"
+#include "tmap.h"
+
+enum { AXIS_M = 1, AXIS_N = 2, AXIS_K = 4, AXIS_V = 8 };
+
+/* ---- protocol: faults --------------------------------------------------------------------------------------------------- */
+
+#define SM90 .arch = WEIR_ARCH_SM_90A
+#define SM100 .arch = WEIR_ARCH_SM_100A
+#define ONE .cluster = { 1, 1, 1, 1 }
+#define WARP_SIDE \
+    { .tasks = 1, .warps = 1, .max_warps_of_a_task = 1 }
+#define WARPS_SIDE \
+    { .tasks = 1, .warps = 4, .max_warps_of_a_task = 4 }
+#define GROUP_SIDE \
+    { .tasks = 1, .warps = 4, .warpgroups = 1, .max_warps_of_a_task = 4 }
+
+static void faults(void) {
+    static const struct {
+        const char *name;
+        weiri_proto_in in;
+        const char *rule, *text, *expected, *got; /* rule NULL: no fault */
+    } t[] = {
+        { "clc_fetch_async does not interleave",
+          { SM100, ONE, .given = { .type = WEIR_CLC_FETCH_ASYNC, .stages = 2, .interleave = { 2, 2, 2, 2 } },
+            .producer = WARP_SIDE, .consumer = { .tasks = 1, .warps = 2, .max_warps_of_a_task = 2 } },
+          "V-ILV-01",
+          "interleave 2 on clc_fetch_async: only async_async, tma_async, tma_umma, umma_async and async_umma interleave",
+          "1",
+          "2" },
+        { "umma_umma does not interleave",
+          { SM100, ONE, .given = { .type = WEIR_UMMA_UMMA, .stages = 4, .interleave = { 4, 4, 4, 4 } }, .producer = WARP_SIDE,
+            .consumer = WARP_SIDE },
+          "V-ILV-01",
+          "interleave 4 on umma_umma",
+          "1",
+          "4" },
+        { "umma_async: commits interleaved, acquires not",
+          { SM100, ONE,
+            .given = { .type = WEIR_UMMA_ASYNC, .stages = 2, .interleave = { 1, 2, 1, 1 }, .advance_on_acquire = 1 },
+            .producer = WARP_SIDE, .consumer = WARPS_SIDE },
+          "V-ILV-03",
+          "interleave of acquire 1, commit 2 on umma_async: its producer side is not interleaved",
+          "1",
+          "2" },
+        { "async_umma: releases interleaved, waits not",
+          { SM100, ONE, .given = { .type = WEIR_ASYNC_UMMA, .stages = 2, .interleave = { 1, 1, 1, 2 }, .advance_on_wait = 1 },
+            .producer = WARPS_SIDE, .consumer = WARP_SIDE },
+          "V-ILV-04",
+          "interleave of wait 1, release 2 on async_umma: its consumer side is not interleaved",
+          "1",
+          "2" },
+        { "async_umma: producers interleaved alone are fine",
+          { SM100, ONE, .given = { .type = WEIR_ASYNC_UMMA, .stages = 4, .interleave = { 4, 4, 1, 1 } }, .producer = WARPS_SIDE,
+            .consumer = WARP_SIDE },
+          NULL,
+          "",
+          "",
+          "" },
+        { "tma_async: warps loading, bytes given, none landed known: routed to the leader's barrier they need the bytes of a "
+          "warp",
+          { SM90, .cluster = { 1, 2, 1, 1 }, .given = { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 1024 },
+            .producer = WARP_SIDE, .consumer = { .tasks = 1, .warps = 4, .one_cta_tasks = 1, .one_cta_warps = 4 } },
+          "V-BYT-01",
+          "bytes = 1024 are given, so bytes_per_warp_per_cta must be declared too: the leader CTA's barrier counts what other "
+          "CTAs load",
+          "bytes_per_warp_per_cta",
+          "none" },
+        { "the same without such a consumer: nothing to declare",
+          { SM90, .cluster = { 1, 2, 1, 1 }, .given = { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 1024 },
+            .producer = WARP_SIDE, .consumer = WARPS_SIDE },
+          NULL,
+          "",
+          "",
+          "" },
+        { "bytes declared twice, differently, are told once: not against the copies again",
+          { SM90, ONE, .given = { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 1024, .bytes_per_warp_per_cta = 512 },
+            .producer = WARP_SIDE, .consumer = WARPS_SIDE, .tx = 2048 },
+          "V-BYT-02",
+          "bytes = 1024, but bytes_per_warp_per_cta 512 x 1 CTA x 1 producer warp / 1 that arms = 512",
+          "512",
+          "1024" },
+        { "bytes against the copies",
+          { SM90, ONE, .given = { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 1024 }, .producer = WARP_SIDE,
+            .consumer = WARPS_SIDE, .tx = 2048 },
+          "V-BYT-02",
+          "bytes = 1024 are armed per stage, but the copies bring 2048",
+          "2048",
+          "1024" },
+        { "tma_async routed to the leader: its own copies are only part of the bytes",
+          { SM90, .cluster = { 1, 2, 1, 1 },
+            .given = { .type = WEIR_TMA_ASYNC,
+                       .stages = 2,
+                       .bytes = 2048,
+                       .bytes_per_warp_per_cta = 1024,
+                       .consumer_signaling = WEIR_SIGNAL_CTA_LEADER },
+            .producer = WARP_SIDE, .consumer = WARPS_SIDE, .tx = 1024 },
+          NULL,
+          "",
+          "",
+          "" },
+        { "two tasks of the mma produce: producers = 1 is one short",
+          { SM100, ONE, .given = { .type = WEIR_UMMA_ASYNC, .stages = 2, .producers = 1 },
+            .producer = { .tasks = 2, .warps = 2, .max_warps_of_a_task = 1 }, .consumer = WARPS_SIDE },
+          "V-CNT-08",
+          "producers = 1, but 2 arrivals reach the barrier per phase (one commit of the mma x 2 tasks x 1 CTA)",
+          "2",
+          "1" },
+        { "two tasks of the mma consume in a cluster of two that shares the stage",
+          { SM100, .cluster = { 1, 2, 1, 1 }, .given = { .type = WEIR_TMA_UMMA, .stages = 2, .consumers = 2 },
+            .producer = WARP_SIDE, .consumer = { .tasks = 2, .warps = 2, .max_warps_of_a_task = 1 }, .serve = AXIS_M },
+          "V-CNT-08",
+          "consumers = 2, but 4 arrivals reach the barrier per phase (one commit of the mma x 2 tasks x 2 CTAs)",
+          "4",
+          "2" },
+        { "lanes by the loop among the producers, interleave 1: the count is of the threads",
+          { SM90, ONE, .given = { .type = WEIR_ASYNC_ASYNC, .stages = 2, .producers = 3 },
+            .producer = { .tasks = 1, .warps = 2, .max_warps_of_a_task = 2, .domain_lanes = 2 }, .consumer = WARPS_SIDE },
+          "V-CNT-09",
+          "producers = 3, but commit makes 2 or 64 arrivals per phase (2 warps; one per warp or per thread)",
+          "2 or 64",
+          "3" },
+        { "lanes by the loop, interleave 2: the count is of a lane",
+          { SM90, ONE, .given = { .type = WEIR_ASYNC_ASYNC, .stages = 2, .producers = 3, .interleave = { 2, 2, 1, 1 } },
+            .producer = { .tasks = 2, .warps = 4, .max_warps_of_a_task = 2, .domain_lanes = 2 }, .consumer = WARPS_SIDE },
+          "V-CNT-06",
+          "producers = 3, but commit makes 2 or 64 arrivals per phase (2 warps of a lane; one per warp or per thread)",
+          "2 or 64",
+          "3" },
+        { "warpgroups: three sums to choose from",
+          { SM90, ONE, .given = { .type = WEIR_TMA_ASYNC, .stages = 2, .consumers = 3 }, .producer = WARP_SIDE,
+            .consumer = { .tasks = 2, .warps = 8, .warpgroups = 2, .max_warps_of_a_task = 4 } },
+          "V-CNT-11",
+          "consumers = 3, but release makes 2, 8 or 256 arrivals per phase (8 warps; one per warpgroup, warp or per thread)",
+          "2, 8 or 256",
+          "3" },
+        { "loads by tasks of one CTA alone are not routed: nothing to declare",
+          { SM90, .cluster = { 1, 2, 1, 1 }, .given = { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 1024 },
+            .producer = { .tasks = 1, .warps = 1, .max_warps_of_a_task = 1, .one_cta_tasks = 1, .one_cta_warps = 1 },
+            .consumer = { .tasks = 1, .warps = 4, .one_cta_tasks = 1, .one_cta_warps = 4 } },
+          NULL,
+          "",
+          "",
+          "" },
+        { "async_tma in one task has no mbarrier: consumers are not counted",
+          { SM90, ONE, .given = { .type = WEIR_ASYNC_TMA, .stages = 2, .consumers = 1 }, .producer = GROUP_SIDE,
+            .consumer = GROUP_SIDE, .same_warpgroup = true },
+          "V-CNT-08",
+          "producers, consumers = 0, 1: one task fills and stores this async_tma, no mbarrier counts; leave them out",
+          "none",
+          "0, 1" },
+        { "the same, producers",
+          { SM90, ONE, .given = { .type = WEIR_ASYNC_TMA, .stages = 2, .producers = 4 }, .producer = GROUP_SIDE,
+            .consumer = GROUP_SIDE, .same_warpgroup = true },
+          "V-CNT-08",
+          "producers, consumers = 4, 0: one task",
+          "none",
+          "4, 0" },
+        { "nobody releases: consumers = 7 stands, another rule tells",
+          { SM90, ONE, .given = { .type = WEIR_TMA_ASYNC, .stages = 2, .consumers = 7, .grain = WEIR_GRAIN_THREAD },
+            .producer = WARP_SIDE },
+          NULL,
+          "",
+          "",
+          "" },
+        { "no type, nothing to say", { SM90, ONE, .given = { .type = WEIR_PIPE_NONE } }, NULL, "", "", "" },
+        { "a type past the last, as C can pass it", { SM90, ONE, .given = { .type = WEIR_PIPE_COUNT } }, NULL, "", "", "" },
+        { "consumer_wait_signaling alone at v = 2: the leader waits", /* X-SIG-01 is not for it */
+          { SM100, .cluster = { 2, 1, 1, 1 },
+            .given = { .type = WEIR_TMA_UMMA, .stages = 2, .consumer_wait_signaling = WEIR_SIGNAL_ALL }, .producer = WARP_SIDE,
+            .consumer = WARP_SIDE },
+          NULL,
+          "",
+          "",
+          "" },
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        weiri_proto out;
+        weiri_protocol(&t[i].in, &out);
+        is_int(t[i].rule ? 1 : 0, out.nfaults, t[i].name);
+        if (!out.nfaults) continue;
+        is_str(t[i].rule ? t[i].rule : "", out.fault[0].rule, "its rule");
+        ok(!strncmp(out.fault[0].text, t[i].text, strlen(t[i].text)), "its text: %s", out.fault[0].text);
+        is_str(t[i].expected, out.fault[0].expected, "what is expected");
+        is_str(t[i].got, out.fault[0].got, "what it got");
+    }
+    /* more faults than the table holds: the first eight stand */
+    weiri_proto out;
+    weiri_proto_in bad = { SM90, ONE,
+                           .given = { .type = WEIR_TMA_ASYNC,
+                                      .producer_op = WEIR_PRODUCER_LOAD,
+                                      .stages = 5,
+                                      .bytes = -1,
+                                      .producer_signaling = 64,
+                                      .consumer_signaling = 64,
+                                      .consumer_wait_signaling = 65,
+                                      .interleave = { 2, 3, 4, 7 } } };
+    weiri_protocol(&bad, &out);
+    is_int(8, out.nfaults, "nine faults: eight are kept");
+    is_str("CF2", out.fault[0].rule, "the first of them");
+    is_str("P-ILV-01", out.fault[7].rule, "the eighth of them: the third interleave");
+    is_str("interleave of wait is 4, which does not divide the 5 stages", out.fault[7].text, "its text");
+}
+
+/* ---- protocol: counts and rows ------------------------------------------------------------------------------------------ */
+
+static const char *rows_text(const weiri_row *r) {
+    static const char *const kinds[] = { "end",       "wait",        "try",   "arrive",    "expect",
+                                         "cp_arrive", "umma_commit", "fence", "warp_sync", "wg_sync",
+                                         "bulk_wait", "drain",       "spill", "after",     "before" };
+    static char text[200];
+    size_t n = 0;
+    text[0] = 0;
+    for (; r->kind != ROW_END; r++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s", n ? " " : "", kinds[r->kind], r->by_rank ? "*" : "");
+    return text;
+}
+
+static void counts(void) {
+    static const struct {
+        const char *name;
+        weiri_proto_in in;
+        int full, empty;
+        const char *full_sum, *empty_sum, *commit, *wait, *release;
+    } t[] = {
+        { "two tasks of the mma produce, two CTAs share it",
+          { SM100, .cluster = { 2, 1, 1, 1 },
+            .given = { .type = WEIR_UMMA_ASYNC, .stages = 2, .producer_signaling = WEIR_SIGNAL_ALL },
+            .producer = { .tasks = 2, .warps = 2, .max_warps_of_a_task = 1 }, .consumer = WARPS_SIDE },
+          4,
+          8,
+          "one commit of the mma x 2 tasks x 2 CTAs",
+          "4 warps x 2 CTAs",
+          "umma_commit",
+          "wait after",
+          "before warp_sync arrive" },
+        { "two tasks of the mma consume, alone",
+          { SM100, ONE, .given = { .type = WEIR_TMA_UMMA, .stages = 2 }, .producer = WARP_SIDE,
+            .consumer = { .tasks = 2, .warps = 2, .max_warps_of_a_task = 1 } },
+          1,
+          2,
+          "1 warp that arms",
+          "one commit of the mma x 2 tasks x 1 CTA",
+          "",
+          "wait after",
+          "umma_commit" },
+        { "the first CTA issues for the mma of three others: counts by rank",
+          { SM100, .cluster = { 1, 2, 1, 1 }, .given = { .type = WEIR_TMA_UMMA, .stages = 2 }, .producer = WARP_SIDE,
+            .consumer = WARP_SIDE, .first = 1 },
+          1,
+          2,
+          "1 warp that arms",
+          "one commit of the mma x 2, 1 CTAs by rank",
+          "",
+          "wait after",
+          "umma_commit*" },
+        { "the same for two tasks",
+          { SM100, .cluster = { 1, 2, 1, 1 }, .given = { .type = WEIR_TMA_UMMA, .stages = 2 }, .producer = WARP_SIDE,
+            .consumer = { .tasks = 2, .warps = 2, .max_warps_of_a_task = 1 }, .first = 1 },
+          1,
+          4,
+          "1 warp that arms",
+          "one commit of the mma x 2 tasks x 2, 1 CTAs by rank",
+          "",
+          "wait after",
+          "umma_commit*" },
+        { "sixteen CTAs, the first issues: the sum names all of them",
+          { SM90, .cluster = { 1, 16, 1, 1 }, .given = { .type = WEIR_TMA_ASYNC, .stages = 2 }, .producer = WARP_SIDE,
+            .consumer = { .tasks = 1, .warps = 12, .warpgroups = 3, .max_warps_of_a_task = 12, .only_mma_reads = true },
+            .first = 1 },
+          1,
+          48,
+          "1 warp that arms",
+          "3 warpgroups x 16, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 CTAs by rank",
+          "",
+          "wait",
+          "arrive*" },
+        { "the same with a longer sum: it says that more follow",
+          { SM100, .cluster = { 1, 16, 1, 1 }, .given = { .type = WEIR_TMA_UMMA, .stages = 2 }, .producer = WARP_SIDE,
+            .consumer = { .tasks = 2, .warps = 2, .max_warps_of_a_task = 1 }, .first = 1 },
+          1,
+          32,
+          "1 warp that arms",
+          "one commit of the mma x 2 tasks x 16, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ... CTAs by rank",
+          "",
+          "wait after",
+          "umma_commit*" },
+        { "threads fill what the async proxy reads besides: a fence before they arrive",
+          { SM90, ONE, .given = { .type = WEIR_ASYNC_ASYNC, .stages = 2 }, .producer = WARP_SIDE,
+            .consumer = { .tasks = 1, .warps = 4, .max_warps_of_a_task = 4, .async_reads = true } },
+          1,
+          4,
+          "1 warp",
+          "4 warps",
+          "fence warp_sync arrive",
+          "wait",
+          "warp_sync arrive" },
+        { "cp.async fills what the async proxy reads besides: the fence behind the wait",
+          { SM90, ONE, .given = { .type = WEIR_ASYNC_ASYNC, .stages = 2, .producer_op = WEIR_PRODUCER_LOAD },
+            .producer = WARP_SIDE, .consumer = { .tasks = 1, .warps = 4, .max_warps_of_a_task = 4, .async_reads = true } },
+          32,
+          4,
+          "32 threads",
+          "4 warps",
+          "cp_arrive",
+          "wait fence",
+          "warp_sync arrive" },
+        { "cp.async fills what threads alone read: no fence",
+          { SM90, ONE, .given = { .type = WEIR_ASYNC_ASYNC, .stages = 2, .producer_op = WEIR_PRODUCER_LOAD },
+            .producer = WARP_SIDE, .consumer = WARPS_SIDE },
+          32,
+          4,
+          "32 threads",
+          "4 warps",
+          "cp_arrive",
+          "wait",
+          "warp_sync arrive" },
+        { "a fused wait that takes over tensor memory of another member",
+          { SM100, ONE, .given = { .type = WEIR_TMA_ASYNC, .stages = 2 }, .producer = WARP_SIDE, .consumer = WARPS_SIDE,
+            .tensor_wait = true },
+          1,
+          4,
+          "1 warp that arms",
+          "4 warps",
+          "",
+          "wait after",
+          "warp_sync arrive" },
+        { "the same flags below sm_100a bring nothing",
+          { SM90, ONE, .given = { .type = WEIR_TMA_ASYNC, .stages = 2 }, .producer = WARP_SIDE, .consumer = WARPS_SIDE,
+            .tensor_wait = true, .tensor_release = true },
+          1,
+          4,
+          "1 warp that arms",
+          "4 warps",
+          "",
+          "wait",
+          "warp_sync arrive" },
+        { "a release that gives back tensor memory of another member",
+          { SM100, ONE, .given = { .type = WEIR_TMA_ASYNC, .stages = 2 }, .producer = WARP_SIDE, .consumer = WARPS_SIDE,
+            .tensor_release = true },
+          1,
+          4,
+          "1 warp that arms",
+          "4 warps",
+          "",
+          "wait",
+          "before warp_sync arrive" },
+        { "nobody commits: one arrival, at the standard grain",
+          { SM90, ONE, .given = { .type = WEIR_ASYNC_ASYNC, .stages = 2 }, .consumer = WARPS_SIDE },
+          1,
+          4,
+          "nobody",
+          "4 warps",
+          "warp_sync arrive",
+          "wait",
+          "warp_sync arrive" },
+        { "nobody releases, the count is given: it stands",
+          { SM90, ONE, .given = { .type = WEIR_TMA_ASYNC, .stages = 2, .consumers = 7, .grain = WEIR_GRAIN_THREAD },
+            .producer = WARP_SIDE },
+          1,
+          7,
+          "1 warp that arms",
+          "nobody",
+          "",
+          "wait",
+          "arrive" },
+        { "sm_90a: an mma side that nobody runs counts one warpgroup",
+          { SM90, ONE, .given = { .type = WEIR_UMMA_UMMA, .stages = 2 } },
+          1,
+          1,
+          "1 warpgroup",
+          "1 warpgroup",
+          "drain spill fence wg_sync arrive",
+          "wait",
+          "drain arrive" },
+        { "sm_100a: an mma side that nobody runs counts one commit",
+          { SM100, ONE, .given = { .type = WEIR_UMMA_UMMA, .stages = 2 } },
+          1,
+          1,
+          "one commit of the mma",
+          "one commit of the mma x 1 CTA",
+          "umma_commit",
+          "wait after",
+          "umma_commit" },
+        { "sm_90a: the stage of an mma that the async proxy reads besides: its threads join before they give it back",
+          { SM90, ONE, .given = { .type = WEIR_TMA_UMMA, .stages = 2 }, .producer = WARP_SIDE,
+            .consumer = { .tasks = 1, .warps = 4, .warpgroups = 1, .max_warps_of_a_task = 4, .async_reads = true } },
+          1,
+          1,
+          "1 warp that arms",
+          "1 warpgroup",
+          "",
+          "wait",
+          "drain wg_sync arrive" },
+        { "sm_90a: the same by wgmma alone",
+          { SM90, ONE, .given = { .type = WEIR_TMA_UMMA, .stages = 2 }, .producer = WARP_SIDE,
+            .consumer = { .tasks = 1,
+                          .warps = 4,
+                          .warpgroups = 1,
+                          .max_warps_of_a_task = 4,
+                          .async_reads = true,
+                          .only_mma_reads = true } },
+          1,
+          1,
+          "1 warp that arms",
+          "1 warpgroup",
+          "",
+          "wait",
+          "drain arrive" },
+        { "lanes of the work tiles take the stages in turn: a sum is of one lane",
+          { SM90, ONE, .given = { .type = WEIR_ASYNC_ASYNC, .stages = 2 }, .producer = WARP_SIDE,
+            .consumer = { .tasks = 1, .warps = 2, .max_warps_of_a_task = 2, .dealt = true } },
+          1,
+          2,
+          "1 warp",
+          "2 warps of a lane",
+          "warp_sync arrive",
+          "wait",
+          "warp_sync arrive" },
+        { "a store that nobody makes counts one warp",
+          { SM90, ONE, .given = { .type = WEIR_ASYNC_TMA, .stages = 2 }, .producer = WARPS_SIDE },
+          4,
+          1,
+          "4 warps",
+          "1 warp",
+          "fence warp_sync arrive",
+          "wait",
+          "bulk_wait warp_sync arrive" },
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        weiri_proto out;
+        weiri_protocol(&t[i].in, &out);
+        is_int(t[i].full, out.full_count, t[i].name);
+        is_int(t[i].empty, out.empty_count, "empty count");
+        is_str(t[i].full_sum, out.full_sum, "sum of the full count");
+        is_str(t[i].empty_sum, out.empty_sum, "sum of the empty count");
+        is_str(t[i].commit, rows_text(out.commit), "commit");
+        is_str(t[i].wait, rows_text(out.wait), "wait");
+        is_str(t[i].release, rows_text(out.release), "release");
+    }
+    weiri_proto out;
+    weiri_proto_in nobody = { SM90, ONE,
+                              .given = { .type = WEIR_TMA_ASYNC, .stages = 2, .consumers = 7, .grain = WEIR_GRAIN_THREAD },
+                              .producer = WARP_SIDE };
+    weiri_protocol(&nobody, &out);
+    is_int(WEIR_GRAIN_THREAD, out.grain, "a given grain stands where nobody releases");
+    weiri_proto_in none = { SM90, ONE, .given = { .type = WEIR_PIPE_NONE } };
+    weiri_protocol(&none, &out);
+    ok(!out.has_full && !out.has_empty, "no type has no barriers");
+    none.given.type = WEIR_PIPE_COUNT;
+    weiri_protocol(&none, &out);
+    ok(!out.has_full && !out.has_empty && out.full_count == 0, "nor has a type past the last");
+    is_str("unknown", weiri_pipe_type_name((weir_pipe_type)99), "its name");
+    is_str("async_tma", weiri_pipe_type_name(WEIR_ASYNC_TMA), "the last one's name");
+    const weir_cluster c = { 1, 2, 4, 1 }; /* rank = m + 2 n */
+    is_int(1 << 7 | 1 << 6, (int)weiri_reach(c, 7, 0, false, 1), "the first along m issues: rank 7 (1, 3) and rank 6 (0, 3)");
+    is_int(1 << 7 | 1 << 1, (int)weiri_reach(c, 7, 0, false, 2), "the first along n: rank 1 (1, 0)");
+    is_int(1 << 7 | 1 << 0, (int)weiri_reach(c, 7, 0, false, 4), "the first along both: rank 0");
+    is_int(1 << 7, (int)weiri_reach(c, 7, 0, false, 0), "none issues: the own one");
+    is_int(3, weiri_served((weir_cluster){ 1, 1, 1, 3 }, AXIS_K, false), "three CTAs along k");
+    is_int(2, weiri_served((weir_cluster){ 2, 1, 1, 3 }, AXIS_V, false), "two along v");
+    is_int(0x05, (int)weiri_cta_mask((weir_cluster){ 2, 1, 1, 2 }, 0, AXIS_K, false), "along k, of v = 0: ranks 0 and 2");
+    is_int(0x0a, (int)weiri_cta_mask((weir_cluster){ 2, 1, 1, 2 }, 3, AXIS_K, false), "along k, of v = 1: ranks 1 and 3");
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------------- */
+
+static void groups(void) {
+    static const struct {
+        const char *name;
+        weir_group_mode mode;
+        weir_pipe_desc a, b, given;
+        const char *rule, *text; /* rule NULL: fits, `text` is the merged type */
+    } t[] = {
+        { "layouts that differ in n and k",
+          WEIR_GROUP_MERGE,
+          { .type = WEIR_TMA_ASYNC, .stages = 2, .cta_layout = { .n = 2 } },
+          { .type = WEIR_TMA_ASYNC, .stages = 2, .cta_layout = { .k = 2 } },
+          { 0 },
+          "G-CFG-07",
+          "cta_layout is { 1, 1, 2, 1 } for 'a', { 1, 1, 1, 2 } for 'b'" },
+        { "one layout left out",
+          WEIR_GROUP_MERGE,
+          { .type = WEIR_TMA_ASYNC, .stages = 2 },
+          { .type = WEIR_TMA_ASYNC, .stages = 2, .cta_layout = { .m = 2 } },
+          { 0 },
+          "G-CFG-07",
+          "cta_layout is the kernel's for 'a', { 1, 2, 1, 1 } for 'b'" },
+        { "bytes of a fork that differ",
+          WEIR_GROUP_FORK,
+          { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 64 },
+          { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 128 },
+          { 0 },
+          "G-CFG-14",
+          "bytes are 64 for 'a', 128 for 'b'; in a fork one producer loads once for all members" },
+        { "bytes of a fork, the second's left out",
+          WEIR_GROUP_FORK,
+          { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 64 },
+          { .type = WEIR_TMA_ASYNC, .stages = 2 },
+          { 0 },
+          NULL,
+          "tma_async" },
+        { "bytes of a fork, the first's left out",
+          WEIR_GROUP_FORK,
+          { .type = WEIR_TMA_ASYNC, .stages = 2 },
+          { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 64 },
+          { 0 },
+          NULL,
+          "tma_async" },
+        { "a fork of an mma's results, to threads and to another mma",
+          WEIR_GROUP_FORK,
+          { .type = WEIR_UMMA_UMMA, .stages = 2 },
+          { .type = WEIR_UMMA_ASYNC, .stages = 2 },
+          { 0 },
+          NULL,
+          "umma_async" },
+        { "a fork of loads, to threads and to an mma",
+          WEIR_GROUP_FORK,
+          { .type = WEIR_TMA_UMMA, .stages = 2 },
+          { .type = WEIR_TMA_ASYNC, .stages = 2 },
+          { 0 },
+          NULL,
+          "tma_async" },
+        { "a fork of threads, to threads and to an mma",
+          WEIR_GROUP_FORK,
+          { .type = WEIR_ASYNC_UMMA, .stages = 2 },
+          { .type = WEIR_ASYNC_ASYNC, .stages = 2 },
+          { 0 },
+          NULL,
+          "async_async" },
+        { "a merge of loads and threads, to an mma",
+          WEIR_GROUP_MERGE,
+          { .type = WEIR_TMA_UMMA, .stages = 2 },
+          { .type = WEIR_ASYNC_UMMA, .stages = 2 },
+          { 0 },
+          NULL,
+          "async_umma" },
+        { "a merge of loads and threads, to threads",
+          WEIR_GROUP_MERGE,
+          { .type = WEIR_TMA_ASYNC, .stages = 2 },
+          { .type = WEIR_ASYNC_ASYNC, .stages = 2 },
+          { 0 },
+          NULL,
+          "async_async" },
+        { "the group's stages differ",
+          WEIR_GROUP_MERGE,
+          { .type = WEIR_TMA_ASYNC, .stages = 2 },
+          { .type = WEIR_TMA_ASYNC, .stages = 2 },
+          { .type = WEIR_TMA_ASYNC, .stages = 3 },
+          "V-GRP-02",
+          "the group's pipeline has 3 stages, 'a' 2" },
+        { "the group's stages left out",
+          WEIR_GROUP_MERGE,
+          { .type = WEIR_TMA_ASYNC, .stages = 2 },
+          { .type = WEIR_TMA_ASYNC, .stages = 2 },
+          { .type = WEIR_TMA_ASYNC },
+          NULL,
+          "tma_async" },
+        { "the group's bytes, its members' sum",
+          WEIR_GROUP_MERGE,
+          { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 64 },
+          { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 128 },
+          { .type = WEIR_TMA_ASYNC, .bytes = 128 },
+          "V-GRP-04",
+          "bytes = 128 of the group, but its members add up to 192" },
+        { "the group's bytes, right",
+          WEIR_GROUP_MERGE,
+          { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 64 },
+          { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 128 },
+          { .type = WEIR_TMA_ASYNC, .bytes = 192 },
+          NULL,
+          "tma_async" },
+        { "the group's bytes left out",
+          WEIR_GROUP_MERGE,
+          { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 64 },
+          { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 128 },
+          { .type = WEIR_TMA_ASYNC, .stages = 2 },
+          NULL,
+          "tma_async" },
+        { "the group's bytes, none of its members",
+          WEIR_GROUP_FORK,
+          { .type = WEIR_TMA_ASYNC, .stages = 2 },
+          { .type = WEIR_TMA_ASYNC, .stages = 2 },
+          { .type = WEIR_TMA_ASYNC, .bytes = 192 },
+          NULL,
+          "tma_async" },
+        { "the group's bytes of a fork",
+          WEIR_GROUP_FORK,
+          { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 64 },
+          { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 64 },
+          { .type = WEIR_TMA_ASYNC, .bytes = 128 },
+          "V-GRP-04",
+          "bytes = 128 of the group, but its one load brings 64" },
+    };
+    static const char *const names[] = { "a", "b" };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        weir_pipe_desc member[] = { t[i].a, t[i].b };
+        weiri_group_out out;
+        bool fits = weiri_group_check(&(weiri_group_in){ t[i].mode, member, names, 2, &t[i].given }, &out);
+        ok(fits == !t[i].rule, "%s", t[i].name);
+        is_str(t[i].rule ? t[i].rule : "", fits ? "" : out.fault.rule, "its rule");
+        is_str(t[i].text, fits ? weiri_pipe_type_name(out.type) : out.fault.text, fits ? "the merged type" : "its text");
+    }
+    static const struct {
+        weir_group_mode mode;
+        const char *name;
+        bool commit, wait, try_wait, release, acquire;
+    } modes[] = {
+        { WEIR_GROUP_DEFAULT, "group", false, false, false, false, false },
+        { WEIR_GROUP_MERGE, "merge", false, false, false, true, false },
+        { WEIR_GROUP_FORK, "fork", true, false, false, false, false },
+        { WEIR_GROUP_FUSED_MERGE, "fused_merge", false, true, true, true, false },
+        { (weir_group_mode)99, "group", false, false, false, false, false },
+    };
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        weir_group_mode m = modes[i].mode;
+        is_str(modes[i].name, weiri_group_mode_name(m), "name of a mode");
+        ok(weiri_group_collapses(m, WEIR_COMMIT) == modes[i].commit && weiri_group_collapses(m, WEIR_WAIT) == modes[i].wait &&
+               weiri_group_collapses(m, WEIR_TRY_WAIT) == modes[i].try_wait &&
+               weiri_group_collapses(m, WEIR_RELEASE) == modes[i].release &&
+               weiri_group_collapses(m, WEIR_ACQUIRE) == modes[i].acquire,
+           "%s: the moves that its group makes", modes[i].name);
+    }
+}
+
+/* A group through the C interface: what the Lua module's own checks stop earlier. */
+static void group_calls(weir_ctx *ctx) {
+    weir_kernel *k = weir_kernel_new(ctx, &(weir_kernel_desc){ .name = "k", .arch = WEIR_ARCH_SM_90A });
+    weir_smem_tile_desc tile = {
+        .name = "a", .dtype = WEIR_BF16, .tile = { 64, 64 }, .pipeline = { .type = WEIR_TMA_ASYNC, .stages = 2 }
+    };
+    weir_res *a = weir_smem_tile(k, &tile);
+    tile.name = "b";
+    weir_res *b = weir_smem_tile(k, &tile);
+    tile.name = "c", tile.pipeline.stages = 3;
+    weir_res *c = weir_smem_tile(k, &tile);
+    weir_res *three[] = { a, c }, *hole[] = { a, NULL }, *twice[] = { a, a };
+    struct {
+        const char *name;
+        weir_group_desc d;
+        const char *says;
+    } bad[] = {
+        { "no members", { .members = three }, "group '?' has no members [G-CFG-01]" },
+        { "a negative number of members",
+          { .name = "g", .members = three, .nmembers = -1 },
+          "group 'g' has no members [G-CFG-01]" },
+        { "a member that is nothing",
+          { .name = "g", .members = hole, .nmembers = 2 },
+          "group 'g': member 2 is nothing, not a resource [C-ARG-01]" },
+        { "a member twice",
+          { .name = "g", .members = twice, .nmembers = 2 },
+          "group 'g': 'a' is already in group 'g' [G-CFG-02]" },
+        { "stages that differ, no name",
+          { .mode = WEIR_GROUP_MERGE, .members = three, .nmembers = 2 },
+          "group '?': 'a' has 2 stages, 'c' 3; members share their stages (expected 2, got 3) [G-CFG-04]" },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ok(!weir_group(k, &bad[i].d), "%s", bad[i].name);
+        has_str(bad[i].says, weir_error(ctx), "it says so");
+    }
+    weir_res *two[] = { a, b };
+    weir_res *g =
+        weir_group(k, &(weir_group_desc){ .name = "g", .mode = WEIR_GROUP_FUSED_MERGE, .members = two, .nmembers = 2 });
+    ok(g && weir_group_barriers_per_stage(g) == 2, "a fused merge has two mbarriers a stage");
+    weir_res *nested[] = { c, g }, *again[] = { weir_group_member(g, "b") };
+    ok(!weir_group(k, &(weir_group_desc){ .name = "h", .members = nested, .nmembers = 2 }), "a group in a group");
+    has_str("group 'h': member 2 is a group, not a resource [C-ARG-01]", weir_error(ctx), "it says so");
+    ok(!weir_group(k, &(weir_group_desc){ .name = "h", .members = again, .nmembers = 1 }),
+       "a member of another group, as that group gives it");
+    has_str("group 'h': 'b' is already in group 'g' [G-CFG-02]", weir_error(ctx), "it says so");
+    ok(!weir_group_member(a, "a") && !weir_group_member(g, "z") && weir_group_member(g, "b"), "members are of groups");
+    weir_kernel_free(k);
+}
+
+/* ---- layout ------------------------------------------------------------------------------------------------------------- */
+
+static void layouts(weir_ctx *ctx) {
+    char why[256];
+    static const struct {
+        const char *name;
+        weiri_item item;
+        int groups;
+        const char *says;
+    } bad[] = {
+        { "alignment 0", { "x", 8, 0, -1, -1, 0 }, 0, "'x': alignment 0 is not a power of two" },
+        { "alignment -16", { "x", 8, -16, -1, -1, 0 }, 0, "'x': alignment -16 is not a power of two" },
+        { "a negative size", { "x", -8, 16, -1, -1, 0 }, 0, "'x': size -8 is negative" },
+        { "a group past the last", { "x", 8, 16, 2, 0, 0 }, 2, "'x': alias group 2, phase 0 of 2 groups" },
+        { "a group without a phase", { "x", 8, 16, 0, -1, 0 }, 1, "'x': alias group 0, phase -1 of 1 groups" },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        weiri_item item = bad[i].item;
+        is_int(-1, weiri_layout_place(&item, 1, bad[i].groups, why, sizeof why), bad[i].name);
+        is_str(bad[i].says, why, "it says so");
+    }
+    weiri_item gap[] = { { "x", 8, 16, 0, 0, 0 }, { "y", 8, 16, 0, 2, 0 } }, plain = { "x", 8, 16, -1, -1, 0 };
+    is_int(-1, weiri_layout_place(gap, 2, 1, why, sizeof why), "a phase that nothing is in");
+    is_str("alias group 1: phase 2 of 3 is empty", why, "it says so");
+    is_int(-1, weiri_layout_place(gap, 1, 1, why, sizeof why), "one phase");
+    is_str("alias group 1 has 1 phase, it needs at least two that share bytes", why, "it says so");
+    is_int(-1, weiri_layout_place(&plain, 1, 1, why, sizeof why), "a group of nothing");
+    is_str("alias group 1 has 0 phases, it needs at least two that share bytes", why, "it says so");
+    weiri_bar_item bars[] = { { "a", 2, 1, -1 }, { "none", 0, 7, -1 }, { "b", 1, 1, -1 } };
+    weiri_bar_run runs[3];
+    int nruns = -1;
+    is_int(3, weiri_layout_barriers(bars, 3, runs, &nruns), "a record of no mbarriers takes none");
+    ok(nruns == 1 && runs[0].begin == 0 && runs[0].end == 3 && runs[0].arrivals == 1, "and makes no run");
+    is_int(3, bars[1].first, "it lies at the end");
+
+    weiri_tile_geom g;
+    static const struct {
+        const char *name;
+        weir_dtype t;
+        int tile[3], rank, swizzle;
+        bool tma;
+        const char *says;
+    } tiles[] = {
+        { "no extents", WEIR_BF16, { 0 }, 0, 0, true, "a tile has 1 to 5 extents, got 0" },
+        { "six extents", WEIR_BF16, { 1, 1, 1 }, 6, 0, true, "a tile has 1 to 5 extents, got 6" },
+        { "too many rows", WEIR_BF16, { 65536, 65536, 64 }, 3, 0, true, "the tile has more than 1073741823 rows" },
+        { "a row of 96 bytes at span 64",
+          WEIR_BF16,
+          { 8, 48 },
+          2,
+          64,
+          true,
+          "a row of 48 x 2 bytes = 96 is not a multiple of the span; use swizzle = 32, or 64 columns" },
+        { "a row of 192 bytes at span 128",
+          WEIR_BF16,
+          { 8, 96 },
+          2,
+          128,
+          true,
+          "a row of 96 x 2 bytes = 192 is not a multiple of the span; use swizzle = 64, or 128 columns" },
+        { "a row of 40 bytes at span 32",
+          WEIR_BF16,
+          { 8, 20 },
+          2,
+          32,
+          true,
+          "a row of 20 x 2 bytes = 40 is not a multiple of the span; use swizzle = 0, or 32 columns" },
+    };
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+        int tile[8] = { tiles[i].tile[0], tiles[i].tile[1], tiles[i].tile[2], 1, 1, 1 };
+        ok(!weiri_layout_tile(tiles[i].t, tile, tiles[i].rank, tiles[i].swizzle, tiles[i].tma, &g, why, sizeof why), "%s",
+           tiles[i].name);
+        has_str(tiles[i].says, why, "it says so");
+    }
+    ok(weiri_layout_tile(WEIR_F32, (int[]){ 4, 10 }, 2, 0, false, &g, why, sizeof why), "a tile of threads: rows of 40 bytes");
+    is_int(2 * 40 + 3 * 4, weiri_layout_element(&g, 2, 3), "its element (2, 3) lies where it is counted: no swizzle");
+
+    static const struct {
+        const char *name;
+        int tile[2], swizzle;
+        bool t;
+        int n;
+        const char *says;
+    } operands[] = {
+        { "an instruction of no rows",
+          { 64, 64 },
+          128,
+          false,
+          0,
+          "64 rows of the operand are no multiple of the 0 that one instruction takes" },
+        { "rows of 32 bytes without swizzle",
+          { 64, 16 },
+          0,
+          false,
+          64,
+          "the rows of 32 bytes are no 8 x 16-byte core matrices; use swizzle = 32" },
+        { "rows of 64 bytes without swizzle",
+          { 64, 32 },
+          0,
+          false,
+          64,
+          "the rows of 64 bytes are no 8 x 16-byte core matrices; use swizzle = 64" },
+        { "rows of 128 bytes without swizzle",
+          { 64, 64 },
+          0,
+          false,
+          64,
+          "the rows of 128 bytes are no 8 x 16-byte core matrices; use swizzle = 128" },
+        { "twelve rows", { 12, 64 }, 128, false, 12, "12 rows of the operand are no multiple of 8" },
+        { "transposed, rows of 32 bytes without swizzle",
+          { 64, 16 },
+          0,
+          true,
+          16,
+          "a transposed operand without swizzle has rows of 16 bytes, not 32; use swizzle = 32" },
+        { "transposed, rows of 64 bytes without swizzle", { 64, 32 }, 0, true, 16, "not 64; use swizzle = 64" },
+        { "transposed, rows of 256 bytes without swizzle", { 64, 128 }, 0, true, 16, "not 256; use swizzle = 128" },
+        { "transposed, half a panel",
+          { 64, 64 },
+          128,
+          true,
+          32,
+          "an instruction takes 32 columns of the transposed operand, no multiple of the 64 of its panels" },
+    };
+    weiri_operand o;
+    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
+        ok(weiri_layout_tile(WEIR_BF16, operands[i].tile, 2, operands[i].swizzle, true, &g, why, sizeof why), "%s: a tile",
+           operands[i].name);
+        ok(!weiri_layout_operand(&g, WEIR_BF16, operands[i].t, operands[i].n, &o, why, sizeof why), "no operand");
+        has_str(operands[i].says, why, "it says so");
+    }
+    ok(weiri_layout_tile(WEIR_I8, (int[]){ 64, 128 }, 2, 128, true, &g, why, sizeof why) &&
+           !weiri_layout_operand(&g, WEIR_I8, false, 64, &o, why, sizeof why),
+       "an operand of i8");
+    has_str("dtype i8 is no operand of an mma; use bf16, f16, tf32, e4m3 or e5m2", why, "it says so");
+    ok(weiri_layout_operand(&g, WEIR_E5M2, false, 64, &o, why, sizeof why) && o.k_per_panel == 4,
+       "the same bytes as e5m2: four steps of 32 bytes");
+    ok(weiri_layout_tile(WEIR_BF16, (int[]){ 64, 8 }, 2, 0, true, &g, why, sizeof why) &&
+           weiri_layout_operand(&g, WEIR_BF16, true, 8, &o, why, sizeof why),
+       "transposed, rows of 16 bytes: core matrices as they are");
+    ok(o.sbo == 1024 && o.lbo == 128 && o.k_step_bytes == 256 && o.mn_step_bytes == 1024, "its strides: %d, %d, %d, %d", o.sbo,
+       o.lbo, o.k_step_bytes, (int)o.mn_step_bytes);
+
+    /* by hand, in C */
+    weir_place_record r[] = { { .size = 100 }, { .name = "x", .size = 64, .align = 16 }, { .size = 8, .align = 8 } };
+    weir_placed placed;
+    ok(weir_place_records(ctx, &(weir_place_desc){ .records = r, .n = 3 }, &placed) == WEIR_OK,
+       "records without names, without alignment");
+    ok(r[0].offset == 72 && r[1].offset == 0 && r[2].offset == 64 && placed.total == 172 && placed.capacity == 232448,
+       "where they lie: %d, %d, %d of %d", (int)r[0].offset, (int)r[1].offset, (int)r[2].offset, (int)placed.total);
+    r[2].name = "x";
+    ok(weir_place_records(ctx, &(weir_place_desc){ .records = r, .n = 3 }, &placed) == WEIR_E_ARGUMENT,
+       "a name twice, in the last two");
+    has_str("'x' is added twice", weir_error(ctx), "it says so");
+    weir_place_record same[] = { { .name = "y", .size = 1 }, { .name = "y", .size = 1 }, { .name = "z", .size = 1 } };
+    ok(weir_place_records(ctx, &(weir_place_desc){ .records = same, .n = 3 }, &placed) == WEIR_E_ARGUMENT,
+       "a name twice, in the first two");
+    has_str("'y' is added twice", weir_error(ctx), "it says so");
+    weir_barrier_record b[] = { { .count = 2, .arrivals = 4 },
+                                { .count = 2, .arrivals = 1 },
+                                { .name = "b", .count = 1, .arrivals = 4 } };
+    weir_barrier_run run[3];
+    int used, n;
+    ok(weir_place_barriers(ctx, b, 3, run, &n, &used) == WEIR_OK && used == 5 && n == 2, "mbarriers without names");
+    ok(b[0].first == 2 && b[1].first == 0 && b[2].first == 4, "where they lie: %d, %d, %d", b[0].first, b[1].first, b[2].first);
+    b[1].count = 0;
+    ok(weir_place_barriers(ctx, b, 3, run, &n, &used) == WEIR_E_ARGUMENT, "no mbarriers, no name");
+    has_str("'' has 0 mbarriers of 1 arrivals; both are at least 1", weir_error(ctx), "it says so");
+    weir_barrier_record twice[] = { { .name = "b", .count = 1, .arrivals = 1 },
+                                    { .name = "b", .count = 0, .arrivals = 1 },
+                                    { .name = "c", .count = 1, .arrivals = 1 } };
+    ok(weir_place_barriers(ctx, twice, 3, run, &n, &used) == WEIR_E_ARGUMENT, "a name twice");
+    has_str("'b' is added twice", weir_error(ctx), "the name is told before the count");
+    weir_barrier_record around[] = { { .name = "b", .count = 1, .arrivals = 1 },
+                                     { .name = "c", .count = 1, .arrivals = 1 },
+                                     { .name = "b", .count = 1, .arrivals = 1 } };
+    ok(weir_place_barriers(ctx, around, 3, run, &n, &used) == WEIR_E_ARGUMENT, "a name twice, another between");
+    has_str("'b' is added twice", weir_error(ctx), "it says so");
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------------------ */
+
+static void numbers(void) {
+    static const struct {
+        weir_dtype t;
+        double x;
+        uint64_t bits;
+        double back;
+        const char *name;
+    } t[] = {
+        { WEIR_BOOL, NAN, 1, 1, "bool of NaN: not 0" },
+        { WEIR_BOOL, -0.0, 0, 0, "bool of -0" },
+        { WEIR_I8, -129, 0x80, -128, "i8 saturates below" },
+        { WEIR_I16, 40000, 0x7fff, 32767, "i16 saturates" },
+        { WEIR_I16, -2, 0xfffe, -2, "i16 -2" },
+        { WEIR_U16, 65535.5, 0xffff, 65535, "u16 saturates" },
+        { WEIR_U16, 2.5, 2, 2, "u16 tie to even" },
+        { WEIR_U16, 3.5, 4, 4, "u16 tie to even, up" },
+        { WEIR_U16, 2.75, 3, 3, "u16 up" },
+        { WEIR_U16, NAN, 0, 0, "u16 of NaN" },
+        { WEIR_U8, 256, 255, 255, "u8 saturates" },
+        { WEIR_U32, 3, 3, 3, "u32 3" },
+        { WEIR_I64, -1, UINT64_MAX, -1, "i64 -1" },
+        { WEIR_I64, 1e30, INT64_MAX, 0x1p63, "i64 saturates" },
+        { WEIR_U64, 1e30, UINT64_MAX, 0x1p64, "u64 saturates" },
+        { WEIR_U64, 0x1p63, 0x8000000000000000u, 0x1p63, "u64 2^63" },
+        { WEIR_F64, 0.1, 0x3fb999999999999au, 0.1, "f64 0.1" },
+        { WEIR_TF32, 1.5, 0x3fc00000, 1.5, "tf32 1.5" },
+        { WEIR_F32, -2, 0xc0000000, -2, "f32 -2" },
+        { WEIR_E5M2, INFINITY, 0x7b, 57344, "e5m2 saturates infinity" },
+        { WEIR_E5M2, -1e9, 0xfb, -57344, "e5m2 saturates below" },
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        uint64_t bits = 0;
+        weiri_number_put(t[i].t, t[i].x, &bits);
+        ok(bits == t[i].bits, "%s: %#llx", t[i].name, (unsigned long long)bits);
+        ok(weiri_number_get(t[i].t, &bits) == t[i].back, "%s, and back", t[i].name);
+    }
+    uint32_t bits = 0;
+    weiri_number_put(WEIR_TF32, NAN, &bits);
+    ok(bits == 0x7fffffffu && isnan(weiri_number_get(WEIR_TF32, &bits)), "tf32 NaN");
+    static const struct {
+        weir_dtype t;
+        uint32_t bits;
+    } nan[] = { { WEIR_F16, 0x7e00 }, { WEIR_BF16, 0xffc0 }, { WEIR_E4M3, 0x7f }, { WEIR_E4M3, 0xff }, { WEIR_E5M2, 0x7d } };
+    for (size_t i = 0; i < sizeof nan / sizeof *nan; i++)
+        ok(isnan(weiri_number_get(nan[i].t, &nan[i].bits)), "NaN of %s", weir_dtype_name(nan[i].t));
+    uint32_t inf = 0xfc;
+    ok(weiri_number_get(WEIR_E5M2, &inf) == -INFINITY, "e5m2 has infinities to read");
+    static const weir_dtype none[] = { WEIR_DTYPE_NONE, WEIR_DTYPE_COUNT, (weir_dtype)99 };
+    for (size_t i = 0; i < 3; i++) {
+        uint32_t untouched = 0x55555555;
+        weiri_number_put(none[i], 1, &untouched);
+        ok(untouched == 0x55555555 && weiri_number_get(none[i], &untouched) == 0, "no dtype: nothing is written, 0 is read");
+    }
+}
+
+/* ---- tensor maps -------------------------------------------------------------------------------------------------------- */
+
+static void maps(void) {
+    const weiri_tmap good = { .base = 4096,
+                              .dtype = WEIR_BF16,
+                              .rank = 2,
+                              .dim = { 256, 128 },
+                              .stride = { 2, 512 },
+                              .box = { 64, 64 },
+                              .swizzle = 128,
+                              .l2_promotion = 128 };
+    char why[256];
+    is_int(0, weiri_tmap_check(&good, "X", why, sizeof why), "a map");
+#define MAP(change, code, says) \
+    do { \
+        weiri_tmap m = good; \
+        change; \
+        is_int(code, weiri_tmap_check(&m, "X", why, sizeof why), #change); \
+        if (code) has_str(says, why, "it says so"); \
+    } while (0)
+    MAP(m.rank = 0, 1, "tensor 'X' has rank 0; a tensor map takes 1 to 5");
+    MAP(m.rank = 6, 1, "tensor 'X' has rank 6");
+    MAP(m.base = 0, 2, "tensor 'X': its address is null");
+    MAP(m.base = 4098, 3, "starts at address 0x1002, 2 bytes past a multiple of 16");
+    MAP(m.dim[1] = 0, 4, "tensor 'X': axis 0 has 0 elements; a tensor map takes 1 to 2^32");
+    MAP(m.dim[0] = 1ull << 32, 0, "");
+    MAP(m.dim[0] = (1ull << 32) + 1, 4, "tensor 'X': axis 1 has 4294967297 elements; a tensor map takes 1 to 2^32");
+    MAP(m.stride[1] = 520, 5,
+        "axis 0 steps by 520 bytes (260 elements); TMA needs a multiple of 16 bytes (nearest: 512 bytes = 256 elements, 528 "
+        "bytes = 264 elements)");
+    MAP(m.stride[1] = (1ull << 40) - 16, 0, "");
+    MAP(m.stride[1] = 1ull << 40, 6, "tensor 'X': axis 0 steps by 1099511627776 bytes; a tensor map takes less than 2^40");
+    MAP(m.box[1] = 0, 7, "tensor 'X': the box has 0 elements along axis 0; a box takes 1 to 256");
+    MAP(m.box[1] = 256, 0, "");
+    MAP(m.box[1] = 257, 7, "tensor 'X': the box has 257 elements along axis 0");
+    MAP(m.box[0] = 12, 8, "tensor 'X': a box row has 24 bytes; TMA needs a multiple of 16 (8 elements of bf16)");
+    MAP(m.swizzle = 96, 9, "tensor 'X': swizzle span 96; it must be 0, 32, 64 or 128 bytes");
+    MAP(m.swizzle = 64, 10, "tensor 'X': a box row has 128 bytes, more than the swizzle span of 64");
+    MAP((m.swizzle = 32, m.box[0] = 16), 0, "");
+    MAP(m.swizzle = 0, 0, "");
+    MAP(m.l2_promotion = 0, 0, "");
+    MAP(m.l2_promotion = 64, 0, "");
+    MAP(m.l2_promotion = 256, 0, "");
+    MAP(m.l2_promotion = 100, 11, "tensor 'X': L2 promotion 100; it must be 0, 64, 128 or 256 bytes");
+}
+
+/* ---- tcgen05 ------------------------------------------------------------------------------------------------------------ */
+
+static void tensor_core(void) {
+    static const struct {
+        weiri_tc_shape s;
+        const char *says;
+    } t[] = {
+        { { .m = 128, .n = 64, .kind = TC_KIND_F16, .a = WEIR_BF16, .b = WEIR_BF16 }, NULL },
+        { { .m = 96, .n = 64, .kind = TC_KIND_F16 }, "96 rows; an mma of one CTA has 64 or 128" },
+        { { .m = 64, .n = 0, .kind = TC_KIND_F16 }, "0 columns; with 64 rows an mma has a multiple of 8, up to 256" },
+        { { .m = 128, .n = 8, .kind = TC_KIND_F16 }, "8 columns; with 128 rows an mma has a multiple of 16, up to 256" },
+        { { .m = 64, .n = 8, .kind = TC_KIND_F16 }, NULL },
+        { { .m = 128, .n = 264, .kind = TC_KIND_F16 }, "264 columns" },
+        { { .m = 128, .n = 24, .kind = TC_KIND_F16 }, "24 columns; with 128 rows" },
+        { { .m = 128, .n = 64, .kind = TC_KIND_F16, .a = WEIR_F16, .b = WEIR_F16, .a_mn = true, .b_mn = true }, NULL },
+        { { .m = 128, .n = 64, .kind = TC_KIND_TF32, .a = WEIR_TF32, .b = WEIR_TF32, .a_mn = true },
+          "a transposed operand of tf32; only 16-bit operands may be transposed" },
+        { { .m = 128, .n = 64, .kind = TC_KIND_F8, .a = WEIR_E4M3, .b = WEIR_E5M2, .b_mn = true },
+          "a transposed operand of e5m2; only 16-bit operands may be transposed" },
+    };
+    char why[200];
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        bool valid = weiri_tc_valid(&t[i].s, why, sizeof why);
+        ok(valid == !t[i].says, "tcgen05 shape %d x %d", t[i].s.m, t[i].s.n);
+        if (!valid) has_str(t[i].says ? t[i].says : "", why, "it says so");
+    }
+    weiri_tc_kind kind;
+    weiri_tc_shape back, shape = { .m = 128, .n = 64, .kind = TC_KIND_F8, .a = WEIR_E5M2, .b = WEIR_E4M3 };
+    ok(weiri_tc_kind_of(WEIR_E5M2, &kind) && kind == TC_KIND_F8 && weiri_tc_kind_of(WEIR_E4M3, &kind) && kind == TC_KIND_F8,
+       "fp8 is a kind of its own");
+    ok(weiri_tc_kind_of(WEIR_F16, &kind) && kind == TC_KIND_F16 && weiri_tc_kind_of(WEIR_TF32, &kind) && kind == TC_KIND_TF32,
+       "so are 16 bits and tf32");
+    ok(!weiri_tc_kind_of(WEIR_F32, &kind), "f32 is none");
+    uint32_t d = weiri_tc_idesc(&shape);
+    ok(weiri_tc_decode(TC_KIND_F8, d, &back) && back.a == WEIR_E5M2 && back.b == WEIR_E4M3 && back.m == 128 && back.n == 64,
+       "an instruction descriptor comes back");
+    ok(!weiri_tc_decode(TC_KIND_F16, (d & ~(7u << TC_IDESC_A_SHIFT)) | 5u << TC_IDESC_A_SHIFT, &back),
+       "a code of A that no 16-bit type has");
+    ok(!weiri_tc_decode(TC_KIND_F8, (d & ~(7u << TC_IDESC_B_SHIFT)) | 5u << TC_IDESC_B_SHIFT, &back),
+       "a code of B that no fp8 type has");
+    ok(!weiri_tc_decode(TC_KIND_F8, d | 1u << 31, &back), "a bit that no shape sets");
+    static const int swizzle[][2] = {
+        { 0, TC_LAYOUT_NONE }, { 32, TC_LAYOUT_32B }, { 64, TC_LAYOUT_64B }, { 128, TC_LAYOUT_128B }
+    };
+    for (size_t i = 0; i < 4; i++)
+        ok(weiri_tc_layout(swizzle[i][0]) == swizzle[i][1] && weiri_tc_swizzle(swizzle[i][1]) == swizzle[i][0],
+           "layout code of span %d, and back", swizzle[i][0]);
+    is_int(-1, weiri_tc_swizzle(7), "a layout code that is none");
+}
+
+int main(void) {
+    weir_ctx *ctx = weir_open(NULL);
+    faults();
+    counts();
+    groups();
+    group_calls(ctx);
+    layouts(ctx);
+    numbers();
+    maps();
+    tensor_core();
+    weir_close(ctx);
+    return done();
+}

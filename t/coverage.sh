@@ -13,8 +13,8 @@ set -eu
 cd "$(dirname "$0")/.."
 verbose=
 if [ "${1-}" = -v ]; then verbose=1; shift; fi
-floors="protocol:100 layout:100 place:100 group:100 number:100 balance:88 walk:84 tmap:78 tcgen05:100 plan:85 plan_tc:71 lower:81 unroll:63
-    prove:85 prove_plan:80 prove_run:90 prove_access:90 prove_code:87 prove_end:90 prove_state:90 prove_trips:77 promela:85"
+floors="protocol:100 layout:100 place:100 group:100 number:100 balance:88 walk:84 tmap:78 tcgen05:100 plan:85 plan_tc:71 lower:82 unroll:67
+    prove:90 prove_plan:84 prove_run:91 prove_access:92 prove_code:89 prove_end:93 prove_state:92 prove_trips:77 promela:89"
 floor=1
 if [ $# -eq 0 ]; then
     set -- t/validation.t t/layout.t t/protocol.t t/group.t t/lua_capture.t t/lua_mistakes.t t/lua_report.t t/print.t t/emit.t t/rules.t t/rejects.t \

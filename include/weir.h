@@ -77,6 +77,7 @@ typedef struct weir_config {
 WEIR_API weir_ctx *weir_open(const weir_config *config); /* config may be NULL; NULL on lack of memory */
 WEIR_API void weir_close(weir_ctx *ctx);                 /* closes everything still open in it */
 WEIR_API const char *weir_error(const weir_ctx *ctx);    /* text of the last failed call, "" if none */
+WEIR_API weir_status weir_error_status(const weir_ctx *ctx); /* of that call: what a call that returns NULL failed with */
 WEIR_API const char *weir_status_name(weir_status st);
 WEIR_API size_t weir_live_bytes(const weir_ctx *ctx);    /* bytes held from the allocator */
 
@@ -509,9 +510,10 @@ WEIR_API int64_t weir_buffer_stride(const weir_buffer *b, int axis);   /* elemen
 WEIR_API uint64_t weir_buffer_address(const weir_buffer *b);
 WEIR_API weir_status weir_buffer_write(weir_buffer *b, const void *packed, size_t bytes);   /* without padding */
 WEIR_API weir_status weir_buffer_read(const weir_buffer *b, void *packed, size_t bytes);
-WEIR_API weir_status weir_buffer_write_f64(weir_buffer *b, const double *x, size_t n);      /* converts, rounds to nearest even */
+/* Numbers are converted: floats to nearest even; what an integer dtype does not hold (a fraction, NaN, 300 in u8) is refused. */
+WEIR_API weir_status weir_buffer_write_f64(weir_buffer *b, const double *x, size_t n);
 WEIR_API weir_status weir_buffer_read_f64(const weir_buffer *b, double *x, size_t n);
-WEIR_API weir_status weir_buffer_fill(weir_buffer *b, double x);
+WEIR_API weir_status weir_buffer_fill(weir_buffer *b, double x);   /* the same */
 WEIR_API weir_status weir_buffer_randn(weir_buffer *b, uint64_t seed);
 
 /* ---- launch ------------------------------------------------------------------------------------------------------------- */

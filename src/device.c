@@ -408,8 +408,19 @@ weir_status weir_buffer_read(const weir_buffer *b, void *packed, size_t bytes) {
     return st == WEIR_OK ? move_bytes(b, FROM_DEVICE, 0, packed, bytes) : st;
 }
 
+/* `element` counts from 1; 0: the number is for all of them. */
+static weir_status check_number(const weir_buffer *b, double x, size_t element) {
+    double low, high;
+    char which[48] = "a number for";
+    if (weiri_number_fits(b->dtype, x, &low, &high)) return WEIR_OK;
+    if (element) snprintf(which, sizeof which, "element %zu of", element);
+    return weiri_fail(b->ctx, WEIR_E_ARGUMENT, "%s the %s tensor is %.16g: it holds whole numbers from %.20g to %.20g", which,
+                      weir_dtype_name(b->dtype), x, low, high);
+}
+
 weir_status weir_buffer_write_f64(weir_buffer *b, const double *x, size_t n) {
     weir_status st = check_size(b, n, count_of(b), "elements");
+    for (size_t i = 0; i < n && st == WEIR_OK && b->dtype <= WEIR_U64; i++) st = check_number(b, x[i], i + 1); /* ORDER DTYPE */
     return st == WEIR_OK ? through_rows(b, TO_DEVICE, row_from_f64, &x) : st;
 }
 
@@ -420,6 +431,8 @@ weir_status weir_buffer_read_f64(const weir_buffer *b, double *x, size_t n) {
 
 weir_status weir_buffer_fill(weir_buffer *b, double x) {
     char element[8];
+    weir_status st = check_number(b, x, 0);
+    if (st != WEIR_OK) return st;
     weiri_number_put(b->dtype, x, element);
     return through_rows(b, TO_DEVICE, row_of_one, element);
 }

@@ -263,6 +263,7 @@ void weir_close(weir_ctx *c) {
 }
 
 const char *weir_error(const weir_ctx *c) { return c->error; }
+weir_status weir_error_status(const weir_ctx *c) { return c->status; }
 size_t weir_live_bytes(const weir_ctx *c) { return (size_t)c->bytes; }
 
 const char *weir_status_name(weir_status st) {

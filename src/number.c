@@ -92,6 +92,16 @@ static uint64_t to_unsigned(double x, int bits) {
         memcpy(out, &v_, sizeof v_); \
     } while (0)
 
+bool weiri_number_fits(weir_dtype t, double x, double *low, double *high) {
+    if (t < WEIR_BOOL || t > WEIR_U64) return true; /* ORDER DTYPE: a float */
+    const bool is_signed = t == WEIR_I8 || t == WEIR_I16 || t == WEIR_I32 || t == WEIR_I64;
+    const int bits = 8 * weir_dtype_size(t) - is_signed;
+    *low = is_signed ? -ldexp(1, bits) : 0;
+    *high = t == WEIR_BOOL ? 1 : ldexp(1, bits) - 1; /* 64 bits: one more, which a double cannot tell apart */
+    if (t == WEIR_BOOL) return !isnan(x);
+    return x >= *low && x < ldexp(1, bits) && floor(x) == x;
+}
+
 void weiri_number_put(weir_dtype t, double x, void *out) {
     switch (t) {
     case WEIR_BOOL: STORE(uint8_t, x != 0); break; /* NaN too is not 0 */

@@ -50,7 +50,46 @@ tap.raises("set: the tensor has 4 elements, the table 3", function() dev:tensor 
 tap.raises("set: the tensor holds 16 bytes without padding, the string has 2", function() dev:tensor { dtype = "f32", shape = { 2, 2 } }:set "ab" end,
   "too few bytes")
 tap.raises("set: element 2 is a number, got string", function() dev:tensor { dtype = "f32", shape = 2 }:set { 1, "2" } end, "a string among numbers")
-tap.raises("set: element 1 of an integer tensor is 1.5", function() dev:tensor { dtype = "i64", shape = 1 }:set { 1.5 } end, "a fraction for i64")
+-- What an integer dtype does not hold, by set() and by fill().
+for dtype, range in pairs { i8 = { -128, 127 }, u8 = { 0, 255 }, i16 = { -32768, 32767 }, u16 = { 0, 65535 }, i32 = { -1 << 31, (1 << 31) - 1 }, u32 = { 0, (1 << 32) - 1 },
+  i64 = { math.mininteger, math.maxinteger }, u64 = { 0, math.maxinteger } } do
+  local t = dev:tensor { dtype = dtype, shape = 2 }
+  tap.is(range, t:set(range):get(), dtype .. ": from end to end")
+  for _, x in ipairs { 1.5, 0 / 0, 1 / 0, -1 / 0, 2.0 ^ 64, range[1] - 1.0 - 2.0 ^ 12, range[2] + 1.0 + 2.0 ^ 12 } do
+    if not (dtype == "u64" and x > 0 and x < 2.0 ^ 64) or x ~= math.floor(x) then
+      tap.raises(("set: element 2 of the %s tensor is "):format(dtype), function() t:set { 1, x } end, ("%s: %s"):format(dtype, x))
+      tap.raises(("fill: a number for the %s tensor is "):format(dtype), function() t:fill(x) end, ("%s: filled with %s"):format(dtype, x))
+    end
+  end
+  tap.is(range, t:get(), dtype .. ": nothing was written")
+end
+tap.raises("the u8 tensor is 300: it holds whole numbers from 0 to 255", function() dev:tensor { dtype = "u8", shape = 1 }:set { 300 } end, "with the range")
+tap.raises("the bool tensor is ", function() dev:tensor { dtype = "bool", shape = 1 }:fill(0 / 0) end, "neither true nor false")
+tap.raises("fill: 9007199254740993 has more than 53 bits", function() dev:tensor { dtype = "i64", shape = 1 }:fill((1 << 53) + 1) end, "not exact on the way")
+
+-- Tables that are not as the tensor: the place, what was expected and what is there.
+do
+  local t = dev:tensor { dtype = "f32", shape = { 2, 3 } }
+  local rows = { { 1, 2, 3 } }
+  rows[2] = rows
+  tap.raises("set: axis 2 of the tensor has 3 entries, the table at [2] 2", function() t:set(rows) end, "a table in itself")
+  local deep = {}
+  for _ = 1, 200000 do deep = { deep } end
+  tap.raises("set: axis 1 of the tensor has 2 entries, the table 1", function() t:set(deep) end, "a deep table")
+  tap.raises("set: [1][1] is a number, got table", function() t:set { { deep, 2, 3 }, { 1, 2, 3 } } end, "a table too deep")
+  tap.raises("set: axis 2 of the tensor has 3 entries, the table at [1] 2", function() t:set { { 1, 2 }, { 3, 4, 5, 6 } } end, "ragged rows")
+  tap.raises("set: axis 1 of the tensor has 2 entries, the table 3", function() t:set { { 1, 2 }, { 3, 4 }, { 5, 6 } } end, "rows and columns swapped")
+  tap.raises("set: [2] is a table of 3, got number", function() t:set { { 1, 2, 3 }, 4 } end, "a number among rows")
+  tap.raises("set: element 2 is a number, got table", function() t:set { 1, { 2, 3 }, 4, 5, 6, 7 } end, "a row among numbers")
+  tap.raises("set: [2][2] is a number, got nil", function() dev:tensor { dtype = "i64", shape = { 2, 3 } }:set { { 1, 2, 3 }, { 4, nil, 6 } } end, "a hole")
+end
+
+-- A pitch that no row can have raises, as every argument that is wrong.
+for _, pitch in ipairs { 3, -4, -1, 1 << 31, math.mininteger } do
+  tap.raises(pitch > 0x7fffffff and "'pitch' = 2147483648 is out of range" or "pitch", function() dev:tensor { dtype = "f32", shape = { 3, 3 }, pitch = pitch } end, "pitch = " .. pitch)
+end
+tap.raises("dev:tensor: the tensor's size leaves 64 bits", function() dev:tensor { dtype = "f32", shape = { 1 << 62, 1 << 62 } } end, "a size that no number holds")
+tap.is("memory", select(3, dev:tensor { dtype = "f32", shape = { 1 << 58 } }), "a size that no machine holds is no mistake of the script's")
 tap.raises("dev:tensor: needs dtype", function() dev:tensor { shape = { 2 } } end, "no dtype")
 tap.raises("dev:tensor: unknown field 'shap'; did you mean 'shape'?", function() dev:tensor { dtype = "f32", shap = { 2 } } end, "misspelt field")
 tap.raises("shape[2] = -1", function() dev:tensor { dtype = "f32", shape = { 2, -1 } } end, "negative extent")

@@ -110,11 +110,12 @@ static int d_tensor(lua_State *L) {
     weirl_desc d = weirl_desc_open(L, 2, "dev:tensor", names);
     weir_buffer_desc desc = { .dtype = weirl_dtype(&d, "dtype"), .pitch = weirl_int(&d, "pitch", 0) };
     if (desc.dtype == WEIR_DTYPE_NONE) return weirl_raise(L, "dev:tensor: needs dtype = a string, \"bf16\" say");
-    if (desc.pitch < 0) return weirl_raise(L, "dev:tensor: pitch = %d bytes", desc.pitch);
     desc.rank = shape_field(&d, desc.shape);
     weirl_buffer *u = push_buffer(L, 1);
     u->b = weir_buffer_new(dev->d, &desc);
-    return u->b ? 1 : weirl_fail(L, dev->ctx, weir_device_is_sim(dev->d) ? WEIR_E_MEMORY : WEIR_E_DRIVER);
+    if (u->b) return 1;
+    weir_status st = weir_error_status(dev->ctx->c);
+    return st == WEIR_E_ARGUMENT ? weirl_raise(L, "dev:tensor: %s", weir_error(dev->ctx->c)) : weirl_fail(L, dev->ctx, st);
 }
 
 static int device_index(lua_State *L) {
@@ -175,39 +176,99 @@ static int b_randn(lua_State *L) {
     return chain(L, u, weir_buffer_randn(u->b, (uint64_t)seed));
 }
 
-static int b_fill(lua_State *L) {
-    weirl_buffer *u = check(L, 1);
-    if (lua_type(L, 2) != LUA_TNUMBER) return weirl_raise(L, "fill: a number expected, got %s", weirl_typename(L, 2));
-    return chain(L, u, weir_buffer_fill(u->b, lua_tonumber(L, 2)));
-}
-
 static bool is_wide_int(weir_dtype t) { return t == WEIR_I64 || t == WEIR_U64; } /* does not fit a double */
 static bool is_int(weir_dtype t) { return t >= WEIR_I8 && t <= WEIR_U64; }
 
-/* The numbers of a table, nested or flat, row by row into out; how many were met, at most max are written. */
-static int64_t flatten(lua_State *L, int idx, double *out, int64_t *wide, int64_t at, int64_t max) {
-    luaL_checkstack(L, 4, "nested too deep");
-    lua_Integer n = (lua_Integer)lua_rawlen(L, idx);
+/* The tensor itself; an argument that is refused raises, what a device cannot do returns nil, message, code. */
+static int took(lua_State *L, const weirl_buffer *u, const char *what, weir_status st) {
+    if (st == WEIR_E_ARGUMENT) return weirl_raise(L, "%s: %s", what, weir_error(u->dev->ctx->c));
+    return chain(L, u, st);
+}
+
+static int b_fill(lua_State *L) {
+    weirl_buffer *u = check(L, 1);
+    if (lua_type(L, 2) != LUA_TNUMBER) return weirl_raise(L, "fill: a number expected, got %s", weirl_typename(L, 2));
+    lua_Number x = lua_tonumber(L, 2);
+    if (is_wide_int(weir_buffer_dtype(u->b)) && lua_isinteger(L, 2) && x < 0x1p63 && (lua_Integer)x != lua_tointeger(L, 2))
+        return weirl_raise(L, "fill: %s has more than 53 bits; give all elements to set()", luaL_tolstring(L, 2, NULL));
+    return took(L, u, "fill", weir_buffer_fill(u->b, x));
+}
+
+/* Where set() reads: the numbers of a table, nested as the tensor's shape or flat, row by row. */
+typedef struct reading {
+    lua_State *L;
+    const weir_buffer *b;
+    double *out;     /* or NULL: */
+    int64_t *wide;   /* 64-bit integers */
+    int64_t at;      /* elements so far */
+    int64_t path[WEIR_MAX_RANK]; /* indices of the nested tables that are open */
+} reading;
+
+/* "[2][3]" of a nested table, "element 7" of a flat one. */
+static const char *place_of(reading *r, int depth) {
+    if (!depth) return lua_pushfstring(r->L, "element %I", (LUAI_UACINT)(r->at + 1));
+    luaL_Buffer s;
+    luaL_buffinit(r->L, &s);
+    for (int i = 0; i < depth; i++) {
+        lua_pushfstring(r->L, "[%I]", (LUAI_UACINT)r->path[i]);
+        luaL_addvalue(&s);
+    }
+    luaL_pushresult(&s);
+    return lua_tostring(r->L, -1);
+}
+
+static void read_number(reading *r, int depth) {
+    lua_State *L = r->L;
+    int t = lua_type(L, -1), isint = 0;
+    if (t != LUA_TNUMBER && t != LUA_TBOOLEAN) {
+        const char *got = weirl_typename(L, -1);
+        weirl_raise(L, "set: %s is a number, got %s", place_of(r, depth), got);
+    }
+    if (!r->wide) {
+        r->out[r->at++] = t == LUA_TBOOLEAN ? lua_toboolean(L, -1) : lua_tonumber(L, -1);
+        return;
+    }
+    r->wide[r->at] = lua_tointegerx(L, -1, &isint);
+    /* Lua's integers are the 64 bits of a u64 too; a negative float is no such number */
+    bool negative = weir_buffer_dtype(r->b) == WEIR_U64 && !lua_isinteger(L, -1) && r->wide[r->at] < 0;
+    if (!isint || negative) {
+        const char *got = luaL_tolstring(L, -1, NULL);
+        weirl_raise(L, "set: %s of the %s tensor is %s: it holds whole numbers of 64 bits", place_of(r, depth),
+                    weir_dtype_name(weir_buffer_dtype(r->b)), got);
+    }
+    r->at++;
+}
+
+/* The table on the stack is axis `axis` of the tensor; all of it below. Its depth is the rank, so that no table is too deep. */
+static void read_axis(reading *r, int axis) {
+    lua_State *L = r->L;
+    lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
+    bool last = axis == weir_buffer_rank(r->b) - 1;
+    if (n != weir_buffer_shape(r->b, axis))
+        weirl_raise(L, "set: axis %d of the tensor has %lld entries, the table%s%s %lld", axis + 1,
+                    (long long)weir_buffer_shape(r->b, axis), axis ? " at " : "", axis ? place_of(r, axis) : "", (long long)n);
+    luaL_checkstack(L, 4, "set");
     for (lua_Integer i = 1; i <= n; i++) {
-        int t = lua_rawgeti(L, idx, i);
-        if (t == LUA_TTABLE) {
-            at = flatten(L, lua_gettop(L), out, wide, at, max);
-        } else {
-            if (t != LUA_TNUMBER && t != LUA_TBOOLEAN)
-                weirl_raise(L, "set: element %d is a number, got %s", (int)at + 1, weirl_typename(L, -1));
-            if (at < max && wide) {
-                int isint = 0;
-                wide[at] = lua_tointegerx(L, -1, &isint);
-                if (!isint)
-                    weirl_raise(L, "set: element %d of an integer tensor is %s", (int)at + 1, luaL_tolstring(L, -1, NULL));
-            } else if (at < max) {
-                out[at] = t == LUA_TBOOLEAN ? lua_toboolean(L, -1) : lua_tonumber(L, -1);
-            }
-            at++;
+        r->path[axis] = i;
+        if (lua_rawgeti(L, -1, i) != LUA_TTABLE && !last) {
+            const char *got = weirl_typename(L, -1);
+            weirl_raise(L, "set: %s is a table of %lld, got %s", place_of(r, axis + 1), (long long)weir_buffer_shape(r->b, axis + 1), got);
         }
+        if (last) read_number(r, axis + 1);
+        else read_axis(r, axis + 1);
         lua_pop(L, 1);
     }
-    return at;
+}
+
+static void read_flat(reading *r, int64_t elements) {
+    lua_Integer n = (lua_Integer)lua_rawlen(r->L, -1);
+    if (n != elements)
+        weirl_raise(r->L, "set: the tensor has %lld elements, the table %lld", (long long)elements, (long long)n);
+    for (lua_Integer i = 1; i <= n; i++) {
+        lua_rawgeti(r->L, -1, i);
+        read_number(r, 0);
+        lua_pop(r->L, 1);
+    }
 }
 
 static int b_set(lua_State *L) {
@@ -224,10 +285,12 @@ static int b_set(lua_State *L) {
     if (lua_type(L, 2) != LUA_TTABLE)
         return weirl_raise(L, "set: a table of numbers or a string of bytes expected, got %s", weirl_typename(L, 2));
     void *x = lua_newuserdatauv(L, sizeof(double) * (size_t)(n > 0 ? n : 1), 0);
-    bool wide = is_wide_int(weir_buffer_dtype(u->b));
-    int64_t got = flatten(L, 2, wide ? NULL : x, wide ? x : NULL, 0, n);
-    if (got != n) return weirl_raise(L, "set: the tensor has %lld elements, the table %lld", (long long)n, (long long)got);
-    return chain(L, u, wide ? weir_buffer_write(u->b, x, packed_bytes(u->b)) : weir_buffer_write_f64(u->b, x, (size_t)n));
+    bool wide = is_wide_int(weir_buffer_dtype(u->b)), nested = lua_rawgeti(L, 2, 1) == LUA_TTABLE;
+    reading r = { .L = L, .b = u->b, .out = wide ? NULL : x, .wide = wide ? x : NULL };
+    lua_pushvalue(L, 2);
+    if (nested && weir_buffer_rank(u->b) > 1) read_axis(&r, 0);
+    else read_flat(&r, n);
+    return took(L, u, "set", wide ? weir_buffer_write(u->b, x, packed_bytes(u->b)) : weir_buffer_write_f64(u->b, x, (size_t)n));
 }
 
 /* b:get(): all elements in one list, row by row. b:get("bytes"): as a string, without padding. */
@@ -270,7 +333,7 @@ static int b_copy(lua_State *L) { /* onto the same device, or the one given */
     for (int i = 0; i < desc.rank; i++) desc.shape[i] = weir_buffer_shape(u->b, i);
     weirl_buffer *c = push_buffer(L, 2);
     c->b = weir_buffer_new(to->d, &desc);
-    if (!c->b) return weirl_fail(L, to->ctx, weir_device_is_sim(to->d) ? WEIR_E_MEMORY : WEIR_E_DRIVER);
+    if (!c->b) return weirl_fail(L, to->ctx, weir_error_status(to->ctx->c));
     size_t size = packed_bytes(u->b);
     void *p = lua_newuserdatauv(L, size > 0 ? size : 1, 0);
     weir_status st = weir_buffer_read(u->b, p, size);

@@ -15,7 +15,7 @@ static void emit_action(emitter *e, const weiri_action *a) {
         const char *n = em_cursor_name(e, a->cur);
         const weir_place *at = em_place_of(a);
         em_line(e, "W_AT(%d); %sw_mbar_wait(%s, %s_phase);%s", a->id, a->cta0 ? "if (rank == 0) " : "", em_bar_addr(e, a), n,
-                at ? em_fmt(e, "  // %s:%d", em_base_name(at->file), at->line) : "");
+                at ? em_fmt(e, "  // %s:%d", em_base_name(e, at->file), at->line) : "");
         return;
     }
     case ACT_ARRIVE:
@@ -83,9 +83,9 @@ static void emit_action(emitter *e, const weiri_action *a) {
         if (a->op->res->kind == WEIR_RES_REG) {
             const weiri_preg *pr = &e->p->regs.v[weiri_preg_of(e->p, e->task, a->op->res)];
             em_line(e, "#pragma unroll");
-            em_line(e, "for (int i = 0; i < %d; i++) %s[i] = 0;", pr->per_thread, em_ident(e, a->op->res->name, ""));
+            em_line(e, "for (int i = 0; i < %d; i++) %s[i] = 0;", pr->per_thread, em_reg(e, a->op->res));
         } else if (em_has_live_flag(e, a->op->res)) {
-            em_line(e, "%s_live = 0;", em_ident(e, a->op->res->name, ""));
+            em_line(e, "%s_live = 0;", em_reg(e, a->op->res));
         }
         return;
     case ACT_BODY:
@@ -99,7 +99,7 @@ static void emit_action(emitter *e, const weiri_action *a) {
         case ATOM_READ: em_read(e, a); return;
         case ATOM_CUSTOM: em_call(e, a); return;
         case ATOM_QUEUE_ADVANCE:
-            em_line(e, "W_AT(%d); %s_next = *(const i32 *)w_ptr(%s);", a->id, a->op->res->name,
+            em_line(e, "W_AT(%d); %s_next = *(const i32 *)w_ptr(%s);", a->id, em_queue(e, a->op->res),
                     em_region_addr(e, a->eff[0].region, a->eff[0].cur, a->eff[0].stage, a->eff[0].back));
             return;
         case ATOM_LOAD:
@@ -280,7 +280,7 @@ static const char *skipped_trips(emitter *e, const weiri_pnode *n) {
 /* Moves cursors past the stages that a loop of another lane's tile takes, in one step each. */
 static void emit_skip(emitter *e, const weiri_pnode *loop, const char *trips) {
     open_brace(e, "");
-    em_line(e, "const u32 n = %s;", trips);
+    em_line(e, "const u32 w_n = %s;", trips);
     for (const weiri_pnode *x = loop->first; x; x = x->next) {
         const weiri_action *a = x->act;
         const weiri_cursor *c = &e->p->cursors.v[a->cur];
@@ -293,7 +293,7 @@ static void emit_skip(emitter *e, const weiri_pnode *loop, const char *trips) {
             per += same ? c->stride : 0;
         }
         if (seen) continue;
-        const char *by = per > 1 ? em_fmt(e, "%d * n", per) : "n";
+        const char *by = per > 1 ? em_fmt(e, "%d * w_n", per) : "w_n";
         if (a->stage == STAGE_NEXT) {
             if (c->stages > 1 && phased) em_line(e, "%s_phase ^= (%s_stage + %s) / %d & 1;", name, name, by, c->stages);
             else if (phased) em_line(e, "%s_phase ^= %s & 1;", name, by);
@@ -316,22 +316,27 @@ static void emit_coord(emitter *e, const weir_res *q, int axis, const char *at) 
     em_line(e, "const i32 %s = %s%s%s;", em_coord_name(e, q, axis), at, per > 1 ? em_fmt(e, " * %d", per) : "", off);
 }
 
+/* The variable that holds the extent of an axis, in tiles. */
+static const char *extent_name(emitter *e, const weir_res *q, int axis) {
+    return weiri_name(e->p, NAME_EXTENT, q->index, em_fmt(e, "%s_tiles_%s", q->name, q->axis[axis]));
+}
+
 /* The tile loop: linear index, then the raster. */
 static void emit_tiles(emitter *e, const weiri_pnode *n) {
     const weir_res *q = n->src->queue;
     weir_cluster c = e->k->cluster;
     int cl = e->p->cluster;
-    const char *Q = q->name;
+    const char *Q = em_queue(e, q);
     const char *first = cl > 1 ? em_fmt(e, "(i32)(w_block() / %d)", cl) : "(i32)w_block()";
     const char *step = cl > 1 ? em_fmt(e, "(i32)(w_blocks() / %d)", cl) : "(i32)w_blocks()";
     for (int i = 0; i < q->qrank; i++) {
         int per = i == q->axis_m ? c.m * c.v : i == q->axis_n ? c.n : 1;
         const char *x = em_expr(e, q->extent[i].id);
-        em_line(e, "const i32 %s_tiles_%s = %s;", Q, q->axis[i], per > 1 ? em_fmt(e, "w_ceil_div(%s, %d)", x, per) : x);
+        em_line(e, "const i32 %s = %s;", extent_name(e, q, i), per > 1 ? em_fmt(e, "w_ceil_div(%s, %d)", x, per) : x);
     }
     weiri_buf b;
     weiri_buf_init(&b, e->k->ctx);
-    for (int i = 0; i < q->qrank; i++) weiri_put(&b, "%s%s_tiles_%s", i ? " * " : "", Q, q->axis[i]);
+    for (int i = 0; i < q->qrank; i++) weiri_put(&b, "%s%s", i ? " * " : "", extent_name(e, q, i));
     em_line(e, "const i32 %s_tiles = %s;", Q, b.s ? b.s : "1");
     weiri_buf_free(&b);
     int lanes = n->src->lanes;
@@ -358,7 +363,7 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
         for (int i = 0; i + inner < q->qrank; i++) {
             weiri_buf d;
             weiri_buf_init(&d, e->k->ctx);
-            for (int j = i + 1; j < q->qrank; j++) weiri_put(&d, "%s%s_tiles_%s", j > i + 1 ? " * " : "", Q, q->axis[j]);
+            for (int j = i + 1; j < q->qrank; j++) weiri_put(&d, "%s%s", j > i + 1 ? " * " : "", extent_name(e, q, j));
             emit_coord(e, q, i, em_fmt(e, "(%s / (%s))", rest, d.s));
             em_line(e, "const i32 %s_r%d = %s %% (%s);", Q, i, rest, d.s);
             weiri_buf_free(&d);
@@ -369,7 +374,7 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
             emit_coord(e, q, 0, em_fmt(e, "%s_c0", Q));
         } else {
             int m = q->qrank - 2, nn = q->qrank - 1;
-            const char *nm = em_fmt(e, "%s_tiles_%s", Q, q->axis[m]), *nn_ = em_fmt(e, "%s_tiles_%s", Q, q->axis[nn]);
+            const char *nm = extent_name(e, q, m), *nn_ = extent_name(e, q, nn);
             if (q->raster == WEIR_RASTER_ROW)
                 em_line(e, "const i32 %s_c0 = %s / %s, %s_c1 = %s %% %s;", Q, rest, nn_, Q, rest, nn_);
             else if (q->raster == WEIR_RASTER_COLUMN)
@@ -419,15 +424,14 @@ static void emit_nodes(emitter *e, const weiri_pnode *n) {
                 emit_skip(e, n, skipped);
                 break;
             }
-            int num = em_loop_number(e, s);
+            const char *var = em_loop(e, s);
             const char *stop = em_expr(e, s->stop);
             int64_t c;
             if (!weiri_value_const(e->k, s->stop, &c)) {
-                em_line(e, "const i32 i%d_end = %s;", num, stop);
-                stop = em_fmt(e, "i%d_end", num);
+                em_line(e, "const i32 %s_end = %s;", var, stop);
+                stop = em_fmt(e, "%s_end", var);
             }
             if (s->unroll > 0) em_line(e, "#pragma unroll %d", s->unroll);
-            const char *var = em_fmt(e, "i%d", num);
             bool known = weiri_value_const(e->k, s->step, &c), one = known && c == 1;
             const char *start = em_expr(e, s->start), *by = em_expr(e, s->step);
             if (n->deal && n->lane < 0) { /* to the task's warps in turn */
@@ -451,7 +455,7 @@ static void emit_nodes(emitter *e, const weiri_pnode *n) {
             else if (s->guard == WEIR_GUARD_FALSE) cond = em_fmt(e, "!%s", em_expr(e, s->of));
             else {
                 const weiri_node *l = s->loop;
-                const char *var = em_fmt(e, "i%d", em_loop_number(e, l));
+                const char *var = em_loop(e, l);
                 if (s->guard == WEIR_GUARD_FIRST) cond = em_fmt(e, "%s == %s", var, em_expr(e, l->start));
                 else if (s->guard == WEIR_GUARD_LAST)
                     cond = em_fmt(e, "!(%s)",
@@ -540,7 +544,7 @@ static void emit_task(emitter *e, int ti) {
     for (int i = 0; i < p->regs.n; i++) {
         const weiri_preg *r = &p->regs.v[i];
         if (r->task != ti) continue;
-        const char *n = em_ident(e, r->res->name, "");
+        const char *n = em_reg(e, r->res);
         em_line(e, "%s %s[%d];  // { %d, %d } of each warpgroup",
                 weir_dtype_size(r->res->dtype) == 2 ? "u32" : weiri_ctype(r->res->dtype), n, r->per_thread, r->rows, r->cols);
         if (em_has_live_flag(e, r->res)) em_line(e, "u32 %s_live = 0;", n);
@@ -709,7 +713,7 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
     if (p->tmem_columns)
         em_line(e, "// %d of %d columns of tensor memory; sm_100a: " WEIRI_UNCHECKED, p->tmem_columns, p->tmem_alloc);
     if (p->queue) {
-        weiri_put(out, "struct %s_tile { i32 ", p->queue->name);
+        weiri_put(out, "struct %s_tile { i32 ", em_queue(e, p->queue));
         for (int i = 0; i < p->queue->qrank; i++) weiri_put(out, "%s%s", i ? ", " : "", p->queue->axis[i]);
         weiri_put(out, "; };\n");
     }
@@ -718,7 +722,7 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
             em_body(e, k->res.v[i], &k->res.v[i]->work[w]);
     weiri_put(out, "\n");
     em_line(e, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(", p->threads, k->ctas_per_sm,
-            em_ident(e, k->name, ""));
+            weiri_kernel_symbol(p));
     e->depth += 2;
     for (int i = 0; i < p->params.n; i++) {
         const weiri_kparam *q = &p->params.v[i];
@@ -733,25 +737,26 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
     if (p->cluster > 1) em_line(e, "const u32 rank = w_cluster_rank(); (void)rank;");
     for (int i = 0; i < p->smem.n && !p->smem.v[i].tmem; i++) /* tensor memory comes last */
         em_line(e, "const u32 %s = smem_base + %" PRId64 ";  // %d x %" PRId64 " bytes",
-                em_ident(e, p->smem.v[i].name, "_smem"), p->smem.v[i].offset, p->smem.v[i].stages, p->smem.v[i].stage_bytes);
+                em_region(e, i), p->smem.v[i].offset, p->smem.v[i].stages, p->smem.v[i].stage_bytes);
     if (p->nbarriers) em_line(e, "const u32 mbar = smem_base + %" PRId64 ";", p->barrier_offset);
-    for (int i = 0; i < p->bars.n; i++) em_line(e, "const u32 %s = mbar + %d;", p->bars.v[i].name, 8 * p->bars.v[i].first);
+    for (int i = 0; i < p->bars.n; i++) em_line(e, "const u32 %s = mbar + %d;", em_bar(e, i), 8 * p->bars.v[i].first);
     for (int i = 0; i < k->tensors.n; i++) {
         const weir_tensor *t = k->tensors.v[i];
         if (!p->touches[i]) continue;
-        weiri_put(out, "  const bool %s_wide = ((u64)%s", t->name, em_ident(e, t->name, ""));
-        for (int d = 0; d + 1 < t->rank; d++) weiri_put(out, " | (u64)%s_stride%d * %d", t->name, d, weir_dtype_size(t->dtype));
-        weiri_put(out, ") %% 16 == 0; (void)%s_wide;\n", t->name);
+        const char *name = em_tensor(e, t), *at = em_arg(e, t->name);
+        weiri_put(out, "  const bool %s_wide = ((u64)%s", name, at);
+        for (int d = 0; d + 1 < t->rank; d++) weiri_put(out, " | (u64)%s_stride%d * %d", name, d, weir_dtype_size(t->dtype));
+        weiri_put(out, ") %% 16 == 0; (void)%s_wide;\n", name);
         int size = (int)weir_dtype_size(t->dtype);
         if (!t->out || (t->dtype != WEIR_BF16 && t->dtype != WEIR_F16 && t->dtype != WEIR_F32) || t->rank < 2) continue;
-        weiri_put(out, "  const bool %s_pairs = ((u64)%s", t->name, em_ident(e, t->name, ""));
-        for (int d = 0; d + 1 < t->rank; d++) weiri_put(out, " | (u64)%s_stride%d * %d", t->name, d, size);
-        weiri_put(out, ") %% %d == 0; (void)%s_pairs;\n", 2 * size, t->name);
+        weiri_put(out, "  const bool %s_pairs = ((u64)%s", name, at);
+        for (int d = 0; d + 1 < t->rank; d++) weiri_put(out, " | (u64)%s_stride%d * %d", name, d, size);
+        weiri_put(out, ") %% %d == 0; (void)%s_pairs;\n", 2 * size, name);
     }
     weiri_put(out, "\n");
     if (p->tmaps.n) { /* hides the first fetch of each descriptor behind the set-up */
         open_brace(e, "if (w_tid() == 0)");
-        for (int i = 0; i < p->tmaps.n; i++) em_line(e, "w_tma_prefetch(&%s);", p->tmaps.v[i].name);
+        for (int i = 0; i < p->tmaps.n; i++) em_line(e, "w_tma_prefetch(&%s);", em_map(e, i));
         close_brace(e);
     }
     emit_frame(e, p->prologue, false);

@@ -5,6 +5,7 @@
 
 #include "layout.h"
 #include "lower.h"
+#include "names.h"
 #include "plan.h"
 
 enum { MADE = 1, MADE_INVERSE = 2 };
@@ -48,13 +49,20 @@ typedef struct emitter {
 #define em_line weiri_em_line
 #define em_fmt weiri_em_fmt
 #define em_own_line weiri_em_own_line
-#define em_ident weiri_em_ident
+#define em_arg weiri_em_arg
+#define em_tensor weiri_em_tensor
+#define em_reg weiri_em_reg
+#define em_queue weiri_em_queue
+#define em_region weiri_em_region
+#define em_bar weiri_em_bar
+#define em_map weiri_em_map
+#define em_loop weiri_em_loop
 #define em_place_of weiri_em_place_of
 #define em_base_name weiri_em_base_name
+#define em_quoted weiri_em_quoted
 #define em_is_float weiri_em_is_float
 #define em_float_text weiri_em_float_text
 #define em_coord_name weiri_em_coord_name
-#define em_loop_number weiri_em_loop_number
 #define em_cta_expr weiri_em_cta_expr
 #define em_expr weiri_em_expr
 #define em_stage_expr weiri_em_stage_expr
@@ -105,13 +113,20 @@ typedef struct emitter {
 void weiri_em_line(emitter *e, const char *fmt, ...) WEIRI_PRINTF(2, 3);
 const char *weiri_em_fmt(emitter *e, const char *f, ...) WEIRI_PRINTF(2, 3);
 void weiri_em_own_line(emitter *e);
-const char *weiri_em_ident(emitter *e, const char *name, const char *suffix);
+const char *weiri_em_arg(emitter *e, const char *name);     /* a tensor, dim or scalar */
+const char *weiri_em_tensor(emitter *e, const weir_tensor *t); /* what its strides and flags begin with */
+const char *weiri_em_reg(emitter *e, const weir_res *r);    /* a register tile */
+const char *weiri_em_queue(emitter *e, const weir_res *q);  /* what the variables of a queue's loop begin with */
+const char *weiri_em_region(emitter *e, int region);        /* the address of one */
+const char *weiri_em_bar(emitter *e, int bar);
+const char *weiri_em_map(emitter *e, int tmap);
+const char *weiri_em_loop(emitter *e, const weiri_node *loop); /* its index */
 const weir_place *weiri_em_place_of(const weiri_action *a);
-const char *weiri_em_base_name(const char *path);
+const char *weiri_em_base_name(emitter *e, const char *path);
+const char *weiri_em_quoted(emitter *e, const char *path); /* as a C string */
 bool weiri_em_is_float(weir_dtype t);
 const char *weiri_em_float_text(emitter *e, double x);
 const char *weiri_em_coord_name(emitter *e, const weir_res *q, int axis);
-int weiri_em_loop_number(emitter *e, const weiri_node *loop);
 const char *weiri_em_cta_expr(emitter *e, int64_t axis);
 const char *weiri_em_expr(emitter *e, uint32_t id);
 const char *weiri_em_stage_expr(emitter *e, int cur, weiri_stage_ref ref, int back);

@@ -24,7 +24,7 @@ void em_tc_addresses(emitter *e) {
     for (int i = 0; i < p->smem.n; i++) {
         const weiri_region *g = &p->smem.v[i];
         if (g->tmem)
-            em_line(e, "const u32 %s = tmem + %" PRId64 ";  // %d x %" PRId64 " columns", em_ident(e, g->name, "_tmem"),
+            em_line(e, "const u32 %s = tmem + %" PRId64 ";  // %d x %" PRId64 " columns", em_region(e, i),
                     g->offset, g->stages, g->stage_bytes);
     }
 }
@@ -37,7 +37,7 @@ void em_tc_flags(emitter *e) {
         if (r->kind != WEIR_RES_TMEM || !weiri_tc(e->k) || !em_has_live_flag(e, r)) continue;
         for (const weiri_node *n = weiri_node_next(e->pt->task->root, NULL); n; n = weiri_node_next(e->pt->task->root, n))
             here = here || (n->kind == NODE_OP && n->op->res == r && n->op->atom == ATOM_MMA);
-        if (here) em_line(e, "u32 %s_live = 0;", em_ident(e, r->name, ""));
+        if (here) em_line(e, "u32 %s_live = 0;", em_reg(e, r));
     }
 }
 
@@ -61,7 +61,7 @@ static const char *k_step(emitter *e, const weiri_operand *o, int steps) {
 /* One batch: r += a * transpose(b) over the whole K of the operands. Effects: the sums, a, b. */
 void em_tc_mma(emitter *e, const weiri_action *a) {
     const weir_res *r = a->op->res;
-    const char *acc = em_ident(e, r->name, "");
+    const char *acc = em_reg(e, r);
     weiri_tc_shape s;
     weiri_tile_geom g[2];
     weiri_operand o[2];
@@ -137,7 +137,7 @@ bool em_tc_stores(emitter *e, uint32_t value) {
 
 static void to_gmem(emitter *e, uint32_t place, const weir_res *dst, int elems) {
     const weir_tensor *t = dst->tensor;
-    const char *name = em_ident(e, t->name, ""), *index, *exists;
+    const char *name = em_arg(e, t->name), *index, *exists;
     weiri_view v;
     weiri_view_of(e->k, place, &v);
     v.res = dst;

@@ -36,13 +36,36 @@ static int line_now(emitter *e) {
 /* After text that came from the author's file: numbering goes on in ours. */
 void em_own_line(emitter *e) { weiri_put(e->o, "#line %d \"%s.cu\"\n", line_now(e) + 1, e->k->name); }
 
-const char *em_ident(emitter *e, const char *name, const char *suffix) { return weiri_ident((weiri_plan *)e->p, name, suffix); }
+const char *em_arg(emitter *e, const char *name) { return weiri_name(e->p, NAME_ARGUMENT, 0, name); }
+const char *em_tensor(emitter *e, const weir_tensor *t) { return weiri_name(e->p, NAME_TENSOR, 0, t->name); }
+const char *em_reg(emitter *e, const weir_res *r) { return weiri_name(e->p, NAME_REG, r->index, r->name); }
+const char *em_queue(emitter *e, const weir_res *q) { return weiri_name(e->p, NAME_QUEUE, q->index, q->name); }
+const char *em_bar(emitter *e, int bar) { return weiri_name(e->p, NAME_BARRIER, bar, e->p->bars.v[bar].name); }
+const char *em_map(emitter *e, int tmap) { return weiri_name(e->p, NAME_MAP, tmap, e->p->tmaps.v[tmap].name); }
+
+const char *em_region(emitter *e, int region) {
+    const weiri_region *g = &e->p->smem.v[region];
+    return weiri_name(e->p, NAME_REGION, region, em_fmt(e, "%s%s", g->name, g->tmem ? "_tmem" : "_smem"));
+}
 
 const weir_place *em_place_of(const weiri_action *a) { return a->op && a->op->at.n ? a->op->at.at : NULL; }
 
-const char *em_base_name(const char *path) {
+/* A chunk's name may hold anything: no line ends where it stands. */
+const char *em_base_name(emitter *e, const char *path) {
     const char *s = strrchr(path, '/');
-    return s ? s + 1 : path;
+    char *copy = weiri_arena_str(e->a, s ? s + 1 : path);
+    for (char *c = copy; *c; c++)
+        if ((unsigned char)*c < ' ') *c = '?';
+    return copy;
+}
+
+const char *em_quoted(emitter *e, const char *path) {
+    weiri_buf b;
+    weiri_buf_init(&b, e->k->ctx);
+    for (; *path; path++) weiri_put(&b, *path == '"' || *path == '\\' ? "\\%c" : "%c", (unsigned char)*path < ' ' ? '?' : *path);
+    const char *s = em_fmt(e, "\"%s\"", b.s ? b.s : "");
+    weiri_buf_free(&b);
+    return s;
 }
 
 /* ---- scalars ----------------------------------------------------------------------------------------------------------------- */
@@ -90,15 +113,15 @@ const char *em_float_text(emitter *e, double x) {
     return x < 0 ? em_fmt(e, "(%s%sf)", s, point ? "" : ".") : em_fmt(e, "%s%sf", s, point ? "" : ".");
 }
 
-const char *em_coord_name(emitter *e, const weir_res *q, int axis) { return em_fmt(e, "%s_%s", q->name, q->axis[axis]); }
+const char *em_coord_name(emitter *e, const weir_res *q, int axis) {
+    return weiri_name(e->p, NAME_COORD, q->index, em_fmt(e, "%s_%s", q->name, q->axis[axis]));
+}
 
-int em_loop_number(emitter *e, const weiri_node *loop) {
+const char *em_loop(emitter *e, const weiri_node *loop) {
     int n = 0;
-    for (const weiri_node *x = weiri_node_next(e->pt->task->root, NULL); x; x = weiri_node_next(e->pt->task->root, x)) {
-        if (x == loop) return n;
+    for (const weiri_node *x = weiri_node_next(e->pt->task->root, NULL); x && x != loop; x = weiri_node_next(e->pt->task->root, x))
         if (x->kind == NODE_LOOP) n++;
-    }
-    return n;
+    return weiri_name(e->p, NAME_LOOP, n, em_fmt(e, "i%d", n));
 }
 
 const char *em_cta_expr(emitter *e, int64_t axis) {
@@ -116,7 +139,7 @@ const char *em_cta_expr(emitter *e, int64_t axis) {
 
 /* The text of element `el` of a register tile read as value v, or of a scalar. */
 static const char *leaf_tile(emitter *e, uint32_t id, const weiri_value *v) {
-    const char *name = em_ident(e, v->res->name, "");
+    const char *name = em_reg(e, v->res);
     const weiri_preg *g = &e->p->regs.v[weiri_preg_of(e->p, e->task, v->res)];
     bool half = weir_dtype_size(v->res->dtype) == 2;
     if (e->made[id]) name = em_fmt(e, "v%u", id);
@@ -174,11 +197,11 @@ const char *em_expr(emitter *e, uint32_t id) {
     case WEIR_OP_INT: return v->i < 0 ? em_fmt(e, "(%" PRId64 ")", v->i) : em_fmt(e, "%" PRId64, v->i);
     case WEIR_OP_FLOAT: return em_float_text(e, v->f);
     case WEIR_OP_DIM:
-    case WEIR_OP_SCALAR: return em_ident(e, v->name, "");
+    case WEIR_OP_SCALAR: return em_arg(e, v->name);
     case WEIR_OP_CTA: return em_cta_expr(e, v->i);
-    case WEIR_OP_INDEX: return em_fmt(e, "i%d", em_loop_number(e, v->loop));
+    case WEIR_OP_INDEX: return em_loop(e, v->loop);
     case WEIR_OP_COORD: return em_coord_name(e, v->res, (int)v->i);
-    case WEIR_OP_QUEUE_INDEX: return em_fmt(e, "%s_index", v->res->name);
+    case WEIR_OP_QUEUE_INDEX: return em_fmt(e, "%s_index", em_queue(e, v->res));
     case WEIR_OP_RETURN:
     case WEIR_OP_LOAD:
         if (v->kind == WEIR_VALUE_TILE)
@@ -258,10 +281,7 @@ const char *em_expr(emitter *e, uint32_t id) {
 const char *em_stage_expr(emitter *e, int cur, weiri_stage_ref ref, int back) {
     const weiri_cursor *c = &e->p->cursors.v[cur];
     if (c->stages == 1) return "0";
-    bool twin = false;
-    for (int i = 0; i < e->p->cursors.n; i++)
-        if (i != cur && e->p->cursors.v[i].task == c->task && !strcmp(e->p->cursors.v[i].name, c->name)) twin = true;
-    const char *n = em_fmt(e, "%s%s", c->name, twin && c->producer ? "_put" : "");
+    const char *n = em_cursor_name(e, cur);
     if (ref == STAGE_NEXT) return em_fmt(e, "%s_stage", n);
     if (ref == STAGE_CLOSE && c->split_close) return em_fmt(e, "%s_close", n);
     back = back * c->stride % c->stages;
@@ -269,12 +289,13 @@ const char *em_stage_expr(emitter *e, int cur, weiri_stage_ref ref, int back) {
     return em_fmt(e, "%s_at", n);
 }
 
+/* A task that is both ends of a pipeline has two cursors of one name. */
 const char *em_cursor_name(emitter *e, int cur) {
     const weiri_cursor *c = &e->p->cursors.v[cur];
-    for (int i = 0; i < e->p->cursors.n; i++)
-        if (i != cur && e->p->cursors.v[i].task == c->task && !strcmp(e->p->cursors.v[i].name, c->name) && c->producer)
-            return em_fmt(e, "%s_put", c->name);
-    return c->name;
+    bool twin = false;
+    for (int i = 0; i < e->p->cursors.n && c->producer; i++)
+        twin = twin || (i != cur && e->p->cursors.v[i].task == c->task && e->p->cursors.v[i].res == c->res);
+    return weiri_name(e->p, NAME_CURSOR, c->res->index, twin ? em_fmt(e, "%s_put", c->name) : c->name);
 }
 
 const char *em_plus_stage(emitter *e, const char *base, const char *stage, int64_t step) {
@@ -283,14 +304,12 @@ const char *em_plus_stage(emitter *e, const char *base, const char *stage, int64
 
 /* Shared address of the stage that an effect or action names. */
 const char *em_region_addr(emitter *e, int region, int cur, weiri_stage_ref ref, int back) {
-    const weiri_region *g = &e->p->smem.v[region];
-    const char *base = em_ident(e, g->name, g->tmem ? "_tmem" : "_smem");
-    return cur >= 0 ? em_plus_stage(e, base, em_stage_expr(e, cur, ref, back), g->stage_bytes) : base;
+    const char *base = em_region(e, region);
+    return cur >= 0 ? em_plus_stage(e, base, em_stage_expr(e, cur, ref, back), e->p->smem.v[region].stage_bytes) : base;
 }
 
 const char *em_bar_addr(emitter *e, const weiri_action *a) {
-    const weiri_bar *b = &e->p->bars.v[a->bar];
-    return em_plus_stage(e, b->name, em_stage_expr(e, a->cur, a->stage, a->back), 8);
+    return em_plus_stage(e, em_bar(e, a->bar), em_stage_expr(e, a->cur, a->stage, a->back), 8);
 }
 
 /* Element coordinate of axis d (outermost first) of the tile that a gmem view names: its origin. */
@@ -352,7 +371,7 @@ void em_gmem_index(emitter *e, const weiri_view *v, const char *row, const char 
         if (last) weiri_put(&idx, "%s%s", idx.n ? " + " : "", at);
         else
             weiri_put(&idx, "%s(i64)%s * %s_stride%d", idx.n ? " + " : "",
-                      strchr(at, ' ') && at[0] != '(' ? em_fmt(e, "(%s)", at) : at, t->name, d);
+                      strchr(at, ' ') && at[0] != '(' ? em_fmt(e, "(%s)", at) : at, em_tensor(e, t), d);
         const char *most = last && width > 1 ? em_fmt(e, "%s + %d", at, width - 1) : at;
         weiri_put(&in, "%s%s < %s", in.n ? " && " : "", most, em_shape_expr(e, t, d));
         if (v->op == WEIR_OP_VIEW_FROM) weiri_put(&in, " && %s >= 0", at);
@@ -427,7 +446,7 @@ const char *em_view_element(emitter *e, uint32_t view, const char *row, const ch
             if (e->pack[i] == view) return load_type(e, t->dtype, em_fmt(e, "p%u.x[i]", view));
         const char *index, *exists;
         em_gmem_index(e, &v, row, col, 1, &index, &exists);
-        const char *lv = em_fmt(e, "%s[%s]", em_ident(e, t->name, ""), index);
+        const char *lv = em_fmt(e, "%s[%s]", em_arg(e, t->name), index);
         if (!load) return em_fmt(e, "if (%s) %s", exists, lv);
         return em_fmt(e, "(%s ? %s : %s)", exists, load_type(e, t->dtype, lv), em_is_float(t->dtype) ? "0.f" : "0");
     }

@@ -140,13 +140,13 @@ void em_cp_async(emitter *e, const weiri_action *a) {
         rows /= g->tile[d];
         const char *o = em_origin(e, &v, g, d);
         const char *x = g->tile[d] == 1 ? o : em_fmt(e, "(%s + row / %d %% %d)", o, rows > 0 ? rows : 1, g->tile[d]);
-        weiri_put(&at, " + (i64)%s * %s_stride%d", x, t->name, d);
+        weiri_put(&at, " + (i64)%s * %s_stride%d", x, em_tensor(e, t), d);
         weiri_put(&in, "%s < %s && ", x, em_shape_expr(e, t, d));
     }
     em_line(e, "const i32 left = %strue ? (%s - (%s + col)) * %d : 0;", in.s ? in.s : "", em_shape_expr(e, t, g->rank - 1), c0,
             geo.elem);
     em_line(e, "w_cp_async<16>(%s + %s, %s%s + %s + col, (u32)w_max(0, w_min(16, left)));", dst,
-            em_element_offset(e, &geo, "row", "col"), em_ident(e, t->name, ""), at.s ? at.s : "", c0);
+            em_element_offset(e, &geo, "row", "col"), em_arg(e, t->name), at.s ? at.s : "", c0);
     weiri_buf_free(&at);
     weiri_buf_free(&in);
     e->depth--;
@@ -159,12 +159,12 @@ void em_fetch(emitter *e, const weiri_action *a) {
     if (a->targets) { /* the cluster's next tile, into every CTA's slot */
         em_line(e, "W_AT(%d); %sw_queue_fetch_cluster(%s, %s, %s_counter, w_blocks() / %d, %d);", a->id,
                 e->pt->solo ? "if (rank == 0) " : "if (rank == 0 && ttid == 0) ",
-                em_region_addr(e, weiri_region_of(e->p, q), a->cur, a->stage, a->back), em_bar_addr(e, a), q->name,
+                em_region_addr(e, weiri_region_of(e->p, q), a->cur, a->stage, a->back), em_bar_addr(e, a), em_queue(e, q),
                 e->p->cluster, e->p->cluster);
         return;
     }
     em_line(e, "W_AT(%d); %sw_queue_fetch(%s, %s, %s_counter, w_blocks());", a->id, em_guard_of(e, a->who),
-            em_region_addr(e, weiri_region_of(e->p, q), a->cur, a->stage, a->back), em_bar_addr(e, a), q->name);
+            em_region_addr(e, weiri_region_of(e->p, q), a->cur, a->stage, a->back), em_bar_addr(e, a), em_queue(e, q));
 }
 
 void em_bulk(emitter *e, const weiri_action *a) {
@@ -185,7 +185,7 @@ void em_bulk(emitter *e, const weiri_action *a) {
         weiri_view_of(e->k, a->op->arg[1], &v);
     }
     const char *dst = em_region_addr(e, weiri_region_of(p, s), a->cur, a->stage, a->back);
-    const char *map = em_fmt(e, "&%s", p->tmaps.v[c->tmap].name);
+    const char *map = em_fmt(e, "&%s", em_map(e, c->tmap));
     const char *slice = NULL;
     if (c->slice_axis >= 0) {
         weir_cluster cl = e->k->cluster;
@@ -269,7 +269,7 @@ void em_mma(emitter *e, const weiri_action *a) {
     const weiri_plan *p = e->p;
     const weir_res *r = a->op->res;
     const weiri_preg *pr = &p->regs.v[weiri_preg_of(p, e->task, r)];
-    const char *acc = em_ident(e, r->name, "");
+    const char *acc = em_reg(e, r);
     weiri_view va, vb;
     bool a_reg = !weiri_view_of(e->k, a->op->arg[0], &va);
     weiri_view_of(e->k, a->op->arg[1], &vb);
@@ -320,7 +320,7 @@ void em_mma(emitter *e, const weiri_action *a) {
             const weiri_value *x = weiri_val(e->k, a->op->arg[0]);
             const weiri_preg *xr = &p->regs.v[weiri_preg_of(p, e->task, x->res)];
             em_line(e, "w_wgmma_rs<%d, %s, %d>(%s, %s + %d + kk * 4, b + %s, %s);", pr->cols, type, ob.mn_major, d,
-                    em_ident(e, x->res->name, ""), f * xr->cols / 4, kb, on);
+                    em_reg(e, x->res), f * xr->cols / 4, kb, on);
         } else {
             const char *fa = f ? em_fmt(e, " + %" PRId64, oa.m64_bytes * f / 16) : "";
             em_line(e, "w_wgmma_ss<%d, %s, %d, %d>(%s, a + %s%s, b + %s, %s);", pr->cols, type, oa.mn_major, ob.mn_major, d, ka,
@@ -349,7 +349,7 @@ static bool pack_name(weir_dtype t, const char **name) {
 /* One fragment element of what is stored: a value, or (value 0) the register tile itself. */
 static const char *stored_element(emitter *e, uint32_t value, const weiri_preg *pr) {
     if (value) return em_expr(e, value);
-    const char *name = em_ident(e, pr->res->name, "");
+    const char *name = em_reg(e, pr->res);
     return pr->frags > 1 ? em_fmt(e, "%s[f * %d + %s]", name, pr->cols / 2, e->el) : em_fmt(e, "%s[%s]", name, e->el);
 }
 
@@ -431,7 +431,7 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     e->share = em_share(e, pr);
     e->frags = pr->frags;
     int cols = weiri_share_cols(e->pt, val->cols);
-    const char *name = em_ident(e, t->name, ""), *pack;
+    const char *name = em_arg(e, t->name), *pack;
     const char *wg = e->pt->warpgroups > 1 && !e->pt->by_cols ? em_fmt(e, "wg * %d + ", pr->rows) : "";
     const char *wgcol = e->pt->by_cols ? em_fmt(e, "wg * %d + ", cols) : "";
     const char *r0 = g->rank >= 2 ? em_origin(e, &v, g, g->rank - 2) : "0", *c0 = em_origin(e, &v, g, g->rank - 1);
@@ -439,21 +439,21 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     if (v.col0) c0 = em_fmt(e, "(%s + %d)", c0, v.col0);
     const char *lead = "";
     for (int d = 0; d + 2 < g->rank; d++)
-        lead = em_fmt(e, "%s + (i64)(%s) * %s_stride%d", lead, em_origin(e, &v, g, d), t->name, d);
+        lead = em_fmt(e, "%s + (i64)(%s) * %s_stride%d", lead, em_origin(e, &v, g, d), em_tensor(e, t), d);
     const char *rows = g->rank >= 2 ? em_shape_expr(e, t, g->rank - 2) : "1", *width = em_shape_expr(e, t, g->rank - 1);
     const char *limit = v.limit ? em_fmt(e, "w_min(%s, %s + %s)", width, c0, em_expr(e, v.limit)) : width;
     em_line(e, "{");
     e->depth++;
     bool packs = (pack_name(t->dtype, &pack) || t->dtype == WEIR_F32) && cols >= 8;
     bool anywhere = v.op == WEIR_OP_VIEW_FROM; /* a place that may begin off a pair, or before the tensor */
-    if (packs) em_line(e, "const bool pairs = %s_pairs%s;", t->name, anywhere ? em_fmt(e, " && (%s) %% 2 == 0", c0) : "");
+    if (packs) em_line(e, "const bool pairs = %s_pairs%s;", em_tensor(e, t), anywhere ? em_fmt(e, " && (%s) %% 2 == 0", c0) : "");
     const char *low = anywhere ? "row >= 0 && " : "", *left = anywhere ? "col >= 0 && " : "";
     em_line(e, "#pragma unroll");
     em_line(e, "for (int fh = 0; fh < %d; fh++) {", pr->frags * 2);
     e->depth++;
     em_line(e, "const int f = fh / 2, h = fh %% 2;");
     em_line(e, "const i32 row = (i32)(%sf * 64 + warp %% 4 * 16 + lane / 4 + h * 8) + %s;", wg, r0);
-    em_line(e, "%s *out = %s + (i64)row * %s_stride%d%s;", weiri_ctype(t->dtype), name, t->name, g->rank - 2, lead);
+    em_line(e, "%s *out = %s + (i64)row * %s_stride%d%s;", weiri_ctype(t->dtype), name, em_tensor(e, t), g->rank - 2, lead);
     if (cols < 8) { /* one per row: every lane of the quad has it, the first stores; four: one a lane */
         e->fr = "f";
         e->el = "(h * 2)";
@@ -586,9 +586,9 @@ static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint
     if (gmem) {
         const char *index, *exists;
         em_gmem_index(e, &v, "row", "first", elems, &index, &exists);
-        out = em_fmt(e, "&%s[%s]", em_ident(e, dst->tensor->name, ""), index);
+        out = em_fmt(e, "&%s[%s]", em_arg(e, dst->tensor->name), index);
         one = em_view_element(e, place, "row", "(first + i)", false);
-        weiri_put(&all, "%s_wide && %s", dst->tensor->name, exists);
+        weiri_put(&all, "%s_wide && %s", em_tensor(e, dst->tensor), exists);
     } else {
         out = stage_element(e, a, dst, "row", "first");
         one = em_fmt(e, "*(%s *)%s", type, stage_element(e, a, dst, "row", "(first + i)"));
@@ -604,12 +604,12 @@ static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint
             from = em_stage_pointer(e, e->pack[i], "row", "first");
         } else {
             if (x.op == WEIR_OP_VIEW_TILE) x.res = dst;
-            const char *at, *in, *wide = em_fmt(e, "%s_wide", x.res->tensor->name);
+            const char *at, *in, *wide = em_fmt(e, "%s_wide", em_tensor(e, x.res->tensor));
             em_gmem_index(e, &x, "row", "first", elems, &at, &in);
             if (!all.s || !strstr(all.s, wide)) weiri_put(&all, "%s%s", all.s ? " && " : "", wide);
             if (!strstr(all.s, in)) weiri_put(&all, " && %s", in);
             t = weiri_ctype(x.res->tensor->dtype);
-            from = em_fmt(e, "&%s[%s]", em_ident(e, x.res->tensor->name, ""), at);
+            from = em_fmt(e, "&%s[%s]", em_arg(e, x.res->tensor->name), at);
         }
         load[i] = em_fmt(e, "const w_pack<%s, %d> p%u = *(const w_pack<%s, %d> *)%s;", t, elems, e->pack[i], t, elems, from);
     }
@@ -692,7 +692,7 @@ void em_store(emitter *e, const weiri_action *a) {
 void em_set(emitter *e, const weiri_action *a) {
     const weir_res *r = a->op->res;
     const weiri_preg *pr = &e->p->regs.v[weiri_preg_of(e->p, e->task, r)];
-    const char *name = em_ident(e, r->name, "");
+    const char *name = em_reg(e, r);
     em_line(e, "W_AT(%d);", a->id);
     em_ensure(e, a->op->arg[0]);
     em_line(e, "#pragma unroll");
@@ -726,7 +726,7 @@ void em_set(emitter *e, const weiri_action *a) {
 static void copy_read(emitter *e, uint32_t value, const weir_res *r, const weiri_preg *pr) {
     em_line(e, "%s v%u[%d];", weir_dtype_size(r->dtype) == 2 ? "u32" : weiri_ctype(r->dtype), value, pr->per_thread);
     em_line(e, "#pragma unroll");
-    em_line(e, "for (int i = 0; i < %d; i++) v%u[i] = %s[i];", pr->per_thread, value, em_ident(e, r->name, ""));
+    em_line(e, "for (int i = 0; i < %d; i++) v%u[i] = %s[i];", pr->per_thread, value, em_reg(e, r));
     em_make(e, value, MADE);
 }
 
@@ -734,7 +734,7 @@ static void copy_read(emitter *e, uint32_t value, const weir_res *r, const weiri
 void em_read(emitter *e, const weiri_action *a) {
     const weir_res *r = e->k->res.v[a->reg];
     const weiri_preg *pr = &e->p->regs.v[weiri_preg_of(e->p, e->task, r)];
-    const char *name = em_ident(e, r->name, "");
+    const char *name = em_reg(e, r);
     uint32_t value = a->op->nret ? a->op->ret[0] : 0;
     bool copy = value && em_outlives(e, a->op, value);
     if (!(a->fresh & 1)) {
@@ -756,7 +756,7 @@ void em_read(emitter *e, const weiri_action *a) {
 /* ---- custom bodies -------------------------------------------------------------------------------------------------------------- */
 
 static const char *body_name(emitter *e, const weir_res *r, const weiri_work *w) {
-    return em_fmt(e, "%s_%s", r->name, w->name);
+    return weiri_name(e->p, NAME_BODY, r->index, em_fmt(e, "%s_%s", r->name, w->name));
 }
 
 static const char *param_type(emitter *e, const weiri_param *q, const weir_res *view) {
@@ -776,7 +776,7 @@ void em_body(emitter *e, const weir_res *r, const weiri_work *w) {
     const weiri_op *call = first_call(e->k, w);
     if (!call) return;
     weiri_put(e->o, "\n");
-    if (w->file) em_line(e, "// work %s of %s, %s:%d", w->name, r->name, em_base_name(w->file), w->line);
+    if (w->file) em_line(e, "// work %s of %s, %s:%d", w->name, r->name, em_base_name(e, w->file), w->line);
     bool templ = false;
     weiri_buf t;
     weiri_buf_init(&t, e->k->ctx);
@@ -802,7 +802,7 @@ void em_body(emitter *e, const weir_res *r, const weiri_work *w) {
         weiri_put(&b, ", %s %s", param_type(e, &w->params[i], v.res), w->params[i].name);
     }
     for (int i = 0; i < w->nreturns; i++) weiri_put(&b, ", %s &%s", weiri_ctype(w->returns[i].dtype), w->returns[i].name);
-    const char *tile = e->p->queue ? em_fmt(e, ", const %s_tile &tile", e->p->queue->name) : "";
+    const char *tile = e->p->queue ? em_fmt(e, ", const %s_tile &tile", em_queue(e, e->p->queue)) : "";
     em_line(e,
             "static __device__ __forceinline__ void %s(const i32 iter, const i32 stage, const u32 bar, const u32 tid, const "
             "u32 nthreads, const u32 warp, const u32 lane,",
@@ -832,7 +832,7 @@ void em_body(emitter *e, const weir_res *r, const weiri_work *w) {
     }
     if (strstr(w->code, "task_sync"))
         em_line(e, "auto task_sync = [=] { if (w_sync_id) w_bar_sync(w_sync_id, nthreads); else w_sync_warp(); };");
-    if (w->file) weiri_put(e->o, "#line %d \"%s\"\n", w->line, w->file);
+    if (w->file) weiri_put(e->o, "#line %d %s\n", w->line, em_quoted(e, w->file));
     weiri_put(e->o, "%s\n", w->code);
     em_own_line(e);
     e->depth--;
@@ -859,10 +859,9 @@ void em_call(emitter *e, const weiri_action *a) {
     const char *stage = ef && ef->cur >= 0 ? em_stage_expr(e, ef->cur, ef->stage, ef->back) : "0";
     const char *bar = "0";
     if (pi >= 0 && ef && e->p->pipes.v[pi].full >= 0) {
-        const weiri_bar *x = &e->p->bars.v[producer ? e->p->pipes.v[pi].full : e->p->pipes.v[pi].empty];
-        bar = em_plus_stage(e, x->name, stage, 8);
+        bar = em_plus_stage(e, em_bar(e, producer ? e->p->pipes.v[pi].full : e->p->pipes.v[pi].empty), stage, 8);
     }
-    const char *iter = e->loop ? em_fmt(e, "i%d", em_loop_number(e, e->loop->src)) : "0";
+    const char *iter = e->loop ? em_loop(e, e->loop->src) : "0";
     bool solo = e->pt->solo;
     weiri_put(&b, "(%s, (i32)%s, %s, %s, %d, %s, %s, %s, %d", iter, stage, bar, solo ? "0" : "ttid",
               solo           ? 1
@@ -871,19 +870,19 @@ void em_call(emitter *e, const weiri_action *a) {
               solo || e->pt->lanes ? "0" : em_fmt(e, "warp - %d", e->pt->task->first_warp), solo ? "0" : "lane",
               solo ? "true" : "ttid == 0", e->pt->named_task);
     if (e->p->queue) {
-        weiri_put(&b, ", %s_tile{", e->p->queue->name);
+        weiri_put(&b, ", %s_tile{", em_queue(e, e->p->queue));
         for (int i = 0; i < e->p->queue->qrank; i++)
             weiri_put(&b, "%s%s", i ? ", " : "", e->tiles ? em_coord_name(e, e->p->queue, i) : "0");
         weiri_put(&b, "}");
     }
     if (weiri_in_smem(r))
         weiri_put(&b, ", (%s *)w_ptr(%s)", weiri_ctype(r->dtype),
-                  ef ? em_region_addr(e, ef->region, ef->cur, ef->stage, ef->back) : em_ident(e, r->name, "_smem"));
+                  ef ? em_region_addr(e, ef->region, ef->cur, ef->stage, ef->back) : em_region(e, weiri_region_of(e->p, r)));
     for (int i = 0; i < r->nbind; i++) {
         const weir_tensor *x = r->bind[i].tensor;
-        weiri_put(&b, ", %s", em_ident(e, x->name, ""));
+        weiri_put(&b, ", %s", em_arg(e, x->name));
         for (int d = 0; d < x->rank; d++) weiri_put(&b, ", %s", em_shape_expr(e, x, d));
-        for (int d = 0; d + 1 < x->rank; d++) weiri_put(&b, ", %s_stride%d", x->name, d);
+        for (int d = 0; d + 1 < x->rank; d++) weiri_put(&b, ", %s_stride%d", em_tensor(e, x), d);
     }
     for (int i = 0; i < w->nparams && i < op->nargs; i++) {
         if (w->params[i].constant) continue;

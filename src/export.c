@@ -10,6 +10,7 @@
 
 #include "compile.h"
 #include "lower.h"
+#include "names.h"
 #include "program.h"
 
 static const char *parameter_meaning(const weir_program *p, const weiri_kparam *q, char *out, size_t size) {
@@ -103,7 +104,7 @@ static void put_header(const weir_program *p, weiri_buf *b) {
         b,
         "/* Kernel %s for %s, written by weir %d.%d. Load %s.cubin with cuModuleLoadData, get the function \"%s\", raise its\n"
         " * CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES to the shared memory below, launch with cuLaunchKernelEx%s.\n",
-        p->name, weiri_arch_name(p->arch), WEIR_VERSION_MAJOR, WEIR_VERSION_MINOR, p->name, weiri_ident(p->plan, p->name, ""),
+        p->name, weiri_arch_name(p->arch), WEIR_VERSION_MAJOR, WEIR_VERSION_MINOR, p->name, weiri_kernel_symbol(p->plan),
         plan->cluster > 1 ? " and a cluster dimension" : "");
     put_grid(p, b);
     weiri_put(b, " */\n#ifndef WEIR_EXPORT_");

@@ -15,6 +15,7 @@
 
 #include "compile.h"
 #include "lower.h"
+#include "names.h"
 #include "number.h"
 #include "probe.h"
 #include "range.h"
@@ -485,7 +486,7 @@ static weir_status load_module(weir_bound *b, weiri_module *m, const void *cubin
     if (r != CU_OK)
         return weiri_device_fail(d, r, "kernel '%s': loading its %zu bytes of CUBIN on GPU %d", p->name, cubin_size,
                                  d->index);
-    r = d->cu->module_function(&m->function, m->module, weiri_ident(p->plan, p->name, ""));
+    r = d->cu->module_function(&m->function, m->module, weiri_kernel_symbol(p->plan));
     if (r != CU_OK) return weiri_device_fail(d, r, "kernel '%s' is not in its own CUBIN", p->name);
     if (p->plan->smem_total > d->smem_optin)
         return refuse(b, "it needs %" PRId64 " bytes of shared memory; a CTA of GPU %d (%s) may have %" PRId64,

@@ -40,6 +40,5 @@ weir_dtype weiri_stage_dtype(const weiri_plan *p, const weir_res *r);
 /* A queue that fetches its tiles: their numbers pass through a pipeline. */
 bool weiri_dynamic(const weir_res *r);
 const char *weiri_ctype(weir_dtype t);
-const char *weiri_ident(weiri_plan *p, const char *name, const char *suffix);
 
 #endif

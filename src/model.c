@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "words.h"
+
 void weiri_plan_free(struct weiri_plan *p); /* plan.c; the kernel owns its last plan */
 
 /* ---- places and faults -------------------------------------------------------------------------------------------------- */
@@ -66,32 +68,24 @@ static bool is_identifier(const char *s) {
     return true;
 }
 
-/* Words of C++ an emitted identifier cannot be. */
-static bool is_keyword(const char *s) {
-    static const char *const words[] = {
-        "alignas",   "alignof",  "and",       "asm",      "auto",      "bool",    "break",    "case",     "catch",    "char",
-        "class",     "const",    "constexpr", "continue", "decltype",  "default", "delete",   "do",       "double",   "else",
-        "enum",      "explicit", "export",    "extern",   "false",     "float",   "for",      "friend",   "goto",     "if",
-        "inline",    "int",      "long",      "mutable",  "namespace", "new",     "not",      "operator", "or",       "private",
-        "protected", "public",   "register",  "return",   "short",     "signed",  "sizeof",   "static",   "struct",   "switch",
-        "template",  "this",     "throw",     "true",     "try",       "typedef", "typename", "union",    "unsigned", "using",
-        "virtual",   "void",     "volatile",  "while",    "xor",
-    };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i], s) == 0) return true;
-    return false;
-}
-
-/* A copy of the name, or a stand-in with a fault. */
+/* A copy of the name, or a stand-in with a fault. What C++ or the device preamble mean by it does not matter: it is spelled otherwise in
+ * the source. */
 static const char *take_name(weir_kernel *k, const char *what, const char *name) {
-    if (is_identifier(name) && !is_keyword(name)) return weiri_arena_str(&k->a, name);
+    if (is_identifier(name)) return weiri_arena_str(&k->a, name);
     if (!name || !*name) {
         weiri_kernel_fault(k, &k->here, "M-NAME", "give it a name", "%s has no name", what);
         return "unnamed";
     }
-    weiri_kernel_fault(k, &k->here, "M-NAME", "letters, digits and _, not starting with a digit", "%s: '%s' %s", what, name,
-                       is_identifier(name) ? "is a word of C++" : "is no C identifier");
+    weiri_kernel_fault(k, &k->here, "M-NAME", "letters, digits and _, not starting with a digit", "%s: '%s' is no C identifier", what, name);
     return weiri_arena_str(&k->a, name);
+}
+
+/* A name that the author's own CUDA uses as it is. */
+static const char *take_word(weir_kernel *k, const char *what, const char *name) {
+    const char *got = take_name(k, what, name), *taken = weiri_taken_by(got);
+    if (taken && is_identifier(name))
+        weiri_kernel_fault(k, &k->here, "M-NAME", "choose another name: the text of a body uses it as it is", "%s: '%s' is %s", what, name, taken);
+    return got;
 }
 
 static void refuse_repeat(weir_kernel *k, const char *what, const char *name, const weiri_chain *first) {
@@ -158,7 +152,7 @@ const char *weiri_label(weir_kernel *k, const weir_res *r) {
 static int at_least_1(int x) { return x ? x : 1; }
 
 weir_kernel *weir_kernel_new(weir_ctx *ctx, const weir_kernel_desc *d) {
-    if (!d || !is_identifier(d->name) || is_keyword(d->name)) {
+    if (!d || !is_identifier(d->name)) {
         weiri_fail(ctx, WEIR_E_ARGUMENT, "kernel name '%s' is no C identifier", d && d->name ? d->name : "");
         return NULL;
     }
@@ -556,7 +550,7 @@ static void queue_by_hand(weir_kernel *k, weir_res *r, const weir_queue_desc *d)
     }
     for (int i = 0; i < r->qrank; i++) {
         const char *what = weiri_arena_fmt(&k->a, "axis %d of work_queue '%s'", i + 1, r->name);
-        r->axis[i] = i < d->rank ? take_name(k, what, d->axes[i]) : "i";
+        r->axis[i] = i < d->rank ? take_word(k, what, d->axes[i]) : "i";
         for (int j = 0; j < i; j++)
             if (strcmp(r->axis[i], r->axis[j]) == 0)
                 weiri_kernel_fault(k, &k->here, "M-QUEUE", NULL, "%s: axis '%s' is given twice", weiri_label(k, r), r->axis[i]);
@@ -670,7 +664,7 @@ static bool parse_param(weir_kernel *k, const char *what, const char *s, size_t 
         else if (!type && strcmp(word, "int") == 0) type = true, p->dtype = WEIR_I32;
         else if (!type && strcmp(word, "float") == 0) type = true, p->dtype = WEIR_F32;
         else if (!type && weir_dtype_from_name(word)) type = true, p->dtype = weir_dtype_from_name(word);
-        else if (type && !p->name && is_identifier(word) && !is_keyword(word)) p->name = word;
+        else if (type && !p->name && is_identifier(word)) p->name = word;
         else break;
     }
     if (*at || !type || !p->name || (p->view && p->constant)) {
@@ -723,6 +717,49 @@ static bool is_move(const char *name) {
     return false;
 }
 
+/* What a body's text can already name; a bind brings its shape and strides. */
+static const char *meaning_in_body(const weir_res *r, const weiri_work *w, const char *name, const void *self) {
+    static const char *const given[] = { "iter", "stage", "bar", "tid", "nthreads", "warp", "lane", "elected", "tile", "task_sync" };
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (strcmp(given[i], name) == 0) return "what every body is given";
+    if (r->space == WEIR_SPACE_SMEM && strcmp(name, "smem") == 0) return "this stage's storage";
+    for (int i = 0; i < r->nbind; i++) {
+        const size_t n = strlen(r->bind[i].name);
+        const char *rest = strncmp(r->bind[i].name, name, n) == 0 ? name + n : "-";
+        if (&r->bind[i] == self) return NULL; /* those before it, that is */
+        if (!*rest) return "a bound tensor";
+        if (strncmp(rest, "_shape", 6) == 0 && !rest[6 + strspn(rest + 6, "0123456789")]) return "the shape of a bound tensor";
+        if (strncmp(rest, "_stride", 7) == 0 && !rest[7 + strspn(rest + 7, "0123456789")]) return "the strides of a bound tensor";
+    }
+    for (int i = 0; i < r->nconsts; i++) {
+        if (&r->consts[i] == self) return NULL;
+        if (strcmp(r->consts[i].name, name) == 0) return "a const";
+    }
+    for (int i = 0; w && i < w->nparams; i++) {
+        if (&w->params[i] == self) return NULL;
+        if (strcmp(w->params[i].name, name) == 0) return "a parameter";
+    }
+    return NULL;
+}
+
+static void want_new_word(weir_kernel *k, const weir_res *r, const weiri_work *w, const char *what, const char *name, const void *self) {
+    const char *is = meaning_in_body(r, w, name, self);
+    if (!is) return;
+    weiri_kernel_fault(k, &k->here, "M-NAME", "choose another name: the text of a body uses it as it is", "%s: '%s' is %s already", what, name, is);
+    about(k, r->name);
+}
+
+static void want_new_words(weir_kernel *k, const weir_res *r, const weiri_work *w, const char *what) {
+    for (int i = 0; i < w->nparams; i++) want_new_word(k, r, w, what, w->params[i].name, &w->params[i]);
+    for (int i = 0; i < w->nreturns; i++) want_new_word(k, r, w, what, w->returns[i].name, &w->returns[i]);
+    for (int i = 0; i < w->nparams + w->nreturns; i++) {
+        const char *name = i < w->nparams ? w->params[i].name : w->returns[i - w->nparams].name, *taken = weiri_taken_by(name);
+        if (!taken) continue;
+        weiri_kernel_fault(k, &k->here, "M-NAME", "choose another name: the text of a body uses it as it is", "%s: '%s' is %s", what, name, taken);
+        about(k, r->name);
+    }
+}
+
 static void take_work(weir_kernel *k, weir_res *r, const weir_work_def *d) {
     weiri_work *w = &r->work[r->nwork];
     *w = (weiri_work){ .file = weiri_arena_str(&k->a, d->file),
@@ -749,6 +786,7 @@ static void take_work(weir_kernel *k, weir_res *r, const weir_work_def *d) {
                            what);
     w->nparams = parse_params(k, what, d->params, false, &w->params);
     w->nreturns = parse_params(k, what, d->returns, true, &w->returns);
+    want_new_words(k, r, w, what);
     r->nwork++;
 }
 
@@ -764,7 +802,7 @@ weir_res *weir_resource(weir_kernel *k, const weir_resource_desc *d) {
     r->nbind = d->nbind;
     r->bind = WEIRI_NEW_N(&k->a, weir_bind, d->nbind + 1);
     for (int i = 0; i < d->nbind; i++) {
-        r->bind[i] = (weir_bind){ take_name(k, weiri_arena_fmt(&k->a, "bind of %s", weiri_label(k, r)), d->bind[i].name),
+        r->bind[i] = (weir_bind){ take_word(k, weiri_arena_fmt(&k->a, "bind of %s", weiri_label(k, r)), d->bind[i].name),
                                   d->bind[i].tensor };
         if (!d->bind[i].tensor)
             weiri_kernel_fault(k, &k->here, "C-ARG-01", NULL, "%s: bind '%s' is no tensor", weiri_label(k, r), r->bind[i].name);
@@ -773,8 +811,11 @@ weir_res *weir_resource(weir_kernel *k, const weir_resource_desc *d) {
     r->consts = WEIRI_NEW_N(&k->a, weir_const, d->nconsts + 1);
     for (int i = 0; i < d->nconsts; i++) {
         r->consts[i] = d->consts[i];
-        r->consts[i].name = take_name(k, weiri_arena_fmt(&k->a, "const of %s", weiri_label(k, r)), d->consts[i].name);
+        r->consts[i].name = take_word(k, weiri_arena_fmt(&k->a, "const of %s", weiri_label(k, r)), d->consts[i].name);
     }
+    for (int i = 0; i < r->nbind; i++) want_new_word(k, r, NULL, weiri_arena_fmt(&k->a, "bind of %s", weiri_label(k, r)), r->bind[i].name, &r->bind[i]);
+    for (int i = 0; i < r->nconsts; i++)
+        want_new_word(k, r, NULL, weiri_arena_fmt(&k->a, "const of %s", weiri_label(k, r)), r->consts[i].name, &r->consts[i]);
     r->work = WEIRI_NEW_N(&k->a, weiri_work, d->nwork + 1);
     for (int i = 0; i < d->nwork; i++) take_work(k, r, &d->work[i]);
     return r;

@@ -7,6 +7,7 @@
 
 #include "layout.h"
 #include "lower.h"
+#include "names.h"
 #include "plan_tc.h"
 #include "protocol.h"
 
@@ -1003,48 +1004,33 @@ static void add_param(weiri_plan *p, weiri_kparam_kind kind, int index, int axis
     WEIRI_PUSH(&p->a, p->params, q);
 }
 
+/* The kernel's own name and its parameters' come first: nothing else can take them. */
 static void make_params(weiri_plan *p) {
     const weir_kernel *k = p->k;
-    for (int i = 0; i < p->tmaps.n; i++) add_param(p, KP_TMAP, i, 0, p->tmaps.v[i].name, "w_tmap", 128);
+    weiri_kernel_symbol(p);
+    for (int i = 0; i < k->tensors.n; i++) weiri_name(p, NAME_ARGUMENT, 0, k->tensors.v[i]->name);
+    for (int i = 0; i < k->dims.n; i++) weiri_name(p, NAME_ARGUMENT, 0, weiri_val(k, k->dims.v[i])->name);
+    for (int i = 0; i < k->scalars.n; i++) weiri_name(p, NAME_ARGUMENT, 0, weiri_val(k, k->scalars.v[i])->name);
+    for (int i = 0; i < p->tmaps.n; i++) add_param(p, KP_TMAP, i, 0, weiri_name(p, NAME_MAP, i, p->tmaps.v[i].name), "w_tmap", 128);
     for (int i = 0; i < k->tensors.n; i++) {
         const weir_tensor *t = k->tensors.v[i];
         if (!p->touches[i]) continue;
         const char *type =
             t->out ? weiri_arena_fmt(&p->a, "%s *", ctype(t->dtype)) : weiri_arena_fmt(&p->a, "const %s *", ctype(t->dtype));
-        add_param(p, KP_PTR, i, 0, weiri_ident(p, t->name, ""), type, 8);
+        const char *name = weiri_name(p, NAME_TENSOR, 0, t->name);
+        add_param(p, KP_PTR, i, 0, weiri_name(p, NAME_ARGUMENT, 0, t->name), type, 8);
         for (int a = 0; a + 1 < t->rank; a++)
-            add_param(p, KP_STRIDE, i, a, weiri_arena_fmt(&p->a, "%s_stride%d", t->name, a), "i64", 8);
+            add_param(p, KP_STRIDE, i, a, weiri_arena_fmt(&p->a, "%s_stride%d", name, a), "i64", 8);
     }
     if (p->queue && weiri_dynamic(p->queue))
-        add_param(p, KP_COUNTER, 0, 0, weiri_arena_fmt(&p->a, "%s_counter", p->queue->name), "u32 *", 8);
+        add_param(p, KP_COUNTER, 0, 0,
+                  weiri_arena_fmt(&p->a, "%s_counter", weiri_name(p, NAME_QUEUE, p->queue->index, p->queue->name)), "u32 *", 8);
     for (int i = 0; i < k->dims.n; i++)
-        add_param(p, KP_DIM, i, 0, weiri_ident(p, weiri_val(k, k->dims.v[i])->name, ""), "i32", 4);
+        add_param(p, KP_DIM, i, 0, weiri_name(p, NAME_ARGUMENT, 0, weiri_val(k, k->dims.v[i])->name), "i32", 4);
     for (int i = 0; i < k->scalars.n; i++) {
         const weiri_value *v = weiri_val(k, k->scalars.v[i]);
-        add_param(p, KP_SCALAR, i, 0, weiri_ident(p, v->name, ""), ctype(v->dtype), weir_dtype_size(v->dtype));
+        add_param(p, KP_SCALAR, i, 0, weiri_name(p, NAME_ARGUMENT, 0, v->name), ctype(v->dtype), weir_dtype_size(v->dtype));
     }
-}
-
-/* Names a C identifier for an author's name; C++ words, the preamble's names and the variables of emitted text get a trailing
- * underscore. */
-const char *weiri_ident(weiri_plan *p, const char *name, const char *suffix) {
-    static const char *const taken[] = {
-        "auto",     "bool",   "break",   "case",   "char",     "class",    "const",  "continue",  "default", "delete",
-        "do",       "double", "else",    "enum",   "extern",   "false",    "float",  "for",       "goto",    "if",
-        "inline",   "int",    "long",    "new",    "operator", "private",  "public", "register",  "return",  "short",
-        "signed",   "sizeof", "static",  "struct", "switch",   "template", "this",   "true",      "typedef", "union",
-        "unsigned", "using",  "virtual", "void",   "volatile", "while",    "bf16",   "f16",       "e4m3",    "e5m2",
-        "u8",       "u16",    "u32",     "u64",    "i8",       "i16",      "i32",    "i64",       "smem",    "warp",
-        "lane",     "tid",    "min",     "max",    "rank",     "asm",      "main",   "smem_base", "mbar",    "ttid",
-        "turn",     "wtid",   "wg",      "kk",     "a",        "b",        "f",      "fh",        "h",       "i",
-        "j",        "q",      "x",       "y",      "x0",       "x1",       "at",     "twist",     "row",     "col",
-        "out",      "pairs"
-    };
-    char *s = weiri_arena_fmt(&p->a, "%s%s", name, suffix);
-    bool clash = !strncmp(s, "w_", 2) || !strncmp(s, "W_", 2);
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        if (!strcmp(s, taken[i])) clash = true;
-    return clash ? weiri_arena_fmt(&p->a, "%s_", s) : s;
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------------------------- */

@@ -214,6 +214,7 @@ typedef struct weiri_ptask {
 typedef enum weiri_kparam_kind { KP_TMAP, KP_PTR, KP_SHAPE, KP_STRIDE, KP_DIM, KP_SCALAR, KP_COUNTER } weiri_kparam_kind;
 typedef struct weiri_kparam { weiri_kparam_kind kind; int index, axis; const char *name, *type; int size; } weiri_kparam;  /* type: C type in the source */
 
+typedef struct weiri_spelling { int kind, index; const char *text, *base; } weiri_spelling; /* names.h */
 typedef struct weiri_named { int id, threads; const char *owner; } weiri_named;
 
 typedef struct weiri_plan {
@@ -231,6 +232,7 @@ typedef struct weiri_plan {
     WEIRI_LIST(weiri_preg) regs;
     WEIRI_LIST(weiri_named) named;
     WEIRI_LIST(weiri_kparam) params;
+    WEIRI_LIST(weiri_spelling) names;   /* of emitted source, as far as they have been asked for */
     weiri_ptask *tasks; int ntasks;
     weiri_pnode *prologue, *epilogue;   /* of all threads: init, sync; cluster exit. Lists of actions */
     weiri_action **action; int nactions; /* action[1..nactions] */

@@ -16,6 +16,7 @@
 #include "../embedded.h"
 #include "../hash.h"
 #include "../lower.h"
+#include "../names.h"
 #include "machine.h"
 
 extern char **environ;
@@ -357,7 +358,7 @@ static weir_status load(weir_ctx *c, const char *path, const char *dir, lib *l) 
 
 static void put_entry(const weiri_plan *p, weiri_buf *b) {
     weiri_put(b, "\n#line 1 \"weir_sim_entry\"\nstatic void w_sim_run(void *const *p) {\n    (void)p;\n    %s(",
-              weiri_ident((weiri_plan *)(uintptr_t)p, p->k->name, ""));
+              weiri_kernel_symbol(p));
     for (int i = 0; i < p->params.n; i++) {
         const weiri_kparam *k = &p->params.v[i];
         weiri_put(b, "%s*(%s const *)p[%d]", i ? ", " : "", k->kind == KP_TMAP ? "w_tmap" : k->type, i);
@@ -473,7 +474,7 @@ static weir_status build(weir_ctx *c, const weiri_sim_run *r, const char *cxx, c
 
     weiri_buf_init(&b, c);
     /* The kernel's name may be one of the C library's, which the GPU does not have. */
-    const char *name = weiri_ident((weiri_plan *)(uintptr_t)r->plan, r->plan->k->name, "");
+    const char *name = weiri_kernel_symbol(r->plan);
     weiri_put(&b, "#line 1 \"weir_sim.h\"\n%s\n#define %s w_kernel_%s\n#line 1 \"%s.cu\"\n%s", weiri_weir_sim_h, name, name,
               r->plan->k->name, r->source);
     put_entry(r->plan, &b);

@@ -102,7 +102,7 @@ local function check(what, k, args, more, x, y, n)
     if code == "no_compiler" then nvrtc = false
     elseif not cubin then return tap.ok(false, what .. ", NVRTC: " .. message:sub(1, 600)) end
   end
-  local from, to = {}, {}
+  local from = {}
   for i = 1, N do from[i] = i % 7 end
   args[x or "X"], args[y or "Y"] = dev:tensor { dtype = "f32", shape = N }:set(from), dev:tensor { dtype = "f32", shape = N }
   args[n or "N"] = N

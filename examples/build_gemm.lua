@@ -1,36 +1,55 @@
 -- D = A * transpose(B): persistent, warp-specialised, TMA loads, wgmma, TMA-store epilogue. Builds, runs and checks every element.
 --   lua5.4 examples/build_gemm.lua [--m 512] [--n 512] [--k 512] [--device sim|0] [--group none|merge|fused_merge] [--stages 4]
---                                  [--dtype bf16|f16] [--cluster 1|2] [--epilogue none|relu|gelu] [--reps 0] [--print]
+--                                  [--dtype bf16|f16] [--cluster 1|2|4] [--epilogue none|relu|gelu] [--reps 0] [--print]
 local weir = require "weir"
 local P, cd = weir.pipeline, weir.ceil_div
+
+local function fail(text, what)                        -- the last line says PASS or FAIL, whatever happens
+  print(text)
+  print("FAIL: " .. what)
+  os.exit(1)
+end
 
 -- ---- options -----------------------------------------------------------------------------------------------------------------
 local opt = { device = nil, group = "fused_merge", stages = 4, dtype = "bf16", cluster = 2, epilogue = "none", reps = 0, print = false }
 do
-  local numbers = { m = true, n = true, k = true, stages = true, cluster = true, reps = true }
+  local numbers = { m = 0, n = 0, k = 0, stages = 1, cluster = 1, reps = 0 } -- and the least that each may be
   local choices = { group = { "none", "merge", "fused_merge" }, dtype = { "bf16", "f16" }, epilogue = { "none", "relu", "gelu" } }
+  local function wrong(...) fail((...):format(select(2, ...)), "an option is wrong; --help lists them") end
   local i = 1
   while arg and arg[i] do
     local name = arg[i]:match "^%-%-(%w+)$"
-    local known = name == "device" or name == "print" or numbers[name] or choices[name]
-    if not name or not known then error("unknown option " .. arg[i], 0) end
-    if name == "print" then
+    if name == "help" then
+      for row in io.lines(arg[0]) do
+        if not row:find "^%-%-" then os.exit(0) end
+        print((row:gsub("^%-%- ?", "")))
+      end
+    elseif name == "print" then
       opt.print = true
-    else
+    elseif name == "device" or numbers[name] or choices[name] then
       i = i + 1
-      local v = arg[i] or error("option --" .. name .. " needs a value", 0)
+      local v = arg[i] or wrong("option --%s needs a value", name)
+      local x = math.tointeger(tonumber(v))
       if numbers[name] then
-        v = math.tointeger(tonumber(v)) or error(("option --%s: a whole number expected, got '%s'"):format(name, v), 0)
-      elseif choices[name] and not (" " .. table.concat(choices[name], " ") .. " "):find(" " .. v .. " ", 1, true) then
-        error(("option --%s: one of %s expected, got '%s'"):format(name, table.concat(choices[name], ", "), v), 0)
+        if not x then wrong("option --%s: a whole number expected, got '%s'", name, v) end
+        if x < numbers[name] then wrong("option --%s: at least %d expected, got %d", name, numbers[name], x) end
+        v = x
+      elseif name == "device" then
+        if v ~= "sim" and not (x and x >= 0) then wrong("option --device: sim or a GPU's number expected, got '%s'", v) end
+        v = x or v
+      elseif not (" " .. table.concat(choices[name], " ") .. " "):find(" " .. v .. " ", 1, true) then
+        wrong("option --%s: one of %s expected, got '%s'", name, table.concat(choices[name], ", "), v)
       end
       opt[name] = v
+    else
+      wrong("unknown option %s", arg[i])
     end
     i = i + 1
   end
 end
 
-local dev = opt.device == nil and weir.device() or weir.device(opt.device == "sim" and "sim" or math.tointeger(tonumber(opt.device)))
+local dev, no_device = weir.device(opt.device)         -- nil: the first GPU, else the simulator
+if not dev then fail(no_device, "no such device") end
 local default = dev.is_sim and 512 or 8192
 local SM, SN, SK = opt.m or default, opt.n or default, opt.k or default
 
@@ -103,11 +122,7 @@ k:task { name = "mma", warps = { 4, 8 }, registers = 232, schedule = function()
 end }
 
 local ok, gemm = pcall(k.build, k, { device = dev })
-if not ok then
-  print(gemm)
-  print("FAIL: the kernel was refused")
-  os.exit(1)
-end
+if not ok then fail(gemm, "the kernel was refused") end
 local report = k:verify {}
 print(k:print "schedule")
 print(k:print "smem")
@@ -116,18 +131,16 @@ if opt.print then print(gemm:source()) end
 print(report)
 
 -- ---- the run -----------------------------------------------------------------------------------------------------------------
-local ta = dev:tensor { dtype = opt.dtype, shape = { SM, SK } }:randn(1)
-local tb = dev:tensor { dtype = opt.dtype, shape = { SN, SK } }:randn(2)
-local td = dev:tensor { dtype = opt.dtype, shape = { SM, SN } }:fill(0 / 0)
+local function tensor(rows, cols)
+  local t, message = dev:tensor { dtype = opt.dtype, shape = { rows, cols } }
+  return t or fail(message, "no memory for the tensors")
+end
+local ta, tb, td = tensor(SM, SK):randn(1), tensor(SN, SK):randn(2), tensor(SM, SN):fill(0 / 0)
 local args = { A = ta, B = tb, D = td }
 local t0 = os.clock()
 local done, message = gemm:launch(args)
 if done then done, message = dev:sync() end
-if not done then
-  print(message)
-  print("FAIL: the run stopped")
-  os.exit(1)
-end
+if not done then fail(message, "the run stopped") end
 if dev.is_sim then print(("simulated %d x %d x %d in %.1f s"):format(SM, SN, SK, os.clock() - t0)) end
 
 -- Every element against a reference in double precision, by a kernel of its own: plain loops, no tensor core, no shared memory.

@@ -112,7 +112,7 @@ WEIR_API void weir_kernel_free(weir_kernel *k);
 WEIR_API const char *weir_kernel_name(const weir_kernel *k);
 
 /* The author's place of the calls that follow: innermost first (the line that wrote the op, then its caller, ...).
- * C hosts write WEIR_AT(k); before a call. */
+ * C hosts write WEIR_AT(k); before a call. The first place given is that of the kernel itself: give it after weir_kernel_new. */
 typedef struct weir_place { const char *file; int line; } weir_place;
 WEIR_API void weir_at(weir_kernel *k, const weir_place *chain, int n);
 #define WEIR_AT(k) weir_at((k), &(weir_place){ __FILE__, __LINE__ }, 1)

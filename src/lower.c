@@ -333,7 +333,7 @@ static void find_held(lowering *l) {
         c->split_close = most > 1;
         c->needs_held = vague;
         if (most > c->stages) {
-            weir_finding *f = weiri_find(&l->p->findings, "PLAN-HELD", worst ? place_of(&worst->at) : NULL,
+            weir_finding *f = weiri_find(&l->p->findings, "PLAN-HELD", place_of(worst ? &worst->at : &l->pt->task->at),
                                          "task '%s' may hold %s%d stages of '%s' at once, which has %d", l->pt->task->name,
                                          most >= 40 ? "more than " : "", most >= 40 ? 39 : most, c->name, c->stages);
             f->expected = weiri_arena_fmt(&l->p->a, "at least %d stages", most);

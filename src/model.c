@@ -32,6 +32,7 @@ void weir_at(weir_kernel *k, const weir_place *chain, int n) {
     weir_place *at = n > 0 ? WEIRI_NEW_N(&k->a, weir_place, n) : NULL;
     for (int i = 0; i < n; i++) at[i] = (weir_place){ file_text(k, chain[i].file), chain[i].line };
     k->here = (weiri_chain){ at, n > 0 ? n : 0 };
+    if (!k->at.n) k->at = k->here;
 }
 
 void weiri_kernel_fault(weir_kernel *k, const weiri_chain *at, const char *rule, const char *hint, const char *fmt, ...) {
@@ -403,10 +404,12 @@ static void take_pipe(weir_kernel *k, weir_res *r, const weir_pipe_desc *d) {
         r->pipe.given.type = WEIR_PIPE_NONE;
     }
     want_pipe_field(k, r, d->stages >= 0, "stages", d->stages, "at least 1");
+    want_pipe_field(k, r, d->stages <= WEIRI_MAX_STAGES, "stages", d->stages, "at most 65535");
     want_pipe_field(k, r, d->bytes >= 0, "bytes", (long long)d->bytes, "leave it out: it is derived");
     want_pipe_field(k, r, d->producers >= 0, "producers", d->producers, "leave it out: it is derived");
     want_pipe_field(k, r, d->consumers >= 0, "consumers", d->consumers, "leave it out: it is derived");
     if (r->pipe.given.stages < 1) r->pipe.given.stages = 1;
+    if (r->pipe.given.stages > WEIRI_MAX_STAGES) r->pipe.given.stages = WEIRI_MAX_STAGES;
     for (int i = 0; i < 4; i++) {
         int q = d->interleave[i];
         want_pipe_field(k, r, q >= 0, "interleave", q, "at least 1");

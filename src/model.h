@@ -164,6 +164,8 @@ typedef struct weiri_edge { weir_res *down; weir_res **up; int nup; weiri_chain 
 typedef struct weiri_labels { weir_res *up, *down; const char **work; int n; weiri_chain at; } weiri_labels; /* releases an edge is about */
 typedef struct weiri_alias { weir_phase *phase; int n; weiri_chain at; } weiri_alias;
 
+enum { WEIRI_MAX_STAGES = 65535 }; /* far more than fit anywhere: numbers of mbarriers stay small ints */
+
 struct weir_kernel {
     weir_ctx *ctx;
     weiri_arena a;
@@ -183,6 +185,7 @@ struct weir_kernel {
     WEIRI_LIST(weiri_alias) aliases;
     weiri_findings faults;                  /* of model and capture */
     weiri_chain here;                       /* weir_at */
+    weiri_chain at;                         /* the first one that was given: the place of the kernel itself */
     /* capture in progress */
     weiri_task *task;
     weiri_node *open;                       /* innermost block; root of the task */

@@ -651,44 +651,62 @@ static int alias_phase(const weir_kernel *k, const weir_res *r, int *group) {
 
 static int64_t round_up(int64_t x, int64_t a) { return (x + a - 1) / a * a; }
 
+/* Whom "what fits" is about: the largest tile of a pipeline with stages to spare, else the largest tile. */
+static const weiri_region *largest(const weiri_plan *p, int stages) {
+    const weiri_region *out = NULL;
+    for (int i = 0; i < p->smem.n; i++) {
+        const weiri_region *g = &p->smem.v[i];
+        if (g->res && g->same_as < 0 && g->stages >= stages && (!out || g->size > out->size)) out = g;
+    }
+    return out;
+}
+
 /* "what fits": the most stages of the largest pipeline (or group) with which the kernel would fit. */
 static void over_capacity(weiri_plan *p) {
     const weir_kernel *k = p->k;
-    int64_t biggest = 0;
-    const weir_res *who = NULL;
-    for (int i = 0; i < p->smem.n; i++)
-        if (p->smem.v[i].res && p->smem.v[i].stages > 1 && p->smem.v[i].same_as < 0 && p->smem.v[i].size > biggest) {
-            biggest = p->smem.v[i].size;
-            who = p->smem.v[i].res;
-        }
+    const weiri_region *big = largest(p, 2);
+    bool one = !big; /* stages to take away: none */
+    if (one) big = largest(p, 1);
+    const weir_res *who = big ? big->res : NULL;
     weiri_buf b;
     weiri_buf_init(&b, k->ctx);
     for (int i = 0; i < p->smem.n; i++) {
         const weiri_region *g = &p->smem.v[i];
         if (g->res && g->same_as < 0) weiri_put(&b, "%s%s %d x %" PRId64, b.n ? ", " : "", g->name, g->stages, g->stage_bytes);
     }
-    const weir_place *at = who ? place_of(&who->at) : NULL;
     weir_finding *f =
-        weiri_find(&p->findings, "PLAN-SMEM", at,
+        weiri_find(&p->findings, "PLAN-SMEM", place_of(who ? &who->at : &k->at),
                    "kernel '%s' needs %" PRId64 " bytes of shared memory, the target has %" PRId64 ": %" PRId64
-                   " too many (%s, mbarriers %" PRId64 ")",
-                   k->name, p->smem_total, p->smem_capacity, p->smem_total - p->smem_capacity, b.s ? b.s : "", p->smem_barrier);
+                   " too many (%s%smbarriers %" PRId64 ")",
+                   k->name, p->smem_total, p->smem_capacity, p->smem_total - p->smem_capacity, b.s ? b.s : "", b.n ? ", " : "",
+                   p->smem_barrier);
     weiri_buf_free(&b);
     f->expected = weiri_arena_fmt(&p->a, "at most %" PRId64 " bytes", p->smem_capacity);
     f->got = weiri_arena_fmt(&p->a, "%" PRId64 " bytes", p->smem_total);
     if (!who) return;
-    int64_t per_stage = 0;
+    int64_t per_stage = 0, with_bars = 0; /* bytes of a stage: of its tiles; of its mbarriers too */
+    bool exact = true;                    /* no bytes between tiles come or go with a stage */
     for (int i = 0; i < p->smem.n; i++) {
         const weiri_region *g = &p->smem.v[i];
         if (!g->res || g->same_as >= 0) continue;
-        bool with = g->res == who || (who->group && g->res->group == who->group);
-        if (with) per_stage += g->stage_bytes;
+        if (g->align > 0 && g->stage_bytes % g->align) exact = false;
+        if (g->res == who || (who->group && g->res->group == who->group)) per_stage += g->stage_bytes;
     }
+    for (int i = 0; i < p->bars.n; i++) {
+        bool with = false;
+        for (int j = 0; j < p->pipes.n; j++) {
+            const weiri_ppipe *pipe = &p->pipes.v[j];
+            with = with || ((pipe->full == i || pipe->empty == i) &&
+                            (pipe->res == who || (who->group && pipe->res->group == who->group)));
+        }
+        if (with) with_bars += 8;
+    }
+    with_bars = per_stage + (exact ? with_bars : 0);
     int64_t over = p->smem_total - p->smem_capacity;
     int stages = who->pipe.given.stages;
-    int64_t cut = (over + per_stage - 1) / per_stage;
+    int64_t cut = (over + with_bars - 1) / with_bars;
     const char *name = who->group ? who->group->name : who->name;
-    if (cut < stages)
+    if (!one && cut < stages)
         f->hint =
             weiri_arena_fmt(&p->a, "stages = %d of '%s' fits (%" PRId64 " bytes a stage)", stages - (int)cut, name, per_stage);
     else
@@ -753,7 +771,7 @@ static void place_smem(weiri_plan *p) {
     char why[256] = "";
     int64_t total = weiri_layout_place(item, n, k->aliases.n, why, sizeof why);
     if (total < 0) {
-        weiri_find(&p->findings, "PLAN-SMEM", NULL, "shared memory of kernel '%s': %s", k->name, why);
+        weiri_find(&p->findings, "PLAN-SMEM", place_of(&k->at), "shared memory of kernel '%s': %s", k->name, why);
         total = 0;
     }
     for (int i = 0, at = 0; i < p->smem.n; i++)
@@ -774,6 +792,13 @@ static void place_smem(weiri_plan *p) {
     p->smem_data = total;
 }
 
+/* Where the first pipeline that uses a run of mbarriers is declared; the kernel's place when none does. */
+static const weir_place *maker_of(const weiri_plan *p, int bar) {
+    for (int i = 0; i < p->pipes.n; i++)
+        if (p->pipes.v[i].full == bar || p->pipes.v[i].empty == bar) return place_of(&p->pipes.v[i].res->at);
+    return place_of(&p->k->at);
+}
+
 static void place_barriers(weiri_plan *p) {
     int n = p->bars.n;
     weiri_bar_item *item = WEIRI_NEW_N(&p->a, weiri_bar_item, n + 1);
@@ -787,11 +812,11 @@ static void place_barriers(weiri_plan *p) {
         p->bars.v[i].first = item[i].first;
         p->bars.v[i].offset = p->barrier_offset + 8 * (int64_t)item[i].first;
         if (p->bars.v[i].count < 1 || p->bars.v[i].count > 1048575)
-            weiri_find(&p->findings, "PLAN-COUNT", NULL,
+            weiri_find(&p->findings, "PLAN-COUNT", maker_of(p, i),
                        "mbarrier '%s' would be initialised with %d arrivals (%s); the range is 1 to 1048575", p->bars.v[i].name,
                        p->bars.v[i].count, p->bars.v[i].sum ? p->bars.v[i].sum : "nobody arrives");
         if (p->bars.v[i].tx > 1048575)
-            weiri_find(&p->findings, "PLAN-TX", NULL,
+            weiri_find(&p->findings, "PLAN-TX", maker_of(p, i),
                        "mbarrier '%s' would expect %" PRId64 " bytes a phase; one phase counts at most 1048575",
                        p->bars.v[i].name, p->bars.v[i].tx);
     }
@@ -807,10 +832,10 @@ static void place_barriers(weiri_plan *p) {
     int ctas = p->k->ctas_per_sm;
     if (ctas > 1 && (p->smem_total + 1024) * ctas > p->smem_capacity + 1024) {
         weir_finding *f =
-            weiri_find(&p->findings, "PLAN-SMEM", NULL,
+            weiri_find(&p->findings, "PLAN-SMEM", place_of(&p->k->at),
                        "kernel '%s': %d CTAs of %" PRId64 " bytes of shared memory do not fit an SM, which has %" PRId64,
                        p->k->name, ctas, p->smem_total, p->smem_capacity + 1024);
-        f->hint = weiri_arena_fmt(&p->a, "%" PRId64 " CTAs fit", (p->smem_capacity + 1024) / (p->smem_total + 1024));
+        f->hint = weiri_arena_fmt(&p->a, "ctas_per_sm = %" PRId64 " fits", (p->smem_capacity + 1024) / (p->smem_total + 1024));
     }
 }
 
@@ -827,14 +852,14 @@ static void split_registers(weiri_plan *p) {
     p->threads = 32 * p->warps;
     int nwg = p->warps / 4;
     if (p->warps > 32 || nwg < 1) {
-        weiri_find(&p->findings, "PLAN-WARPS", NULL, "kernel '%s' has %d warps; a CTA has 1 to 32", k->name, warps);
+        weiri_find(&p->findings, "PLAN-WARPS", place_of(&k->at), "kernel '%s' has %d warps; a CTA has 1 to 32", k->name, warps);
         return;
     }
     int entry = 65536 / (p->threads * k->ctas_per_sm) / 8 * 8;
     if (p->threads * k->ctas_per_sm > 2048 || entry < 24) {
         weir_finding *f =
-            weiri_find(&p->findings, "PLAN-WARPS", NULL, "kernel '%s': %d CTAs of %d threads do not fit an SM, which has 2048",
-                       k->name, k->ctas_per_sm, p->threads);
+            weiri_find(&p->findings, "PLAN-WARPS", place_of(&k->at),
+                       "kernel '%s': %d CTAs of %d threads do not fit an SM, which has 2048", k->name, k->ctas_per_sm, p->threads);
         f->hint = "lower ctas_per_sm, or take fewer warps";
         return;
     }
@@ -842,9 +867,11 @@ static void split_registers(weiri_plan *p) {
     int pool = entry * nwg; /* registers per thread, summed over warpgroups */
     int want[8] = { 0 };
     int given = 0;
+    const weiri_task *asks = NULL; /* the first that asks */
     for (int i = 0; i < k->tasks.n; i++) {
         const weiri_task *t = k->tasks.v[i];
         if (!t->registers) continue;
+        if (!asks) asks = t;
         if (t->registers < 24 || t->registers > 256 || t->registers % 8) {
             weir_finding *f = weiri_find(&p->findings, "PLAN-REGS", place_of(&t->at),
                                          "task '%s' asks for %d registers per thread", t->name, t->registers);
@@ -857,9 +884,9 @@ static void split_registers(weiri_plan *p) {
             want[w] = t->registers, given++;
     }
     if (k->arch < WEIR_ARCH_SM_90A) {
-        if (given)
-            weiri_find(&p->findings, "PLAN-ARCH", NULL,
-                       "kernel '%s': `registers` needs setmaxnreg, which sm_80 lacks (sm_90a and sm_100a have it)", k->name);
+        if (asks)
+            weiri_find(&p->findings, "PLAN-ARCH", place_of(&asks->at),
+                       "task '%s': `registers` needs setmaxnreg, which sm_80 lacks (sm_90a and sm_100a have it)", asks->name);
         return;
     }
     if (!given) {
@@ -967,7 +994,7 @@ static void name_barriers(weiri_plan *p) {
     }
     if (next > 16) {
         weir_finding *f =
-            weiri_find(&p->findings, "PLAN-NAMED", NULL,
+            weiri_find(&p->findings, "PLAN-NAMED", place_of(&p->k->at),
                        "kernel '%s' needs %d named barriers; a CTA has 15 beside __syncthreads", p->k->name, next - 1);
         f->expected = "at most 15";
         f->got = weiri_arena_fmt(&p->a, "%d", next - 1);
@@ -1048,13 +1075,14 @@ weiri_plan *weiri_plan_new(weir_kernel *k) {
     p->ntasks = k->tasks.n;
     p->tasks = WEIRI_NEW_N(&p->a, weiri_ptask, k->tasks.n + 1);
     if (p->cluster > 8)
-        weiri_find(&p->findings, "PLAN-CLUSTER", NULL, "kernel '%s' has a cluster of %d CTAs; at most 8 are portable", k->name,
-                   p->cluster);
+        weiri_find(&p->findings, "PLAN-CLUSTER", place_of(&k->at),
+                   "kernel '%s' has a cluster of %d CTAs; at most 8 are portable", k->name, p->cluster)
+            ->hint = "v * m * n * k is 8 at most";
     if (p->cluster > 1 && k->arch < WEIR_ARCH_SM_90A)
-        weiri_find(&p->findings, "PLAN-ARCH", NULL, "kernel '%s': clusters need sm_90a or sm_100a", k->name);
+        weiri_find(&p->findings, "PLAN-ARCH", place_of(&k->at), "kernel '%s': clusters need sm_90a or sm_100a", k->name);
     if (k->cluster.v > 1 && k->arch == WEIR_ARCH_SM_90A)
-        weiri_find(&p->findings, "PLAN-ARCH", NULL, "kernel '%s': v = %d (CTAs that share one MMA) needs sm_100a", k->name,
-                   k->cluster.v)
+        weiri_find(&p->findings, "PLAN-ARCH", place_of(&k->at), "kernel '%s': v = %d (CTAs that share one MMA) needs sm_100a",
+                   k->name, k->cluster.v)
             ->hint = "on sm_90a write cluster = { m = 2 } and multicast = \"m\" on the loads of B";
     for (int i = 0; i < k->res.n; i++)
         if (k->res.v[i]->kind == WEIR_RES_QUEUE) {

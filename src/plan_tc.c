@@ -108,7 +108,7 @@ void weiri_tc_place(weiri_plan *p) {
         if (item[i].group >= 0) item[i].group = number[item[i].group];
     int64_t total = weiri_layout_place(item, n, groups, why, sizeof why);
     if (total < 0) {
-        weiri_find(&p->findings, "PLAN-SMEM", NULL, "tensor memory of kernel '%s': %s", k->name, why);
+        weiri_find(&p->findings, "PLAN-SMEM", k->at.n ? k->at.at : NULL, "tensor memory of kernel '%s': %s", k->name, why);
         total = 0;
     }
     for (int i = 0; i < n; i++) p->smem.v[from + i].offset = item[i].offset;

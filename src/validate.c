@@ -242,12 +242,14 @@ static void check_warps(checker *c) {
                 weiri_find(c->out, "X-WARP-01", first(&x->at), "task '%s' has warps %d to %d, task '%s' has warps %d to %d",
                            x->name, x->first_warp, end - 1, y->name, y->first_warp, y->first_warp + y->num_warps - 1);
             second_place(f, &y->at, "the other task");
-            f->hint = weiri_arena_fmt(c->out->a, "start it at warp %d", y->first_warp + y->num_warps);
+            int from = y->first_warp + y->num_warps;
+            if (x->num_warps % 4 == 0) from = (from + 3) / 4 * 4; /* keeps warpgroups whole */
+            f->hint = weiri_arena_fmt(c->out->a, "start it at warp %d", from);
         }
     }
     for (int g = 0; 4 * g < top; g++) { /* single warps are padding of their warpgroup; a whole idle one is odd */
         if (covered[4 * g] || covered[4 * g + 1] || covered[4 * g + 2] || covered[4 * g + 3]) continue;
-        weiri_find(c->out, "X-WARP-03", NULL, "warps %d to %d belong to no task and idle", 4 * g, 4 * g + 3);
+        weiri_find(c->out, "X-WARP-03", first(&k->at), "warps %d to %d belong to no task and idle", 4 * g, 4 * g + 3);
     }
 }
 
@@ -1443,7 +1445,7 @@ static void check_values(checker *c) {
 void weiri_validate(const weir_kernel *k, weiri_findings *out) {
     checker c = { .k = k, .out = out };
     c.of = WEIRI_NEW_N(out->a, uses, k->tasks.n + 1);
-    if (!k->tasks.n) weiri_find(out, "T-SCHED-01", NULL, "kernel '%s' has no task", k->name);
+    if (!k->tasks.n) weiri_find(out, "T-SCHED-01", first(&k->at), "kernel '%s' has no task", k->name);
     for (int i = 0; i < k->tasks.n; i++) c.of[i] = collect(&c, k->tasks.v[i]);
     make_graph(&c);
     for (int i = 0; i < k->tasks.n; i++) {

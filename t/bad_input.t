@@ -107,6 +107,17 @@ mistake("unknown dtype", 'name = "A", dtype = "bf16"', 'name = "A", dtype = "bfl
 mistake("unknown dtype, nearly one", 'name = "A", dtype = "bf16"', 'name = "A", dtype = "fb16"', { "k:tensor: unknown dtype 'fb16'", "did you mean 'f16'?" })
 mistake("number for a dtype", 'name = "A", dtype = "bf16"', 'name = "A", dtype = 16', "k:tensor: a dtype is a string, got number")
 mistake("unknown arch", 'arch = "sm_90a"', 'arch = "sm_90"', "weir.kernel: arch = 'sm_90' is none of sm_80, sm_90a, sm_100a; did you mean 'sm_90a'?")
+for what, words in pairs { ["{ m = 0 }"] = "weir.kernel: cluster: m is 0; at least 1", ["{ n = -2 }"] = "weir.kernel: cluster: n is -2; at least 1",
+  ["{ m = 9 }"] = "error: kernel 'gemm' has a cluster of 9 CTAs; at most 8 are portable [PLAN-CLUSTER]", ["2"] = "weir.kernel: cluster: a table of options expected, got number",
+  ["{ v = 2 }"] = "error: kernel 'gemm': v = 2 (CTAs that share one MMA) needs sm_100a [PLAN-ARCH]" } do
+  mistake("cluster = " .. what, 'arch = "sm_90a" }', 'arch = "sm_90a", cluster = ' .. what .. " }", words)
+end
+mistake("no CTA an SM", 'arch = "sm_90a" }', 'arch = "sm_90a", ctas_per_sm = 0 }', "weir.kernel: ctas_per_sm is 0; at least 1")
+mistake("more CTAs than an SM holds", 'arch = "sm_90a" }', 'arch = "sm_90a", ctas_per_sm = 2 }',
+  { "error: kernel 'gemm': 2 CTAs of 131200 bytes of shared memory do not fit an SM, which has 233472", "hint: ctas_per_sm = 1 fits" })
+mistake("no group of rows", "over = D, tile = { 128, 128 }", "over = D, raster = 'grouped', group = 0, tile = { 128, 128 }", "k:work_queue: group is 0; at least 1")
+mistake("a device that is none", "device = device }", "device = 'gpu' }", "k:build: device: a device of weir.device expected, got string")
+mistakes("registers on sm_80", { 'arch = "sm_90a"', 'arch = "sm_80"' }, { "error: task 'load': `registers` needs setmaxnreg, which sm_80 lacks" }, "registers = 40")
 mistake("misspelt move", "a:acquire(); a:tma_load", "a:aquire(); a:tma_load", "smem_tile 'a' has no method or field 'aquire'; did you mean 'acquire'?")
 mistake("a name twice", 'name = "b", dtype', 'name = "a", dtype', { "smem_tile: the name 'a' is taken", "bad.lua:12: declared here first" })
 mistake("a name that is none", 'name = "b", dtype', 'name = "b-1", dtype', "smem_tile: 'b-1' is no C identifier")
@@ -177,11 +188,19 @@ end
 -- ---- capacities, warps, registers -----------------------------------------------------------------------------------------------------------
 mistake("shared memory over capacity", "stages = 4 } }\nlocal b", "stages = 12 } }\nlocal b",
   { "kernel 'gemm' needs 262400 bytes of shared memory, the target has 232448: 29952 too many (a 12 x 16384, b 4 x 16384, mbarriers 256)", "[PLAN-SMEM]", "hint: stages = 10 of 'a' fits (16384 bytes a stage)" }, "stages = 12")
+mistake("more stages than anything holds", "stages = 4 } }\nlocal b", "stages = 2147483647 } }\nlocal b", { "smem_tile 'a': pipeline field stages is 2147483647 [M-PIPE]", "hint: at most 65535" }, "stages = 2147483647")
+mistake("many stages: the hint counts mbarriers", "stages = 4 } }\nlocal b", "stages = 60000 } }\nlocal b", "hint: stages = 10 of 'a' fits (16384 bytes a stage)", "stages = 60000")
+mistakes("one stage over capacity", { "tensor = A, tile = { 128, 64 }", "tensor = A, tile = { 128, 512 }", "tensor = B, tile = { 128, 64 }", "tensor = B, tile = { 128, 512 }",
+  'name = "a", dtype = "bf16", tile = { 128, 64 }, swizzle = 128, pipeline = P.tma_async { stages = 4', 'name = "a", dtype = "bf16", tile = { 128, 512 }, swizzle = 128, pipeline = P.tma_async { stages = 1',
+  'name = "b", dtype = "bf16", tile = { 128, 64 }, swizzle = 128, pipeline = P.tma_async { stages = 4', 'name = "b", dtype = "bf16", tile = { 128, 512 }, swizzle = 128, pipeline = P.tma_async { stages = 1' },
+  { "29728 too many (a 1 x 131072, b 1 x 131072, mbarriers 32)", "hint: not even one stage of 'a' (131072 bytes) fits: take smaller tiles" }, 'name = "a"')
 mistake("registers over the pool", "registers = 232", "registers = 240", { "register requests 40 + 240 + 240 per warpgroup are 16 more than the pool of 504 (168 at entry x 3 warpgroups)",
   "[PLAN-REGS]", "expected a sum of at most 504, got 520" })
 mistake("registers no multiple of 8", "registers = 232", "registers = 236", { "task 'mma': registers = 236", "expected a multiple of 8, 24 to 256" })
 mistake("registers above 256", "registers = 232", "registers = 512", "task 'mma': registers = 512")
 mistake("registers below 24", "registers = 40", "registers = 16", "task 'load': registers = 16, setmaxnreg takes 24 at least")
+mistake("an unknown mode", 'local acc', 'local ab = k:group { name = "ab", mode = "fuse", members = { a, b } } local acc', "k:group: mode = 'fuse' is none of merge, fork, fused_merge")
+mistake("a warpgroup's task on another's warps", "warps = { 0, 1 }", "warps = { 5, 1 }", { "hint: start it at warp 8", "note: warps 0 to 3 belong to no task" }, "warps = { 4, 8 }")
 mistake("warps that overlap", "warps = { 0, 1 }", "warps = { 4, 1 }", "task 'mma' has warps 4 to 11, task 'load' has warps 4 to 4 [X-WARP-01]", "warps = { 4, 8 }")
 mistake("a wgmma task not at a multiple of four warps", "warps = { 4, 8 }", "warps = { 2, 8 }", { "task 'mma' uses wgmma on warps { 2, 8 }: a warpgroup is 4 warps, the first a multiple of 4 [X-WARP-04]", "warps = { 4, 8 }" })
 mistake("a wgmma task of six warps", "warps = { 4, 8 }", "warps = { 4, 6 }", "task 'mma' uses wgmma on warps { 4, 6 }: a warpgroup is 4 warps")

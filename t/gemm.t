@@ -70,14 +70,32 @@ do -- too much shared memory
   tap.like("hint: stages = 4 of 'ab' fits", text, "and what fits")
 end
 
--- Options that are none.
+local kernel_line
+do
+  local n = 0
+  for row in io.lines "examples/build_gemm.lua" do
+    n = n + 1
+    if row:find("weir.kernel {", 1, true) then kernel_line = ("examples/build_gemm.lua:%d: error: "):format(n) end
+  end
+end
+
+-- Options that are none: what is wrong, FAIL in the last line, no traceback.
 for options, message in pairs {
+  ["--stages 0"] = "option --stages: at least 1 expected, got 0", ["--cluster 0"] = "option --cluster: at least 1 expected, got 0",
+  ["--m -4"] = "option --m: at least 0 expected, got -4", ["--reps 1.5"] = "option --reps: a whole number expected, got '1.5'",
+  ["--device foo"] = "option --device: sim or a GPU's number expected, got 'foo'", ["--device 99"] = "FAIL: no such device",
+  ["--device sim --m 1073741824 --k 1073741824"] = "FAIL: no memory for the tensors",
   ["--foo 3"] = "unknown option --foo", ["--stages"] = "option --stages needs a value", ["--stages two"] = "option --stages: a whole number expected, got 'two'",
   ["--group fork"] = "option --group: one of none, merge, fused_merge expected, got 'fork'", ["--dtype f32"] = "option --dtype: one of bf16, f16 expected, got 'f32'",
-  ["--stages 0"] = "examples/build_gemm.lua:", ["--cluster 9"] = "PLAN-CLUSTER", ["--m -4"] = "-4",
+  ["--cluster 9"] = kernel_line .. "kernel 'gemm' has a cluster of 9 CTAs",
 } do
-  local text, _, code = gemm(options)
-  if not tap.ok(text:find(message, 1, true) and code ~= 0, options .. ": " .. message) then tap.diag(code, text) end
+  local text, last, code = gemm(options)
+  if not tap.ok(text:find(message, 1, true) and code == 1 and last:find "^FAIL: " and not text:find("traceback", 1, true), options .. ": " .. message) then tap.diag(code, text) end
+end
+
+do
+  local text, _, code = gemm "--help"
+  tap.is({ true, true, 0 }, { text:find("[--stages 4]", 1, true) ~= nil, text:find("local weir", 1, true) == nil, code }, "--help: the options")
 end
 
 -- ---- the smaller examples ---------------------------------------------------------------------------------------------------------

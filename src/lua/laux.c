@@ -277,6 +277,12 @@ int weirl_int(const weirl_desc *d, const char *field, int def) {
     return (int)x;
 }
 
+int weirl_count(const weirl_desc *d, const char *field, int def) {
+    int x = weirl_int(d, field, def);
+    if (x < 1 && weirl_has(d, field)) weirl_raise(d->L, "%s: %s is %d; at least 1", d->fn, field, x);
+    return x;
+}
+
 bool weirl_bool(const weirl_desc *d, const char *field, bool def) {
     int t = weirl_get(d, field);
     if (t != LUA_TNIL && t != LUA_TBOOLEAN) wrong(d, field, "boolean");
@@ -292,6 +298,7 @@ int weirl_choice(const weirl_desc *d, const char *field, const char *const *name
     weirl_near_begin(&near, s);
     luaL_Buffer known;
     luaL_buffinit(d->L, &known);
+    int listed = 0;
     for (int i = 0; names[i]; i++) {
         if (strcmp(names[i], s) == 0) {
             luaL_pushresult(&known);
@@ -299,7 +306,8 @@ int weirl_choice(const weirl_desc *d, const char *field, const char *const *name
             return i;
         }
         weirl_near_try(&near, names[i]);
-        if (i) luaL_addstring(&known, ", ");
+        if (!*names[i]) continue; /* what stands for a field that is left out */
+        if (listed++) luaL_addstring(&known, ", ");
         luaL_addstring(&known, names[i]);
     }
     luaL_pushresult(&known);

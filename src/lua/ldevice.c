@@ -5,9 +5,9 @@
 
 /* ---- devices ------------------------------------------------------------------------------------------------------------ */
 
-weirl_device *weirl_checkdevice(lua_State *L, int idx) {
+weirl_device *weirl_checkdevice(lua_State *L, int idx, const char *what) {
     weirl_device *u = luaL_testudata(L, idx, WEIRL_DEVICE);
-    if (!u) weirl_raise(L, "a device expected, got %s", weirl_typename(L, idx));
+    if (!u) weirl_raise(L, "%s a device of weir.device expected, got %s", what, weirl_typename(L, idx));
     if (!u->d) weirl_raise(L, "the device is closed");
     return u;
 }
@@ -54,20 +54,20 @@ static int done(lua_State *L, const weirl_ctx *ctx, weir_status st) { /* true, o
 }
 
 static int d_sync(lua_State *L) {
-    weirl_device *u = weirl_checkdevice(L, 1);
+    weirl_device *u = weirl_checkdevice(L, 1, "self:");
     return done(L, u->ctx, weir_device_sync(u->d));
 }
 
 /* dev:explore { seeds = n }: launches run n times each from now on. */
 static int d_explore(lua_State *L) {
     static const char *const names[] = { "seeds", NULL };
-    weirl_device *u = weirl_checkdevice(L, 1);
+    weirl_device *u = weirl_checkdevice(L, 1, "self:");
     weirl_desc d = weirl_desc_open(L, 2, "dev:explore", names);
     weir_status st = weir_device_explore(u->d, weirl_int(&d, "seeds", 100));
     return st == WEIR_OK ? (lua_settop(L, 1), 1) : weirl_raise(L, "dev:explore: %s", weir_error(u->ctx->c));
 }
 
-static int d_findings(lua_State *L) { return lua_pushstring(L, weir_device_findings(weirl_checkdevice(L, 1)->d)), 1; }
+static int d_findings(lua_State *L) { return lua_pushstring(L, weir_device_findings(weirl_checkdevice(L, 1, "self:")->d)), 1; }
 
 /* A shape: a list of extents, or one of them. */
 static int shape_field(const weirl_desc *d, int64_t *shape) {
@@ -106,7 +106,7 @@ static weirl_buffer *push_buffer(lua_State *L, int didx) {
 
 static int d_tensor(lua_State *L) {
     static const char *const names[] = { "dtype", "shape", "pitch", NULL };
-    weirl_device *dev = weirl_checkdevice(L, 1);
+    weirl_device *dev = weirl_checkdevice(L, 1, "self:");
     weirl_desc d = weirl_desc_open(L, 2, "dev:tensor", names);
     weir_buffer_desc desc = { .dtype = weirl_dtype(&d, "dtype"), .pitch = weirl_int(&d, "pitch", 0) };
     if (desc.dtype == WEIR_DTYPE_NONE) return weirl_raise(L, "dev:tensor: needs dtype = a string, \"bf16\" say");
@@ -122,7 +122,7 @@ static int device_index(lua_State *L) {
     luaL_checkudata(L, 1, WEIRL_DEVICE);
     const char *key = luaL_tolstring(L, 2, NULL);
     if (weirl_method(L, WEIRL_DEVICE, key)) return 1;
-    weir_device *d = weirl_checkdevice(L, 1)->d;
+    weir_device *d = weirl_checkdevice(L, 1, "self:")->d;
     if (strcmp(key, "name") == 0) return lua_pushstring(L, weir_device_name(d)), 1;
     if (strcmp(key, "is_sim") == 0) return lua_pushboolean(L, weir_device_is_sim(d)), 1;
     if (strcmp(key, "seed") == 0) return lua_pushinteger(L, (lua_Integer)weir_device_seed(d)), 1;
@@ -328,7 +328,7 @@ static int b_copy(lua_State *L) { /* onto the same device, or the one given */
         lua_getiuservalue(L, 1, 1);
         lua_replace(L, 2);
     }
-    weirl_device *to = weirl_checkdevice(L, 2);
+    weirl_device *to = weirl_checkdevice(L, 2, "copy:");
     weir_buffer_desc desc = { .dtype = weir_buffer_dtype(u->b), .rank = weir_buffer_rank(u->b) };
     for (int i = 0; i < desc.rank; i++) desc.shape[i] = weir_buffer_shape(u->b, i);
     weirl_buffer *c = push_buffer(L, 2);

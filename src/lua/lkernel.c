@@ -43,17 +43,11 @@ static int run_with(lua_State *L, int kidx, int nargs, int nresults) {
 
 /* ---- weir.kernel -------------------------------------------------------------------------------------------------------- */
 
-static int axis_int(const weirl_desc *d, const char *axis) {
-    int x = weirl_int(d, axis, 0);
-    if (x < 0) weirl_raise(d->L, "%s: %s = %d CTAs", d->fn, axis, x);
-    return x;
-}
-
 static weir_cluster cluster_field(const weirl_desc *d, const char *what) {
     static const char *const axes[] = { "v", "m", "n", "k", NULL };
     if (weirl_get(d, "cluster") == LUA_TNIL) return (weir_cluster){ 0 };
     weirl_desc c = weirl_desc_open(d->L, -1, what, axes);
-    return (weir_cluster){ axis_int(&c, "v"), axis_int(&c, "m"), axis_int(&c, "n"), axis_int(&c, "k") };
+    return (weir_cluster){ weirl_count(&c, "v", 0), weirl_count(&c, "m", 0), weirl_count(&c, "n", 0), weirl_count(&c, "k", 0) };
 }
 
 int weirl_kernel_new(lua_State *L) {
@@ -62,7 +56,7 @@ int weirl_kernel_new(lua_State *L) {
     if (!ctx->c) return weirl_raise(L, "the context is closed");
     weirl_desc d = weirl_desc_open(L, 1, "weir.kernel", names);
     weir_kernel_desc desc = { .name = weirl_need_str(&d, "name") };
-    desc.ctas_per_sm = weirl_int(&d, "ctas_per_sm", 0);
+    desc.ctas_per_sm = weirl_count(&d, "ctas_per_sm", 0);
     desc.arch = weirl_arch(&d);
     desc.cluster = cluster_field(&d, "weir.kernel: cluster");
     weirl_kernel *kb = weirl_new(L, sizeof *kb, 3, WEIRL_KERNEL);
@@ -73,6 +67,7 @@ int weirl_kernel_new(lua_State *L) {
     lua_setiuservalue(L, -2, 2);
     kb->k = weir_kernel_new(ctx->c, &desc);
     if (!kb->k) return weirl_raise(L, "weir.kernel: %s", weir_error(ctx->c));
+    weirl_at(L, kb);
     return 1;
 }
 
@@ -324,9 +319,9 @@ static int k_work_queue(lua_State *L) {
     }
     bool custom = weirl_get(&d, "raster") == LUA_TFUNCTION;
     desc.raster = custom ? WEIR_RASTER_CUSTOM : (weir_raster)weirl_choice(&d, "raster", rasters, 0);
-    desc.group = weirl_int(&d, "group", 0);
+    desc.group = weirl_count(&d, "group", 0);
     desc.pipeline = weirl_pipe(&d, "pipeline");
-    if (weirl_has(&d, "stages")) desc.pipeline.stages = weirl_int(&d, "stages", 0);
+    if (weirl_has(&d, "stages")) desc.pipeline.stages = weirl_count(&d, "stages", 0);
     weirl_at(L, kb);
     weir_res *q = weir_work_queue(kb->k, &desc);
     if (q && custom) {

@@ -26,7 +26,7 @@ int weirl_kernel_build(lua_State *L) {
             desc.watchdog = lua_tonumber(L, -1);
         }
         lua_pop(L, 1);
-        if (weirl_get(&d, "device") != LUA_TNIL) desc.device = weirl_checkdevice(L, 3)->d;
+        if (weirl_get(&d, "device") != LUA_TNIL) desc.device = weirl_checkdevice(L, 3, "k:build: device:")->d;
     }
     lua_getiuservalue(L, 1, 1);                                     /* 4: context */
     weir_report **report = weirl_pushreport(L, 4);                  /* 5 */
@@ -176,7 +176,7 @@ static weirl_program *read_launch(lua_State *L, const char *fn, launch *l, const
     if (!lua_isnoneornil(L, 3)) {
         weirl_desc d = weirl_desc_open(L, 3, fn, names);
         if (weirl_get(&d, "stream") != LUA_TNIL) l->desc.stream = (void *)(uintptr_t)to_address(L, -1, "stream");
-        if (weirl_get(&d, "device") != LUA_TNIL) l->desc.device = weirl_checkdevice(L, -1)->d;
+        if (weirl_get(&d, "device") != LUA_TNIL) l->desc.device = weirl_checkdevice(L, -1, "option 'device':")->d;
         lua_pop(L, 2);
         l->desc.grid = weirl_int(&d, "grid", 0);
         l->desc.pdl = weirl_bool(&d, "pdl", false);

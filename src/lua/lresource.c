@@ -581,8 +581,7 @@ int weirl_pipeline(lua_State *L) {
     if (lua_isnone(L, 1) || lua_gettop(L) == 1) weirl_raise(L, "%s: a table of options expected: %s { stages = 2 }", fn, fn);
     weirl_desc d = weirl_desc_open(L, 1, fn, pipe_fields);
     weir_pipe_desc p = { .type = (weir_pipe_type)lua_tointeger(L, lua_upvalueindex(1)) };
-    p.stages = weirl_int(&d, "stages", 0);
-    if (weirl_has(&d, "stages") && p.stages < 1) weirl_raise(L, "%s: stages is %d; at least 1", fn, p.stages);
+    p.stages = weirl_count(&d, "stages", 0);
     p.bytes = weirl_int64(&d, "bytes", 0);
     p.producers = arrivals(&d, "producers");
     p.consumers = arrivals(&d, "consumers");

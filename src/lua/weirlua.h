@@ -87,6 +87,7 @@ const char *weirl_str(const weirl_desc *d, const char *field);            /* NUL
 const char *weirl_need_str(const weirl_desc *d, const char *field);
 int64_t weirl_int64(const weirl_desc *d, const char *field, int64_t def);
 int weirl_int(const weirl_desc *d, const char *field, int def);
+int weirl_count(const weirl_desc *d, const char *field, int def); /* at least 1 when it is given */
 bool weirl_bool(const weirl_desc *d, const char *field, bool def);
 int weirl_choice(const weirl_desc *d, const char *field, const char *const *names, int def); /* index in names */
 weir_dtype weirl_dtype(const weirl_desc *d, const char *field);           /* NONE if absent */
@@ -158,7 +159,7 @@ void weirl_open_report(lua_State *L);
 
 typedef struct weirl_device { weir_device *d; weirl_ctx *ctx; } weirl_device;   /* context */
 typedef struct weirl_buffer { weir_buffer *b; weirl_device *dev; } weirl_buffer;/* device */
-weirl_device *weirl_checkdevice(lua_State *L, int idx);
+weirl_device *weirl_checkdevice(lua_State *L, int idx, const char *what);
 int weirl_device_open(lua_State *L);                /* weir.device, upvalue: context */
 void weirl_open_device(lua_State *L);
 

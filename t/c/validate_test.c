@@ -311,7 +311,7 @@ static weir_res *accumulator(int rows, int cols) {
 static void test_mma(void) {
     fresh();
     mma(4, smem("a", WEIR_BF16, 64, 64), smem("b", WEIR_BF16, 128, 64), accumulator(64, 128));
-    is_str("note: warps 0 to 3 belong to no task and idle [X-WARP-03]\n1 note\n", report(), "an mma that fits");
+    is_str("x.lua:1: note: warps 0 to 3 belong to no task and idle [X-WARP-03]\n1 note\n", report(), "an mma that fits");
     fresh();
     weir_res *a = smem("a", WEIR_BF16, 64, 64);
     at(3);
@@ -394,7 +394,7 @@ static void test_c_only(void) {
                                             .work = (weir_work_def[]){ { .name = "put", .side = WEIR_SIDE_PRODUCER, .code = "" },
                                                                        { .name = "put", .side = WEIR_SIDE_CONSUMER, .code = "" } },
                                             .nwork = 2 });
-    is_str("error: kernel 'x' has no task [T-SCHED-01]\nx.lua:5: error: twice:put is declared twice [C-NAME-02]\n2 errors\n", report(),
+    is_str("x.lua:1: error: kernel 'x' has no task [T-SCHED-01]\nx.lua:5: error: twice:put is declared twice [C-NAME-02]\n2 errors\n", report(),
            "one name for two bodies");
     fresh();
     at(2);

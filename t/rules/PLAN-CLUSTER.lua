@@ -24,6 +24,7 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
-error: kernel 'copy' has a cluster of 16 CTAs; at most 8 are portable [PLAN-CLUSTER]
+PLAN-CLUSTER.lua:3: error: kernel 'copy' has a cluster of 16 CTAs; at most 8 are portable [PLAN-CLUSTER]
+    hint: v * m * n * k is 8 at most
 1 error
 ]]

@@ -9,7 +9,7 @@ for i = 0, 14 do  -- mended
 end
 return k
 --[[ report
-error: kernel 'many' needs 16 named barriers; a CTA has 15 beside __syncthreads [PLAN-NAMED]
+PLAN-NAMED.lua:3: error: kernel 'many' needs 16 named barriers; a CTA has 15 beside __syncthreads [PLAN-NAMED]
     expected at most 15, got 16
 1 error
 ]]

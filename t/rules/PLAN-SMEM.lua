@@ -26,6 +26,6 @@ return k
 --[[ report
 PLAN-SMEM.lua:9: error: kernel 'copy' needs 312000 bytes of shared memory, the target has 232448: 79552 too many (s 300 x 1024, mbarriers 4800) [PLAN-SMEM]
     expected at most 232448 bytes, got 312000 bytes
-    hint: stages = 222 of 's' fits (1024 bytes a stage)
+    hint: stages = 223 of 's' fits (1024 bytes a stage)
 1 error
 ]]

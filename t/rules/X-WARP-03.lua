@@ -24,6 +24,6 @@ k:task { name = "store", warps = { 4, 1 }, schedule = function()  -- mended
 end }
 return k
 --[[ report
-note: warps 4 to 7 belong to no task and idle [X-WARP-03]
+X-WARP-03.lua:3: note: warps 4 to 7 belong to no task and idle [X-WARP-03]
 1 note
 ]]

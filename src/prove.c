@@ -606,6 +606,7 @@ void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, w
     }
     out->ms = now_ms() - from;
     if (out->verdict == WEIR_SAFE) {
+        weiri_gmem_trusts(g);
         const char *trusted = p->trusted ? weiri_arena_fmt(a, ", trusting %s's declared effects", p->trusted) : "";
         for (int i = 0; i < g->trusts.n; i++)
             trusted = weiri_arena_fmt(a, "%s%s%s", trusted, *trusted ? "; " : ", trusting ", g->trusts.v[i]);

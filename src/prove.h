@@ -49,6 +49,13 @@ int64_t weiri_forms_multiple(const weiri_forms *f, int cls);
 bool weiri_forms_eval(const weiri_forms *f, int cls, weiri_env *env, int64_t *out);
 /* Are two values always equal, whichever tasks compute them? By structure: false says nothing. */
 bool weiri_forms_same(const weir_kernel *k, uint32_t x, uint32_t y);
+/* A span of elements along an axis of a tensor: from value * by + plus on, `extent` of them; value 0: none. */
+typedef struct weiri_span { uint32_t value; int64_t by, plus, extent; } weiri_span;
+typedef enum weiri_meet { SPANS_APART, SPANS_MEET, SPANS_MAY } weiri_meet;
+/* Do two spans meet, in one tile (coordinates and arguments are alike, loop indices and what is read may differ)? */
+weiri_meet weiri_forms_meet(weiri_forms *f, const weiri_span *x, const weiri_span *y);
+/* Are two spans apart in any two tiles that differ along that coordinate of the queue? */
+bool weiri_forms_dealt(weiri_forms *f, const weiri_span *x, const weiri_span *y, const weir_res *queue, int axis);
 /* How a value changes: its leaves vary with the launch only / with the tile / with the CTA of a cluster. */
 bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta);
 
@@ -103,6 +110,7 @@ typedef struct weiri_actor {
     int threads;             /* that it brings to a named barrier */
     int *ring;               /* by cursor of its code */
     int *eff;                /* by instruction: first of its records in prog.eff: effect by effect, target by target */
+    int *gmem;               /* by instruction: its record in a tensor that others access too, or -1 */
     WEIRI_LIST(int) recs;    /* its records */
     const char *name;
 } weiri_actor;
@@ -126,6 +134,18 @@ typedef struct weiri_ring {
     int bits;                /* knowledge bits per stage */
     int at, stride;          /* first bit in a row, distance of the stages: whole words, or all stages lie in one word */
 } weiri_ring;
+
+/* Where an op accesses a tensor that the kernel writes. */
+typedef struct weiri_gplace {
+    const weiri_op *op;
+    const weir_tensor *tensor;
+    uint32_t view;
+    int task;
+    bool write, adds;            /* adds: sums that commute */
+    bool tiles;                  /* inside a work-tile loop */
+    bool whole;                  /* every element of its spans is accessed, none left out at run time */
+    int rank; weiri_span span[WEIR_MAX_RANK];
+} weiri_gplace;
 
 typedef struct weiri_lane { int ref_actor, ref_cur, ref_var; } weiri_lane;
 
@@ -152,6 +172,7 @@ typedef struct weiri_rec {
     int aux;                     /* first int of R_VARS, stages of them */
     bool body;                   /* made by a body: its mmas are taken to be over when its kernel's are */
     bool joins;                  /* made by a body that joins the threads of its task itself */
+    int place;                   /* 0, or 1 + place in a tensor; a stage a tile then, stage 0 outside of tiles */
 } weiri_rec;
 
 typedef struct weiri_bari {      /* a barrier run in one CTA */
@@ -178,6 +199,10 @@ typedef struct weiri_prog {
     WEIRI_LIST(weiri_loc) locs;
     WEIRI_LIST(weiri_rec) recs;
     WEIRI_LIST(int) eff;
+    WEIRI_LIST(weiri_gplace) places;
+    uint8_t *meets;              /* [place][place]: weiri_meet, for those of different tasks of which one writes */
+    bool *unordered;             /* [place][place]: may meet, and were found in no order (filled by runs) */
+    int gmem_ring;               /* -1: no tensor is shared */
     weiri_bari *bars;            /* [cta * nbars + bar] */
     int nbars, nctas;
     int *root_tape, *tile_tape;  /* by tape: index among its kind */
@@ -231,6 +256,11 @@ int weiri_prog_lane(const weiri_prog *g, const weiri_actor *me, int cur);       
 void weiri_prog_trust(weiri_prog *g, const char *what);                                    /* names it in the verdict, once */
 int weiri_prog_slot(const weiri_prog *g, int cta, int id);                                 /* place of a named barrier */
 int weiri_prog_tape(const weiri_prog *g, int tape, int cta);                               /* the CTA's own, or the shared one */
+
+/* prove_gmem.c: accesses of tensors that several tasks access, one of them writing */
+void weiri_gmem_places(weiri_prog *g);                                       /* finds them and what meets */
+bool weiri_gmem_touches(const weir_kernel *k, const weiri_op *op);            /* does it access a tensor that the kernel writes? */
+void weiri_gmem_trusts(weiri_prog *g);                                       /* behind all runs: what is taken on trust */
 
 static inline const weir_place *weiri_act_at(const weiri_action *a) {
     return a && a->op && a->op->at.n > 0 ? &a->op->at.at[0] : NULL;

@@ -278,9 +278,10 @@ void weiri_access_groups(weiri_run *r, const weiri_actor *me, weiri_group_kind k
     const weiri_prog *g = r->g;
     for (int i = 0; i < me->recs.n; i++) {
         const weiri_rec *q = &g->recs.v[me->recs.v[i]];
-        if (kind == GROUP_CP ? q->kind != REC_CP_WRITE : kind == GROUP_BULK ? q->kind != REC_BULK_READ : !weiri_is_mma(q->kind))
-            continue;
-        if (kind == GROUP_BULK && by != BY_ALL && by != q->by) continue; /* bulk groups belong to the thread that issued them */
+        bool bulk = kind == GROUP_BULK || kind == GROUP_BULK_READ;
+        if (kind == GROUP_CP ? q->kind != REC_CP_WRITE : bulk ? q->kind != REC_BULK_READ : !weiri_is_mma(q->kind)) continue;
+        if (kind == GROUP_BULK_READ && q->place) continue; /* the stage is read, the tensor not yet written */
+        if (bulk && by != BY_ALL && by != q->by) continue; /* bulk groups belong to the thread that issued them */
         for (int s = 0; s < g->rings.v[q->ring].stages; s++) {
             bit b = bit_of(g, q->ring, s, q->bit);
             int *age = r->v + q->aux + R_VARS * s + R_AGE;

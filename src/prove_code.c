@@ -124,7 +124,7 @@ int weiri_prog_tape(const weiri_prog *g, int tape, int cta) { return g->tapes.v[
 static bool idle(const weiri_action *a) {
     switch (a->kind) {
     case ACT_NONE: case ACT_REGS: case ACT_MMA_FENCE: case ACT_ZERO: return true;
-    case ACT_BODY: return a->neff == 0 && a->bar < 0;
+    case ACT_BODY: return a->neff == 0 && a->bar < 0 && !(a->op && weiri_gmem_touches(a->op->res->k, a->op));
     default: return false;
     }
 }
@@ -687,15 +687,41 @@ static void note_arrivals(weiri_prog *g, const weiri_actor *me, const weiri_acti
     }
 }
 
+/* The record of an action in a tensor that other tasks access, too; -1: there is none. */
+static int gmem_rec(weiri_prog *g, int ai, const weiri_action *act) {
+    weiri_rec_kind kind = act->kind == ACT_STORE_BULK ? REC_BULK_READ : act->kind == ACT_CP_ASYNC ? REC_CP_WRITE
+                          : act->kind == ACT_LOAD_BULK || act->kind == ACT_BODY ? REC_READ : REC_PASSED;
+    if (g->gmem_ring < 0 || !act->op || kind == REC_PASSED) return -1;
+
+    int n = g->places.n, place = -1;
+    for (int i = 0; i < n && place < 0; i++)
+        if (g->places.v[i].op == act->op && g->places.v[i].task == g->actors.v[ai].task) place = i;
+    bool clashes = false;
+    for (int i = 0; place >= 0 && i < n; i++) clashes = clashes || g->meets[place * n + i] != SPANS_APART;
+    if (!clashes) return -1;
+    if (kind == REC_READ && g->places.v[place].write) kind = REC_WRITE;
+    for (int i = 0; i < g->actors.v[ai].recs.n; i++)
+        if (g->recs.v[g->actors.v[ai].recs.v[i]].place == place + 1) return g->actors.v[ai].recs.v[i];
+    weiri_rec r = { .loc = -1, .actor = ai, .by = weiri_prog_by(act), .kind = kind, .ring = g->gmem_ring, .fence_bit = -1, .place = place + 1 };
+    weiri_ring *ring = &g->rings.v[g->gmem_ring];
+    r.bit = ring->bits++;
+    if (kind == REC_CP_WRITE) r.fence_bit = ring->bits++;
+    WEIRI_PUSH(g->a, g->actors.v[ai].recs, g->recs.n);
+    WEIRI_PUSH(g->a, g->recs, r);
+    return g->recs.n - 1;
+}
+
 static void place_records(joiner *j, int ai) {
     weiri_prog *g = j->g;
     const weiri_actor *me = &g->actors.v[ai];
     const weiri_code *c = &g->code.v[me->code];
     int to[64];
     g->actors.v[ai].eff = WEIRI_NEW_N(g->a, int, c->ins.n + 1);
+    g->actors.v[ai].gmem = WEIRI_NEW_N(g->a, int, c->ins.n + 1);
     for (int i = 0; i < c->ins.n; i++) {
         const weiri_action *act = c->ins.v[i].op == IN_ACT ? c->ins.v[i].act : NULL;
         g->actors.v[ai].eff[i] = g->eff.n;
+        g->actors.v[ai].gmem[i] = act && weiri_prog_runs(g, me, act) ? gmem_rec(g, ai, act) : -1;
         if (!act || !weiri_prog_runs(g, me, act)) continue;
         if (act->kind == ACT_PUSH_BULK) give_up(g, NULL, "copies between the CTAs of a cluster (push) are not modelled yet");
         for (int e = 0; e < act->neff; e++) {
@@ -806,7 +832,7 @@ static void place_state(weiri_prog *g) {
             bit b = bit_of(g, q->ring, s, q->seen - 1);
             g->own_mask[b.word] |= b.mask;
         }
-        bool write = q->kind == REC_WRITE || q->kind == REC_MMA_WRITE || q->kind == REC_LOAD || q->kind == REC_CP_WRITE;
+        bool write = (q->place && g->places.v[q->place - 1].write) || q->kind == REC_WRITE || q->kind == REC_MMA_WRITE || q->kind == REC_LOAD || q->kind == REC_CP_WRITE;
         for (int s = 0; write && s < r->stages; s++)
             for (int f = 0; f < (q->fence_bit >= 0 ? 2 : 1); f++) {
                 bit b = bit_of(g, q->ring, s, f ? q->fence_bit : q->bit);
@@ -830,6 +856,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     if (g->nctas > 64) give_up(g, NULL, "the cluster has more than 64 CTAs");
     if (g->why) return g;
     place_tapes(&b);
+    weiri_gmem_places(g);
     place_actors(g);
     find_named(g);
     int nact = g->actors.n;
@@ -864,6 +891,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
                 for (int o = 0; o < g->nctas + nact; o++)
                     j.fixed[root_of(&j, j.ncur + j.nbar + o * p->smem.n + weiri_prog_region(p, x))] = true;
     new_ring(g, 1); /* ring 0: bits that no stage has */
+    if (g->gmem_ring >= 0) g->gmem_ring = new_ring(g, 1 + WEIRI_TILES);
     g->bit_init = 0;
     g->bit_remote = g->nctas;
     g->bit_wait = g->bit_remote + nact * g->nctas;

@@ -22,7 +22,7 @@ void weiri_run_at_exit(weiri_run *r) {
     const weiri_plan *p = g->p;
     for (int i = 0; i < g->recs.n; i++) {
         const weiri_rec *q = &g->recs.v[i];
-        if (q->kind != REC_LOAD && q->kind != REC_BULK_READ && q->kind != REC_MMA_READ) continue;
+        if ((q->kind != REC_LOAD && q->kind != REC_BULK_READ && q->kind != REC_MMA_READ) || q->place) continue;
         const weiri_loc *l = &g->locs.v[q->loc];
         if (l->region < 0) continue;
         for (int s = 0; s < g->rings.v[q->ring].stages; s++) {

@@ -93,8 +93,12 @@ const char *weiri_fault_storage(const weiri_run *r, const weiri_loc *l, int stag
 /* Threads of actor ai access what record `ri` stands for, at `stage`, in use `gen` of its cursor. */
 void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int stage, int gen);
 /* A group is closed (wait < 0), or all but the newest `wait` groups are complete. */
-typedef enum weiri_group_kind { GROUP_MMA, GROUP_BULK, GROUP_CP } weiri_group_kind;
+typedef enum weiri_group_kind { GROUP_MMA, GROUP_BULK, GROUP_BULK_READ /* only what is read */, GROUP_CP } weiri_group_kind;
 void weiri_access_groups(weiri_run *r, const weiri_actor *me, weiri_group_kind kind, int wait, int by);
+/* prove_gmem.c: the access of record `ri`, its bit; tiles that all have left are forgotten */
+void weiri_gmem_access(weiri_run *r, int ai, const weiri_action *act, int ri);
+bit weiri_gmem_bit(const weiri_run *r, int ai, int ri);
+void weiri_gmem_leave(weiri_run *r, int tiles);
 /* prove_end.c */
 void weiri_run_at_exit(weiri_run *r);   /* all have ended */
 void weiri_run_stuck(weiri_run *r);     /* nobody can go on */

@@ -360,6 +360,7 @@ static void effects(weiri_run *r, int ai, int pc, const weiri_action *act) {
     const weiri_prog *g = r->g;
     const weiri_actor *me = &g->actors.v[ai];
     int at = me->eff[pc], to[64];
+    if (me->gmem[pc] >= 0) weiri_gmem_access(r, ai, act, me->gmem[pc]);
     /* all reads before the writes: an action does not race with itself */
     for (int pass = 0; pass < 2; pass++)
         for (int e = 0, i = at; e < act->neff; e++) {
@@ -385,6 +386,7 @@ static void land(weiri_run *r, int ai, int pc, const weiri_action *act, int use,
         if (!in_phase(r, &s, act, ai, need, lap(use, g->p->bars.v[act->bar].stages), true)) return;
         s.v[B_TX] -= (int)act->bytes;
         follow(r, need, s.gather);
+        if (me->gmem[pc] >= 0) set(r, s.gather, weiri_gmem_bit(r, ai, me->gmem[pc]));
         for (int e = 0, i = me->eff[pc]; e < act->neff; e++) {
             int tt[64], nt = weiri_prog_effect(g, me, act, &act->eff[e], tt);
             for (int q = 0; q < nt; q++, i++) {
@@ -535,7 +537,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
     case ACT_MMA_COMMIT: weiri_access_groups(r, me, GROUP_MMA, -1, by); passed_before_mma(r, me, act); break;
     case ACT_MMA_WAIT: weiri_access_groups(r, me, GROUP_MMA, act->n, by); passed_before_mma(r, me, act); break;
     case ACT_BULK_COMMIT: weiri_access_groups(r, me, GROUP_BULK, -1, by); break;
-    case ACT_BULK_WAIT: weiri_access_groups(r, me, GROUP_BULK, act->n, by); break;
+    case ACT_BULK_WAIT: weiri_access_groups(r, me, act->read ? GROUP_BULK_READ : GROUP_BULK, act->n, by); break;
     case ACT_CP_COMMIT: weiri_access_groups(r, me, GROUP_CP, -1, by); break;
     case ACT_CP_WAIT: weiri_access_groups(r, me, GROUP_CP, act->n, by); break;
     case ACT_TC_AFTER: /* what is known of tensor memory, and fenced by who did it, may be built on now */
@@ -766,6 +768,7 @@ static void tidy_tapes(weiri_run *r) {
         if (keep > 0) memmove(t, t + T_VARS * g->ntile * first, each * (size_t)keep);
         for (int i = keep > 0 ? keep : 0; i < WEIRI_TILES; i++) memset(t + T_VARS * g->ntile * i, 0, each);
         stream[0] -= first;
+        if (g->gmem_ring >= 0) weiri_gmem_leave(r, first);
         for (int i = 0; i < g->actors.n; i++) {
             int *v = actor_vars(r, i);
             if (v[V_TILE] >= 0 && v[V_TILE] < TILE_DONE) v[V_TILE] -= first;

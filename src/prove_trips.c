@@ -239,6 +239,13 @@ static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     case WEIR_OP_COORD:
     case WEIR_OP_CTA:
     case WEIR_OP_QUEUE_INDEX: return top ? NO_BOUND : 0;
+    case WEIR_OP_INDEX: { /* from its start on, by steps that are known */
+        int64_t step;
+        if (!v->loop || !weiri_value_const(f->k, v->loop->step, &step) || step <= 0) return top ? NO_BOUND : -NO_BOUND;
+        lin end = lin_of(f, top ? v->loop->stop : v->loop->start, 0);
+        int64_t b = top ? high(f, &end, depth) : low(f, &end, depth);
+        return top && b != NO_BOUND ? b - 1 : b;
+    }
     case WEIR_OP_MIN:
     case WEIR_OP_MAX: {
         lin x = lin_of(f, v->arg[0], 0), y = lin_of(f, v->arg[1], 0);
@@ -271,6 +278,84 @@ static int64_t low(weiri_forms *f, const lin *x, int depth) {
         if (b > best) best = b;
     }
     return best;
+}
+
+/* ---- spans of tensors --------------------------------------------------------------------------------------------------- */
+
+static int64_t gcd(int64_t a, int64_t b) {
+    while (b) {
+        int64_t r = a % b;
+        a = b, b = r;
+    }
+    return a < 0 ? -a : a;
+}
+
+static bool leaves(const weir_kernel *k, uint32_t id, bool *tile, bool *cta, int depth);
+
+/* May the atom be another number at another time in one tile of one CTA? */
+static bool wanders(const weiri_forms *f, int at) {
+    const atom *a = &f->atoms.v[at];
+    bool tile, cta, w = false;
+    if (!a->ceil) return !leaves(f->k, a->id, &tile, &cta, 0);
+    for (int i = 0; i < a->of.n; i++) w = w || wanders(f, a->of.atom[i]);
+    return w;
+}
+
+static bool start_of(weiri_forms *f, const weiri_span *x, lin *out) {
+    *out = (lin){ .c = x->plus };
+    lin v = { 0 };
+    if (x->value) v = lin_of(f, x->value, 0);
+    return add(out, &v, x->by);
+}
+
+weiri_meet weiri_forms_meet(weiri_forms *f, const weiri_span *x, const weiri_span *y) {
+    lin a, b, d;
+    if (!start_of(f, x, &a) || !start_of(f, y, &b)) return SPANS_MAY;
+    d = a;
+    if (!add(&d, &b, -1)) return SPANS_MAY;
+    int64_t g = 0; /* the distance is d.c and any multiple of it */
+    for (int i = 0; i < a.n; i++)
+        if (wanders(f, a.atom[i])) g = gcd(g, a.coef[i]);
+    for (int i = 0; i < b.n; i++)
+        if (wanders(f, b.atom[i])) g = gcd(g, b.coef[i]);
+    for (int i = 0; i < d.n; i++) g = gcd(g, d.coef[i]);
+    if (!g) return d.c < y->extent && -d.c < x->extent ? SPANS_MEET : SPANS_APART;
+    int64_t r = d.c - floor_div(d.c, g) * g;
+    return r < y->extent || g - r < x->extent ? SPANS_MAY : SPANS_APART;
+}
+
+/* The atom's coefficient in a form in which no other coordinate of a queue stands; 0: there is none such. The rest's bounds. */
+static int64_t dealt_by(weiri_forms *f, const lin *x, const weir_res *queue, int axis, int64_t *lo, int64_t *hi) {
+    lin rest = { .c = x->c };
+    int64_t coef = 0;
+    for (int i = 0; i < x->n; i++) {
+        const atom *a = &f->atoms.v[x->atom[i]];
+        const weiri_value *v = a->ceil ? NULL : weiri_val(f->k, a->id);
+        if (v && v->op == WEIR_OP_COORD && v->res == queue && v->i == axis) {
+            coef = x->coef[i];
+            continue;
+        }
+        bool tile = false, cta = false;
+        if (a->ceil) tile = true;
+        else leaves(f->k, a->id, &tile, &cta, 0);
+        if (tile) return 0;
+        rest.atom[rest.n] = x->atom[i];
+        rest.coef[rest.n++] = x->coef[i];
+    }
+    *lo = low(f, &rest, 0);
+    *hi = high(f, &rest, 0);
+    return *lo == -NO_BOUND || *hi == NO_BOUND ? 0 : coef;
+}
+
+bool weiri_forms_dealt(weiri_forms *f, const weiri_span *x, const weiri_span *y, const weir_res *queue, int axis) {
+    lin a, b;
+    int64_t alo, ahi, blo, bhi;
+    if (!start_of(f, x, &a) || !start_of(f, y, &b)) return false;
+    int64_t k = dealt_by(f, &a, queue, axis, &alo, &ahi);
+    if (!k || dealt_by(f, &b, queue, axis, &blo, &bhi) != k) return false;
+    if (k < 0) k = -k;
+    /* a step of k away, whatever the rest */
+    return ahi - blo - k <= -x->extent && alo - bhi + k >= y->extent;
 }
 
 /* ---- loops to classes --------------------------------------------------------------------------------------------------- */
@@ -447,14 +532,6 @@ void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, boo
     *steady = c->steady;
     *per_cta = c->per_cta;
     *node = c->node;
-}
-
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b) {
-        int64_t r = a % b;
-        a = b, b = r;
-    }
-    return a < 0 ? -a : a;
 }
 
 /* Divides x whatever the sizes; 0: x is 0. */

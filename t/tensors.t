@@ -1,0 +1,88 @@
+#!/usr/bin/env lua5.4
+-- Tensors that several tasks access: a race is found, an order is seen, and what cannot be known is named. The simulator, which watches
+-- every access, is asked the same.
+local tap = require "tap"
+local weir = require "weir"
+local P = weir.pipeline
+
+-- o: tasks = { function(t, c) }: bodies for each tile; lanes, or none; tiles = false: no work queue.
+local function kernel(o)
+  local k = weir.kernel { name = "shared", arch = "sm_90a", cluster = o.cluster }
+  local N = k:dim("N", { min = 1 })
+  local c = { N = N }
+  c.X = k:tensor { name = "x", dtype = "f32", shape = { N, 256 } }
+  c.Y = k:tensor { name = "y", dtype = "f32", shape = { N, 256 }, out = true }
+  local wq = k:work_queue { name = "wq", axes = { "i", o.second }, extent = { N, o.second and 2 } }
+  c.x = k:gmem_tile { name = "x", tensor = c.X, tile = { 1, 128 } }
+  c.y = k:gmem_tile { name = "y", tensor = c.Y, tile = { 1, 128 } }
+  c.narrow = k:gmem_tile { name = "narrow", tensor = c.Y, tile = { 1, 64 } }
+  c.ring = k:smem_tile { name = "ring", dtype = "f32", tile = { 1, 128 }, pipeline = P[o.ring or "async_async"] { stages = 2 } }
+  for i, body in ipairs(o.tasks) do
+    k:task { name = "t" .. i, warps = { i * 4 - 4, o.ring and i == 1 and 1 or 4 }, schedule = function()
+      local lanes = o.lanes and { lane = i - 1, lanes = #o.tasks } or nil
+      for t in weir.work_tile_loop(wq, lanes) do
+        body(t, c)
+        wq:next()
+      end
+    end }
+  end
+  return k
+end
+
+local dev = weir.device("sim", { seed = 3 })
+local function runs(k)
+  local p = k:build { device = dev, unsafe = true }
+  local x, y = dev:tensor { dtype = "f32", shape = { 3, 256 } }:randn(1), dev:tensor { dtype = "f32", shape = { 3, 256 } }
+  local ok, why = p:launch { x = x, y = y }
+  return ok and "runs" or why:match "%[(sim%-%w+)%]" or why
+end
+
+-- want: SAFE or a rule; text: a part of the verdict or the finding, or false: nothing is trusted; sim: how a launch ends.
+local function check(name, want, text, sim, o)
+  local k = kernel(o)
+  local report = k:verify()
+  local seen = report.proof.verdict
+  if seen == "UNSAFE" then seen = report.text:match "%[(PROVE%-%w+)%]" end
+  if not tap.is(want, seen, name) then tap.diag(report.text) end
+  if text then tap.like(text, want == "SAFE" and report.proof.text or report.text, name .. ": what is said")
+  else tap.ok(not report.proof.text:find "trusting", name .. ": nothing is on trust") end
+  if sim then tap.is(sim, runs(k), name .. ": the simulator") end
+end
+
+local function store(value, at) return function(t, c) c.y:store(value, c.y:at(t.i, at or 0)) end end
+check("two tasks store to one place", "PROVE-RACE", "the store of 't2 warp 0' writes tensor 'y' at y:at(t.i, 0), which the store of 't1 warp 0' writes, too, in no order",
+  "sim-race", { tasks = { store(1.0), store(2.0) } })
+check("to two places", "SAFE", false, "runs", { tasks = { store(1.0), store(2.0, 1) } })
+check("a part of the other's place", "PROVE-RACE", "narrow:at(t.i, 1)", "sim-race",
+  { tasks = { store(1.0), function(t, c) c.narrow:store(2.0, c.narrow:at(t.i, 1)) end } })
+check("a narrow place beside it", "SAFE", false, "runs", { tasks = { store(1.0), function(t, c) c.narrow:store(2.0, c.narrow:at(t.i, 2)) end } })
+check("columns of the other's place", "PROVE-RACE", "y:from(t.i, 100)", "sim-race", { tasks = { store(1.0), function(t, c) c.y:store(2.0, c.y:from(t.i, 100)) end } })
+check("from its end on", "SAFE", false, "runs", { tasks = { store(1.0), function(t, c) c.y:store(2.0, c.y:from(t.i, 128)) end } })
+check("lanes of the tiles", "SAFE", false, "runs", { lanes = true, tasks = { store(1.0), store(2.0) } })
+check("a load while the other stores", "PROVE-RACE", "reads tensor 'y' at y:at(t.i, 0)", "sim-race",
+  { tasks = { store(1.0), function(t, c) c.y:store(c.y:at(t.i, 0):load() + 1, c.y:at(t.i, 1)) end } })
+check("one behind the other, by a pipeline", "SAFE", false, "runs", { tasks = {
+  function(t, c) c.y:store(1.0, c.y:at(t.i, 0)); c.ring:acquire(); c.ring:store(3.0); c.ring:commit() end,
+  function(t, c) c.ring:wait(); c.y:store(c.ring:read(), c.y:at(t.i, 0)); c.ring:release() end } })
+check("the store behind the hand-over", "PROVE-RACE", "in no order", "sim-race", { tasks = {
+  function(t, c) c.ring:acquire(); c.ring:store(3.0); c.ring:commit(); c.y:store(1.0, c.y:at(t.i, 0)) end,
+  function(t, c) c.ring:wait(); c.y:store(c.ring:read(), c.y:at(t.i, 0)); c.ring:release() end } })
+check("a bulk load of what the other stores", "PROVE-RACE", "the bulk load of 't1", nil, { ring = "tma_async", tasks = {
+  function(t, c) c.ring:acquire(); c.ring:tma_load(c.y:at(t.i, 0)); c.ring:commit() end,
+  function(t, c) c.y:store(1.0, c.y:at(t.i, 0)); c.ring:wait(); c.y:store(c.ring:read(), c.y:at(t.i, 1)); c.ring:release() end } })
+check("stored once it has been read", "SAFE", false, "runs", { ring = "tma_async", tasks = {
+  function(t, c) c.ring:acquire(); c.ring:tma_load(c.y:at(t.i, 0)); c.ring:commit() end,
+  function(t, c) c.ring:wait(); c.y:store(c.ring:read(), c.y:at(t.i, 0)); c.ring:release() end } })
+-- what only the run knows
+check("places by loop indices", "SAFE", "trusting that tasks keep apart in tensor 'y'", nil, { tasks = {
+  function(t, c) for j in weir.domain_loop(0, 2) do c.y:store(1.0, c.y:at(t.i, j)) end end,
+  function(t, c) for j in weir.domain_loop(0, 2) do c.y:store(2.0, c.y:at(t.i, 1 - j)) end end } })
+check("places by loop indices, in two halves", "SAFE", false, "runs", { tasks = {
+  function(t, c) for j in weir.domain_loop(0, 2) do c.narrow:store(1.0, c.narrow:at(t.i, 2 * j)) end end,
+  function(t, c) for j in weir.domain_loop(0, 2) do c.narrow:store(2.0, c.narrow:at(t.i, 2 * j + 1)) end end } })
+check("one place for all tiles", "SAFE", "trusting that tiles and CTAs keep apart in tensor 'y' (tensors.t:", nil, { tasks = { function(_, c) c.y:store(1.0, c.y:at(0, 0)) end } })
+check("a coordinate left out", "SAFE", "trusting that tiles and CTAs keep apart", nil, { second = "j", tasks = { store(1.0) } })
+check("both coordinates", "SAFE", false, "runs", { second = "j", tasks = { function(t, c) c.y:store(1.0, c.y:at(t.i, t.j)) end } })
+check("both coordinates, steps shorter than the place", "SAFE", "trusting that tiles and CTAs keep apart", nil, { second = "j", tasks = { function(t, c) c.y:store(1.0, c.y:from(t.i, t.j * 64)) end } })
+check("CTAs along k", "SAFE", "trusting that tiles and CTAs keep apart", nil, { cluster = { k = 2 }, tasks = { store(1.0) } })
+tap.done()

@@ -70,3 +70,30 @@ int weiri_tc_swizzle(int layout) {
 }
 
 int weiri_tc_lane(int rows, int m) { return rows == 64 ? TC_WARP_LANES * (m / TC_M64_LANES) + m % TC_M64_LANES : m; }
+
+bool weiri_tc_decode_scaled(weiri_tc_kind kind, uint32_t idesc, weiri_tc_scaled *s, char *why, size_t size) {
+    uint32_t a = idesc >> TC_IDESC_A_SHIFT & 7, b = idesc >> TC_IDESC_B_SHIFT & 7, rows = idesc >> TC_IDESC_M_SHIFT & 31;
+    *s = (weiri_tc_scaled){ .n = (int)(idesc >> TC_IDESC_N_SHIFT & 63) * TC_IDESC_N_UNIT,
+                            .four_bits = kind != TC_KIND_MXF8,
+                            .scales = kind == TC_KIND_MXF8 ? 1 : kind == TC_KIND_MXF4 ? 2 : 4,
+                            .e5m2_a = a == TC_E5M2,
+                            .e5m2_b = b == TC_E5M2,
+                            .ue8m0 = idesc >> TC_IDESC_SCALE_TYPE & 1,
+                            .id_a = (int)(idesc >> TC_IDESC_SCALE_A & 3),
+                            .id_b = (int)(idesc >> TC_IDESC_SCALE_B & 3) };
+    s->k = s->four_bits ? 2 * TC_K_BYTES : TC_K_BYTES;
+    uint32_t known = 3u << TC_IDESC_SCALE_B | 7u << TC_IDESC_A_SHIFT | 7u << TC_IDESC_B_SHIFT | 63u << TC_IDESC_N_SHIFT |
+                     1u << TC_IDESC_SCALE_TYPE | 31u << TC_IDESC_M_SHIFT | 3u << TC_IDESC_SCALE_A;
+    if (idesc & ~known) snprintf(why, size, "bits %#x are set, which dense K-major operands do not have", idesc & ~known);
+    else if (rows * TC_IDESC_M_UNIT != TC_LANES) snprintf(why, size, "%u rows; a block-scaled mma of one CTA has %d", rows * TC_IDESC_M_UNIT, TC_LANES);
+    else if (s->n < TC_N_STEP_M128 || s->n > TC_MAX_N || s->n % TC_N_STEP_M128)
+        snprintf(why, size, "%d columns; with %d rows an mma has a multiple of %d, up to %d", s->n, TC_LANES, TC_N_STEP_M128, TC_MAX_N);
+    else if (s->four_bits ? a != TC_E2M1 || b != TC_E2M1 : a > TC_E5M2 || b > TC_E5M2)
+        snprintf(why, size, "operand types %u and %u; %s", a, b, s->four_bits ? "of a 4-bit kind both are 1 (e2m1)" : "known are 0 (e4m3) and 1 (e5m2)");
+    else if (kind != TC_KIND_NVF4 && !s->ue8m0) snprintf(why, size, "scales of ue4m3, which kind mxf4nvf4 alone takes");
+    else if (kind == TC_KIND_NVF4 && s->ue8m0) snprintf(why, size, "scales of ue8m0, where four a row are ue4m3");
+    else if (s->id_a % s->scales || s->id_b % s->scales)
+        snprintf(why, size, "scale ids %d and %d; of %d scales a row an id is a multiple of %d", s->id_a, s->id_b, s->scales, s->scales);
+    else return true;
+    return false;
+}

@@ -31,13 +31,19 @@ enum {
     TC_IDESC_A_MAJOR = 15, TC_IDESC_B_MAJOR = 16,   /* bit set: MN-major */
     TC_IDESC_N_SHIFT = 17, TC_IDESC_N_UNIT = 8,
     TC_IDESC_M_SHIFT = 24, TC_IDESC_M_UNIT = 16,
+    TC_IDESC_SCALE_B = 4, TC_IDESC_SCALE_TYPE = 23, TC_IDESC_SCALE_A = 29,   /* of the block-scaled kinds */
+    TC_SCALE_ROWS = 32,          /* rows whose scales lie in one column */
+    TC_E2M1 = 1,                 /* A and B of the 4-bit kinds */
     TC_D_F32 = 1,
     TC_F16 = 0, TC_BF16 = 1,     /* A and B of kind f16 */
     TC_TF32 = 2,                 /* of kind tf32 */
     TC_E4M3 = 0, TC_E5M2 = 1     /* of kind f8f6f4 */
 };
 
-typedef enum weiri_tc_kind { TC_KIND_F16 = 0, TC_KIND_TF32, TC_KIND_F8 } weiri_tc_kind;
+typedef enum weiri_tc_kind {
+    TC_KIND_F16 = 0, TC_KIND_TF32, TC_KIND_F8,
+    TC_KIND_MXF8, TC_KIND_MXF4, TC_KIND_NVF4   /* block-scaled: weiri_tc_scaled */
+} weiri_tc_kind;
 
 /* What one instruction computes: D { m, n } in tensor memory (+)= A { m, k } * transpose(B { n, k }). */
 typedef struct weiri_tc_shape {
@@ -47,6 +53,15 @@ typedef struct weiri_tc_shape {
     int m, n;
 } weiri_tc_shape;
 
+/* The same of a block-scaled kind, which authors' bodies issue: D { 128, n } in f32. */
+typedef struct weiri_tc_scaled {
+    int n, k, scales;            /* scales of a row of A or B: one for each k / scales elements */
+    bool four_bits, e5m2_a, e5m2_b;   /* e2m1; else e4m3 or e5m2 */
+    bool ue8m0;                  /* of the scales; else ue4m3 */
+    int id_a, id_b;              /* byte of the first scale in its column */
+} weiri_tc_scaled;
+/* false: why has what is wrong. */
+bool weiri_tc_decode_scaled(weiri_tc_kind kind, uint32_t idesc, weiri_tc_scaled *s, char *why, size_t size);
 /* Can one CTA's tensor core do it? Else a text with the numbers that would do. */
 bool weiri_tc_valid(const weiri_tc_shape *s, char *why, size_t size);
 bool weiri_tc_kind_of(weir_dtype t, weiri_tc_kind *kind);

@@ -303,6 +303,25 @@ W_FN void w_umma_commit_multicast(u32 bar, u16 mask) {
     W_ASM("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;"
           :: "r"(bar), "h"(mask));
 }
+enum { W_MX_E4M3 = 0, W_MX_E5M2 = 1, W_MX_E2M1 = 1 }; // the last of the 4-bit kinds
+W_FN u32 w_umma_mx_idesc(u32 n, u32 type_a, u32 type_b, u32 ue8m0, u32 id_a, u32 id_b) { // M is 128
+    return id_b << 4 | type_a << 7 | type_b << 10 | n >> 3 << 17 | ue8m0 << 23 | 8u << 24 | id_a << 29;
+}
+#define W_UMMA(KIND) \
+    W_ASM("{ .reg .pred p; setp.ne.b32 p, %6, 0; tcgen05.mma.cta_group::1.kind::" KIND " [%0], %1, %2, %3, [%4], [%5], p; }" \
+          :: "r"(tmem), "l"(a), "l"(b), "r"(idesc), "r"(scale_a), "r"(scale_b), "r"(acc))
+W_FN void w_umma_mxf8(u32 tmem, u64 a, u64 b, u32 idesc, u32 scale_a, u32 scale_b, u32 acc) { W_UMMA("mxf8f6f4.block_scale.scale_vec::1X"); }
+W_FN void w_umma_mxf4(u32 tmem, u64 a, u64 b, u32 idesc, u32 scale_a, u32 scale_b, u32 acc) { W_UMMA("mxf4.block_scale.scale_vec::2X"); }
+W_FN void w_umma_nvf4(u32 tmem, u64 a, u64 b, u32 idesc, u32 scale_a, u32 scale_b, u32 acc) { W_UMMA("mxf4nvf4.block_scale.scale_vec::4X"); }
+#undef W_UMMA
+#define W_CP(SHAPE) W_ASM("tcgen05.cp.cta_group::1." SHAPE " [%0], %1;" :: "r"(tmem), "l"(desc))
+W_FN void w_tmem_cp_128x256b(u32 tmem, u64 desc) { W_CP("128x256b"); }
+W_FN void w_tmem_cp_4x256b(u32 tmem, u64 desc) { W_CP("4x256b"); }
+W_FN void w_tmem_cp_128x128b(u32 tmem, u64 desc) { W_CP("128x128b"); }
+W_FN void w_tmem_cp_64x128b_02_13(u32 tmem, u64 desc) { W_CP("64x128b.warpx2::02_13"); }
+W_FN void w_tmem_cp_64x128b_01_23(u32 tmem, u64 desc) { W_CP("64x128b.warpx2::01_23"); }
+W_FN void w_tmem_cp_32x128b(u32 tmem, u64 desc) { W_CP("32x128b.warpx4"); }
+#undef W_CP
 #define W_R4(i) "=r"(r[i]), "=r"(r[i + 1]), "=r"(r[i + 2]), "=r"(r[i + 3])
 #define W_R8(i) W_R4(i), W_R4(i + 4)
 W_FN void w_tmem_ld_x8(u32 *r, u32 tmem) {

@@ -26,6 +26,7 @@ enum { W_SIM_F16 = 1, W_SIM_E4M3 = 2, W_SIM_E5M2 = 3 };
 enum { W_SIM_WRITE = 1, W_SIM_ATOMIC = 2, W_SIM_ALIGNED = 4 };   // what an access is; else a plain load
 // Types of w_sim_mma; below W_SIM_MMA_F16 those of wgmma, from W_SIM_MMA_I32 on plus 2 for an unsigned A, 1 for an unsigned B.
 enum { W_SIM_MMA_F16 = 8, W_SIM_MMA_F64 = 9, W_SIM_MMA_I32 = 12 };
+enum { W_SIM_CP_128x256b, W_SIM_CP_128x128b, W_SIM_CP_64x128b_02_13, W_SIM_CP_64x128b_01_23, W_SIM_CP_32x128b };
 enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BALLOT };
 
 // X(result, name, (parameters), (arguments)) and X0(result, name): a call into the library, which gets the table besides.
@@ -74,6 +75,9 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
     X(void, w_tmem_free, (u32 tmem, u32 columns), (tmem, columns))                                                             \
     X(void, w_sim_umma, (u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u32 acc), (kind, tmem, a, b, idesc, acc))                \
     X(void, w_umma_tf32_ts, (u32 tmem, u32 a, u64 b, u32 idesc, u32 acc), (tmem, a, b, idesc, acc))                            \
+    X(void, w_sim_umma_mx, (u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u32 scale_a, u32 scale_b, u32 acc),                   \
+      (kind, tmem, a, b, idesc, scale_a, scale_b, acc))                                                                        \
+    X(void, w_sim_tmem_cp, (u32 shape, u32 tmem, u64 desc), (shape, tmem, desc))                                               \
     X(void, w_sim_umma_commit, (u32 bar, u32 mask), (bar, mask))                                                               \
     X(void, w_sim_tmem_ld, (u32 n, u32 *r, u32 tmem), (n, r, tmem))                                                            \
     X0(void, w_sim_tmem_wait_ld)                                                                                               \
@@ -422,6 +426,19 @@ W_FN u64 w_umma_desc(u32 addr, u32 lbo, u32 sbo, u32 layout) {
 W_FN void w_umma_f16(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { w_sim_umma(0, tmem, a, b, idesc, acc); }   // ORDER: weiri_tc_kind
 W_FN void w_umma_tf32(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { w_sim_umma(1, tmem, a, b, idesc, acc); }
 W_FN void w_umma_f8(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { w_sim_umma(2, tmem, a, b, idesc, acc); }
+enum { W_MX_E4M3 = 0, W_MX_E5M2 = 1, W_MX_E2M1 = 1 };
+W_FN u32 w_umma_mx_idesc(u32 n, u32 type_a, u32 type_b, u32 ue8m0, u32 id_a, u32 id_b) {
+    return id_b << 4 | type_a << 7 | type_b << 10 | n >> 3 << 17 | ue8m0 << 23 | 8u << 24 | id_a << 29;
+}
+W_FN void w_umma_mxf8(u32 tmem, u64 a, u64 b, u32 idesc, u32 scale_a, u32 scale_b, u32 acc) { w_sim_umma_mx(3, tmem, a, b, idesc, scale_a, scale_b, acc); }
+W_FN void w_umma_mxf4(u32 tmem, u64 a, u64 b, u32 idesc, u32 scale_a, u32 scale_b, u32 acc) { w_sim_umma_mx(4, tmem, a, b, idesc, scale_a, scale_b, acc); }
+W_FN void w_umma_nvf4(u32 tmem, u64 a, u64 b, u32 idesc, u32 scale_a, u32 scale_b, u32 acc) { w_sim_umma_mx(5, tmem, a, b, idesc, scale_a, scale_b, acc); }
+W_FN void w_tmem_cp_128x256b(u32 tmem, u64 desc) { w_sim_tmem_cp(W_SIM_CP_128x256b, tmem, desc); }
+W_FN void w_tmem_cp_4x256b(u32, u64) { w_sim_trap("tcgen05.cp.4x256b: the simulator does not know which lanes it fills"); }
+W_FN void w_tmem_cp_128x128b(u32 tmem, u64 desc) { w_sim_tmem_cp(W_SIM_CP_128x128b, tmem, desc); }
+W_FN void w_tmem_cp_64x128b_02_13(u32 tmem, u64 desc) { w_sim_tmem_cp(W_SIM_CP_64x128b_02_13, tmem, desc); }
+W_FN void w_tmem_cp_64x128b_01_23(u32 tmem, u64 desc) { w_sim_tmem_cp(W_SIM_CP_64x128b_01_23, tmem, desc); }
+W_FN void w_tmem_cp_32x128b(u32 tmem, u64 desc) { w_sim_tmem_cp(W_SIM_CP_32x128b, tmem, desc); }
 W_FN void w_umma_commit(u32 bar) { w_sim_umma_commit(bar, 0); }   // mask 0: the own CTA
 W_FN void w_umma_commit_multicast(u32 bar, u16 mask) {
     if (!mask) w_sim_trap("a multicast commit with an empty mask");

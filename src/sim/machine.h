@@ -5,6 +5,7 @@
 
 #define WEIR_SIM_LIBRARY
 #include "../../kernels/device/weir_sim.h"
+#include "../tcgen05.h"
 #include "../tell.h"
 #include "../tmap.h"
 #include "fiber.h"
@@ -357,6 +358,12 @@ const char *weiri_sim_poison(u32 bits);
 int weiri_wgmma_pieces(u64 desc, u32 rows, u32 mn_major, u32 *addr);
 void weiri_wgmma_operand(const cta *c, u64 desc, u32 rows, u32 mn_major, u32 type, float *out, u32 row_stride, u32 k_stride);
 void weiri_wgmma_multiply(float *restrict d, const float *restrict a, const float *restrict b, u32 n, u32 k);
+
+/* ---- scaled.c ---------------------------------------------------------------------------------------------------------- */
+
+/* An operand's rows as numbers, out[row][k], each times its scale; scales: s->scales bytes a row. */
+void weiri_scaled_operand(const cta *c, u64 desc, u32 rows, const weiri_tc_scaled *s, bool b, const u8 *scales, double *out);
+void weiri_scaled_multiply(float *d, const double *a, const double *b, u32 rows, u32 n, u32 k);   /* d[row][n] += a[row][k] * b[n][k] */
 
 /* ---- mma.c ------------------------------------------------------------------------------------------------------------- */
 

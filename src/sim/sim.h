@@ -10,6 +10,7 @@
  *   wgmma.c   the tensor core of sm_90a
  *   mma.c     mma.sync, that of sm_80
  *   tcgen05.c that of sm_100a, and tensor memory
+ *   scaled.c  numbers of its block-scaled kinds
  *   match.c   the events of an actor against the plan
  */
 #ifndef WEIRI_SIM_H

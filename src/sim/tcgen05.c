@@ -2,7 +2,8 @@
  *
  * One thread issues an mma; its operands count as being read and its columns as being written from then until a commit of that
  * thread arrives at its mbarrier. The product is computed at some time in between, chosen by the seed. A load brings poison
- * until tcgen05.wait::ld. Every hand-over of columns between threads needs the two fences: `before` by who had them, `after`
+ * until tcgen05.wait::ld. A copy to tensor memory (tcgen05.cp) stands in the same queue; what a thread issues runs in order there, so that an
+ * mma finds the scales that a copy before it brought. Every hand-over of columns between threads needs the two fences: `before` by who had them, `after`
  * by who takes them over; a commit counts as the first. */
 #include <string.h>
 
@@ -15,6 +16,21 @@ enum { OP_ALLOC = TC_WARP_OP | 1, OP_FREE = TC_WARP_OP | 2, OP_WAIT_LD = TC_WARP
 typedef struct alloc {
     u32 column, columns, warp;
 } alloc;
+
+typedef struct cp_shape { /* of tcgen05.cp */
+    const char *name;
+    u32 rows, columns;
+    u32 quarter[4]; /* rows that warp q's lanes get: 32 from 32 * quarter[q] */
+} cp_shape;
+
+/* ORDER: W_SIM_CP_... of weir_sim.h */
+static const cp_shape cp_shapes[] = {
+    { "128x256b", 128, 8, { 0, 1, 2, 3 } },
+    { "128x128b", 128, 4, { 0, 1, 2, 3 } },
+    { "64x128b.warpx2::02_13", 64, 4, { 0, 1, 0, 1 } },
+    { "64x128b.warpx2::01_23", 64, 4, { 0, 0, 1, 1 } },
+    { "32x128b.warpx4", 32, 4, { 0, 0, 0, 0 } },
+};
 
 typedef struct entry { /* of the tensor core's queue */
     thread *by;
@@ -29,6 +45,10 @@ typedef struct entry { /* of the tensor core's queue */
     bool from_tmem; /* A lies in tensor memory, from at_tmem */
     u32 at_tmem;
     bool accumulate, executed;
+    bool scaled;            /* MMA: block-scaled, by scales in tensor memory */
+    weiri_tc_scaled sc;
+    u32 scale_a, scale_b;
+    const cp_shape *cp;     /* COPY: from descriptor b to s.n columns; NULL: it is none */
 } entry;
 
 struct tensor {
@@ -51,6 +71,7 @@ struct tensor {
     u32 *clocks[64];                  /* free ones */
     int nclocks;
     float *d; /* scratch: TC_LANES x TC_MAX_N */
+    double *scaled_a, *scaled_b; /* and of block-scaled operands; NULL: there were none */
 };
 
 /* ---- columns ------------------------------------------------------------------------------------------------------------ */
@@ -141,7 +162,7 @@ static void run_free(warp *w, u32 members) {
     for (u32 c = at; c < at + n; c++)
         if (x->writing[c] || x->loading[c]) {
             weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.dealloc while %s column %u: its wait is missing",
-                            x->writing[c] ? "an mma in flight writes" : "a load in flight reads", c);
+                            x->writing[c] ? "an mma or copy in flight writes" : "a load in flight reads", c);
             return;
         }
     x->alloc[i] = x->alloc[--x->nallocs];
@@ -149,6 +170,7 @@ static void run_free(warp *w, u32 members) {
 
 static void tmem_alloc(w_sim_api *api, u32 slot, u32 columns) {
     thread *t = weiri_sim_self(api);
+    if (!t->c->tc && t->m->plan->k->arch >= WEIR_ARCH_SM_100A) weiri_tc_make(t->c); /* a body's own */
     if (!tensor_of(t, "tcgen05.alloc")) return;
     t->arg[0] = slot;
     t->arg[1] = columns;
@@ -218,19 +240,35 @@ static u64 descriptor(const thread *t, u64 desc, const char *name) {
     return (desc & (0x3fffull | 0x3fffull << 16 | 0x3fffull << 32)) | code << 62;
 }
 
+/* Addresses of the pieces of shared memory that an entry reads: side 0 is A, 1 is B or what a copy takes. */
+static int pieces_of(const entry *e, int side, u32 *addr) {
+    if (!e->cp && !side && e->from_tmem) return 0;
+    if (!e->cp) return weiri_wgmma_pieces(side ? e->b : e->a, (u32)(side ? e->s.n : e->s.m), side ? e->s.b_mn : e->s.a_mn, addr);
+    int n = side ? weiri_wgmma_pieces(e->b, e->cp->rows, 0, addr) : 0, kept = 0;
+    if (e->cp->columns == 8) return n;
+    for (int i = 0; i < n; i += 2) addr[kept++] = addr[i]; /* 16 bytes of a row */
+    return kept;
+}
+
 /* The operands of an mma begin or cease to be read. */
 static void mark(tensor *x, const entry *e, bool begin) {
     u32 addr[MAX_PIECES];
-    for (int side = e->from_tmem ? 1 : 0; side < 2; side++) {
-        int n = weiri_wgmma_pieces(side ? e->b : e->a, (u32)(side ? e->s.n : e->s.m), side ? e->s.b_mn : e->s.a_mn, addr);
+    for (int side = 0; side < 2; side++) {
+        int n = pieces_of(e, side, addr);
         for (int i = 0; i < n; i++) {
             if (!begin) {
                 weiri_smem_aread_end(x->c, addr[i], GRANULE);
                 continue;
             }
-            if (!weiri_smem_inside(x->c, addr[i], GRANULE, e->by, side ? "operand B of an mma at" : "operand A of an mma at"))
+            if (!weiri_smem_inside(x->c, addr[i], GRANULE, e->by,
+                                   e->cp  ? "a tcgen05.cp from"
+                                   : side ? "operand B of an mma at"
+                                          : "operand A of an mma at"))
                 return;
-            weiri_smem_aread_begin(x->c, addr[i], GRANULE, e->by, e->at, side ? "an mma reads B from" : "an mma reads A from");
+            weiri_smem_aread_begin(x->c, addr[i], GRANULE, e->by, e->at,
+                                   e->cp  ? "a tcgen05.cp reads"
+                                   : side ? "an mma reads B from"
+                                          : "an mma reads A from");
             weiri_race_read(x->c, addr[i], GRANULE, e->by, e->at);
         }
     }
@@ -240,8 +278,8 @@ const thread *weiri_tc_reader(const cta *c, u32 addr, u32 *at) {
     u32 piece[MAX_PIECES];
     for (int i = 0; c->tc && i < c->tc->nq; i++) {
         const entry *e = &c->tc->q[i];
-        for (int side = e->from_tmem ? 1 : 0; side < 2 && !e->commit; side++) {
-            int n = weiri_wgmma_pieces(side ? e->b : e->a, (u32)(side ? e->s.n : e->s.m), side ? e->s.b_mn : e->s.a_mn, piece);
+        for (int side = 0; side < 2 && !e->commit; side++) {
+            int n = pieces_of(e, side, piece);
             for (int j = 0; j < n; j++)
                 if (piece[j] <= addr && addr < piece[j] + GRANULE) {
                     *at = e->at;
@@ -252,8 +290,74 @@ const thread *weiri_tc_reader(const cta *c, u32 addr, u32 *at) {
     return NULL;
 }
 
+static bool is_written(const tensor *x, u32 c, u32 lane) { return x->written[2 * c + lane / 64] >> lane % 64 & 1; }
+
+static void execute_cp(tensor *x, entry *e) {
+    u32 addr[MAX_PIECES], c0 = column_of(e->tmem), per = e->cp->columns / 4; /* pieces of a row */
+    pieces_of(e, 1, addr);
+    for (u32 lane = 0; lane < TC_LANES; lane++)
+        for (u32 c = 0; c < e->cp->columns; c++) {
+            u32 row = TC_WARP_LANES * e->cp->quarter[lane / TC_WARP_LANES] + lane % TC_WARP_LANES;
+            memcpy(&x->cell[(c0 + c) * TC_LANES + lane], weiri_smem_at(x->c, addr[row * per + c / 4]) + c % 4 * 4, sizeof(u32));
+            x->written[2 * (c0 + c) + lane / 64] |= 1ull << lane % 64;
+        }
+    e->executed = true;
+}
+
+static u32 scale_columns(u32 rows) { return (rows + TC_SCALE_ROWS - 1) / TC_SCALE_ROWS; }
+
+/* The scales of an operand's rows: those of row r in lane r % 32 of column r / 32, in all quarters alike. */
+static bool take_scales(const tensor *x, const entry *e, bool b, u32 rows, u8 *out) {
+    u32 c0 = column_of(b ? e->scale_b : e->scale_a), n = (u32)e->sc.scales;
+    for (u32 r = 0; r < rows; r++) {
+        u32 c = c0 + r / TC_SCALE_ROWS, l = r % TC_SCALE_ROWS, bits = x->cell[c * TC_LANES + l];
+        for (u32 q = 0; q < QUARTERS; q++) {
+            u32 lane = q * TC_WARP_LANES + l;
+            if (is_written(x, c, lane) && x->cell[c * TC_LANES + lane] == bits) continue;
+            weiri_sim_fault(x->c->m, e->by, e->at, "sim-tmem", "an mma reads the scales of row %u of %c from lane %u, column %u, which %s", r,
+                            b ? 'B' : 'A', lane, c,
+                            is_written(x, c, lane) ? "differs from the first quarter's lane: all four hold the same scales" : "nothing has written");
+            return false;
+        }
+        memcpy(out + r * n, (const u8 *)&bits + (b ? e->sc.id_b : e->sc.id_a), n);
+    }
+    return true;
+}
+
+static void execute_scaled(tensor *x, entry *e) {
+    machine *m = x->c->m;
+    u32 n = (u32)e->sc.n, k = (u32)e->sc.k, c0 = column_of(e->tmem);
+    u8 scales[4 * TC_MAX_N];
+    e->executed = true;
+    if (!x->scaled_a) {
+        x->scaled_a = weiri_sim_alloc(m, sizeof(double) * TC_LANES * 2 * TC_K_BYTES);
+        x->scaled_b = weiri_sim_alloc(m, sizeof(double) * TC_MAX_N * 2 * TC_K_BYTES);
+    }
+    if (!take_scales(x, e, false, TC_LANES, scales)) return;
+    weiri_scaled_operand(x->c, e->a, TC_LANES, &e->sc, false, scales, x->scaled_a);
+    if (!take_scales(x, e, true, n, scales)) return;
+    weiri_scaled_operand(x->c, e->b, n, &e->sc, true, scales, x->scaled_b);
+    for (u32 r = 0; r < TC_LANES; r++)
+        for (u32 c = 0; c < n; c++) {
+            u32 old = is_written(x, c0 + c, r) ? x->cell[(c0 + c) * TC_LANES + r] : TC_POISON;
+            if (e->accumulate) memcpy(&x->d[r * n + c], &old, sizeof old);
+            else x->d[r * n + c] = 0;
+        }
+    weiri_scaled_multiply(x->d, x->scaled_a, x->scaled_b, TC_LANES, n, k);
+    for (u32 r = 0; r < TC_LANES; r++)
+        for (u32 c = 0; c < n; c++) {
+            memcpy(&x->cell[(c0 + c) * TC_LANES + r], &x->d[r * n + c], sizeof(u32));
+            x->written[2 * (c0 + c) + r / 64] |= 1ull << r % 64;
+        }
+}
+
 static void execute(tensor *x, entry *e) {
     machine *m = x->c->m;
+    if (e->cp || e->scaled) {
+        if (e->cp) execute_cp(x, e);
+        else execute_scaled(x, e);
+        return;
+    }
     u32 k = k_of(e), rows = (u32)e->s.m, n = (u32)e->s.n, c0 = column_of(e->tmem), l0 = lane_of(e->tmem);
     if (e->from_tmem) {
         for (u32 row = 0; row < rows; row++)
@@ -296,6 +400,19 @@ static entry *push(tensor *x, const entry *e) {
     return &x->q[x->nq++];
 }
 
+/* Does a scale of this entry lie in column c? */
+static bool reads_scales(const entry *e, u32 c) {
+    u32 a = column_of(e->scale_a), b = column_of(e->scale_b);
+    return e->scaled && (c - a < scale_columns(TC_LANES) || c - b < scale_columns((u32)e->sc.n));
+}
+
+/* Mmas of t in flight that take scales from column c: a copy of the same thread comes after them. */
+static u32 own_reads(const tensor *x, const thread *t, u32 c) {
+    u32 n = 0;
+    for (int i = 0; i < x->nq; i++) n += !x->q[i].commit && x->q[i].by == t && reads_scales(&x->q[i], c);
+    return n;
+}
+
 /* Others' accesses of the columns that this mma must come after. */
 static void check_columns(tensor *x, const thread *t, const entry *e) {
     u32 c0 = column_of(e->tmem), n = (u32)e->s.n;
@@ -306,17 +423,18 @@ static void check_columns(tensor *x, const thread *t, const entry *e) {
         if (o->by != t)
             weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma writes column %u while an mma of warp %u on it is in flight",
                             c0, o->by->tid / 32);
-        if (o->tmem != e->tmem || o->s.m != e->s.m || o->s.n != e->s.n || o->s.kind != e->s.kind)
+        if (o->tmem != e->tmem || o->s.m != e->s.m || o->s.n != e->s.n || o->s.kind != e->s.kind || o->cp != e->cp)
             weiri_sim_fault(t->m, t, t->at, "sim-tmem",
                             "two mmas in flight write overlapping columns without being of one place and shape");
     }
     for (u32 c = c0; c < c0 + n; c++) {
-        if (x->loading[c]) {
+        if (x->loading[c] > (e->cp ? own_reads(x, t, c) : 0)) {
             weiri_sim_fault(t->m, t, t->at, "sim-tmem",
-                            "an mma writes column %u while a load or another mma in flight reads it: the wait is missing", c);
+                            "%s writes column %u while a load or another mma in flight reads it: the wait is missing",
+                            e->cp ? "a tcgen05.cp" : "an mma", c);
             return;
         }
-        if (!taken_over(x, t, c, "an mma writes")) return;
+        if (!taken_over(x, t, c, e->cp ? "a tcgen05.cp writes" : "an mma writes")) return;
         for (int q = 0; q < QUARTERS; q++) {
             if (!x->seen[q][c].read || x->seen[q][c].by->tid / 32 == t->tid / 32) continue;
             bool left = x->seen[q][c].fenced != 0;
@@ -352,6 +470,54 @@ static bool check_a(tensor *x, const thread *t, const entry *e) {
     return true;
 }
 
+/* The scales of an mma: copied there before, by this thread or by one that it has waited for. */
+static bool check_scales(tensor *x, const thread *t, const entry *e, bool b) {
+    u32 tmem = b ? e->scale_b : e->scale_a, c0 = column_of(tmem), n = scale_columns(b ? (u32)e->sc.n : TC_LANES), d = column_of(e->tmem);
+    if (lane_of(tmem)) weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma takes its scales from lane %u of tensor memory; they begin at lane 0", lane_of(tmem));
+    if (!own_columns(x, t, tmem, n, "an mma takes its scales from")) return false;
+    if (c0 < d + (u32)e->sc.n && d < c0 + n) {
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma takes its scales from columns %u to %u, which it writes", c0, c0 + n - 1);
+        return false;
+    }
+    for (u32 c = c0; c < c0 + n; c++) {
+        for (int i = 0; i < x->nq; i++) {
+            const entry *o = &x->q[i];
+            if (o->commit || c - column_of(o->tmem) >= (u32)o->s.n || (o->cp && o->by == t)) continue;
+            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma takes its scales from column %u while %s in flight writes it: the wait for its commit is missing", c,
+                            o->cp ? "another thread's copy" : "an mma");
+            return false;
+        }
+        if (!taken_over(x, t, c, "an mma takes its scales from")) return false;
+    }
+    return true;
+}
+
+/* An entry that has been checked: its operands and columns are in use until its commit arrives. */
+static void enqueue(tensor *x, const entry *e) {
+    machine *m = x->c->m;
+    mark(x, e, true);
+    bool may = true;
+    for (int i = 0; i < x->nq; i++) may &= x->q[i].commit || x->q[i].executed;
+    entry *now = push(x, e);
+    for (u32 c = column_of(e->tmem); c < column_of(e->tmem) + (u32)e->s.n; c++) {
+        x->writing[c]++;
+        x->writer[c] = e->by;
+        x->done[c] = 0;
+        for (int q = 0; q < QUARTERS; q++) x->seen[q][c].read = 0;
+    }
+    for (u32 c = 0; e->from_tmem && c < k_of(e); c++) x->loading[column_of(e->at_tmem) + c]++;
+    for (u32 c = 0; e->scaled && c < scale_columns(TC_LANES); c++) x->loading[column_of(e->scale_a) + c]++;
+    for (u32 c = 0; e->scaled && c < scale_columns((u32)e->sc.n); c++) x->loading[column_of(e->scale_b) + c]++;
+    if (may && (weiri_sim_rand(m) & 1)) execute(x, now);
+    m->progress++;
+}
+
+/* Column c is read no more by what t has issued. */
+static void read_done(tensor *x, u32 c, u32 clock, const thread *t) {
+    x->loading[c]--;
+    for (int q = 0; q < QUARTERS; q++) x->seen[q][c].read = x->seen[q][c].fenced = clock, x->seen[q][c].by = t;
+}
+
 static void issue(thread *t, u32 kind, u32 tmem, const u64 *a, u32 a_tmem, u64 b, u32 idesc, u32 accumulate) {
     machine *m = t->m;
     tensor *x = tensor_of(t, "a tcgen05.mma");
@@ -374,19 +540,39 @@ static void issue(thread *t, u32 kind, u32 tmem, const u64 *a, u32 a_tmem, u64 b
                         e.s.m, lane, e.s.m == 64 ? " or 16" : "");
     if (!own_columns(x, t, tmem, (u32)e.s.n, "an mma writes")) return;
     check_columns(x, t, &e);
-    mark(x, &e, true);
-    bool may = true;
-    for (int i = 0; i < x->nq; i++) may &= x->q[i].commit || x->q[i].executed;
-    entry *now = push(x, &e);
-    for (u32 c = column_of(tmem); c < column_of(tmem) + (u32)e.s.n; c++) {
-        x->writing[c]++;
-        x->writer[c] = t;
-        x->done[c] = 0;
-        for (int q = 0; q < QUARTERS; q++) x->seen[q][c].read = 0;
+    enqueue(x, &e);
+}
+
+static void umma_mx(w_sim_api *api, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u32 scale_a, u32 scale_b, u32 accumulate) {
+    thread *t = weiri_sim_self(api);
+    tensor *x = tensor_of(t, "a tcgen05.mma");
+    char why[160];
+    entry e = { .by = t, .at = t->at, .tmem = tmem, .accumulate = accumulate != 0, .scaled = true, .scale_a = scale_a, .scale_b = scale_b };
+    if (!x) return;
+    if (!weiri_tc_decode_scaled((weiri_tc_kind)kind, idesc, &e.sc, why, sizeof why)) {
+        weiri_sim_fault(t->m, t, t->at, "sim-descriptor", "instruction descriptor %#x of a block-scaled mma: %s", idesc, why);
+        return;
     }
-    for (u32 c = 0; !a && c < k_of(&e); c++) x->loading[column_of(a_tmem) + c]++;
-    if (may && (weiri_sim_rand(m) & 1)) execute(x, now);
-    m->progress++;
+    e.s = (weiri_tc_shape){ .kind = (weiri_tc_kind)kind, .m = TC_LANES, .n = e.sc.n };
+    e.a = descriptor(t, a, "A");
+    e.b = descriptor(t, b, "B");
+    if (lane_of(tmem)) weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma of %d rows into lane %u of tensor memory; it begins at lane 0", TC_LANES, lane_of(tmem));
+    if (!own_columns(x, t, tmem, (u32)e.s.n, "an mma writes") || !check_scales(x, t, &e, false) || !check_scales(x, t, &e, true)) return;
+    check_columns(x, t, &e);
+    enqueue(x, &e);
+}
+
+static void tmem_cp(w_sim_api *api, u32 shape, u32 tmem, u64 desc) {
+    thread *t = weiri_sim_self(api);
+    tensor *x = tensor_of(t, "a tcgen05.cp");
+    const cp_shape *cp = &cp_shapes[shape];
+    entry e = { .by = t, .at = t->at, .tmem = tmem, .cp = cp, .s = { .m = TC_LANES, .n = (int)cp->columns } };
+    if (!x) return;
+    e.b = descriptor(t, desc, "of a copy");
+    if (lane_of(tmem)) weiri_sim_fault(t->m, t, t->at, "sim-tmem", "a tcgen05.cp.%s to lane %u of tensor memory; it begins at lane 0", cp->name, lane_of(tmem));
+    if (!own_columns(x, t, tmem, cp->columns, "a tcgen05.cp writes")) return;
+    check_columns(x, t, &e);
+    enqueue(x, &e);
 }
 
 static void umma(w_sim_api *api, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u32 accumulate) {
@@ -435,10 +621,9 @@ static void arrive(tensor *x, int i) {
         mark(x, e, false);
         for (u32 c = column_of(e->tmem); c < column_of(e->tmem) + (u32)e->s.n; c++)
             if (!--x->writing[c]) x->done[c] = clock;
-        for (u32 c = column_of(e->at_tmem); e->from_tmem && c < column_of(e->at_tmem) + k_of(e); c++) {
-            x->loading[c]--;
-            for (int q = 0; q < QUARTERS; q++) x->seen[q][c].read = x->seen[q][c].fenced = clock, x->seen[q][c].by = now.by;
-        }
+        for (u32 c = 0; e->from_tmem && c < k_of(e); c++) read_done(x, column_of(e->at_tmem) + c, clock, now.by);
+        for (u32 c = 0; e->scaled && c < scale_columns(TC_LANES); c++) read_done(x, column_of(e->scale_a) + c, clock, now.by);
+        for (u32 c = 0; e->scaled && c < scale_columns((u32)e->sc.n); c++) read_done(x, column_of(e->scale_b) + c, clock, now.by);
     }
     x->nq = kept;
     m->ncommits--;
@@ -570,7 +755,7 @@ void weiri_tc_cta_exit(cta *c) {
     if (x->nq) {
         const entry *e = &x->q[0];
         weiri_sim_fault(c->m, e->by, e->at, "sim-exit", "CTA %u exits while %s is in flight", c->block,
-                        e->commit ? "an arrival of the tensor core" : "an mma");
+                        e->commit ? "an arrival of the tensor core" : e->cp ? "a tcgen05.cp" : "an mma");
         return;
     }
     if (x->nallocs)
@@ -584,6 +769,8 @@ void weiri_tc_calls(w_sim_api *api) {
     api->w_tmem_free = tmem_free;
     api->w_sim_umma = umma;
     api->w_umma_tf32_ts = umma_tf32_ts;
+    api->w_sim_umma_mx = umma_mx;
+    api->w_sim_tmem_cp = tmem_cp;
     api->w_sim_umma_commit = commit;
     api->w_sim_tmem_ld = tmem_ld;
     api->w_sim_tmem_wait_ld = tmem_wait_ld;

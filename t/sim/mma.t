@@ -160,7 +160,7 @@ for _, arch in ipairs { "sm_80", "sm_90a" } do
   local report = p.kernel and p.kernel:verify() or describe(arch):verify()
   tap.is("SAFE", report.proof.verdict, "the GEMM of examples/mma_sync.lua is proved for " .. arch)
   local cubin, why, code = p:cubin()
-  if not cubin and code == weir.NO_COMPILER then tap.skip(why) else tap.ok(cubin, "it compiles for " .. arch .. " " .. tostring(why)) end
+  if not cubin and code == "no_compiler" and not (os.getenv "WEIR_REQUIRE" or ""):find "nvrtc" then tap.skip(why) else tap.ok(cubin, "it compiles for " .. arch .. " " .. tostring(why)) end
   for _, mutant in ipairs { -- a's free stage says that b's is read too, and b's arrive comes after all of a's copies: those two waits order
     { "w_mbar_wait%(b_full", "the wait for B", "'b' stage" }, { "w_mbar_wait%(a_empty", "the wait for a free stage of A", "'a' stage" },
     { "w_mbar_wait%(a_full", "the wait for A" }, { "w_mbar_wait%(b_empty", "the wait for a free stage of B" } } do

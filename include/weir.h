@@ -378,10 +378,12 @@ typedef struct weir_work_desc {
     bool issue_first;                    /* of a multicast: false: each CTA its slice; true: the first CTA the whole tile for all, the
                                             others arm and wait. Releases then reach the own CTA and the one that loads */
     const char *cache;                   /* NULL, "evict_first", "evict_last" */
-    weir_value k; bool has_k;            /* push */
+    weir_value k; bool has_k;            /* push: the CTA along k that it goes to, by numbers and weir_cta */
 } weir_work_desc;
 /* Work on what is written: "tma_load", "cp_async", "store", "tma_store", "tma_reduce_add", "push", "zero", "mma", "set", "drain",
- * "wait_griddep", "launch_griddep", queue steps, or a custom method. `ret` receives up to max values; the count is returned. */
+ * "wait_griddep", "launch_griddep", queue steps, or a custom method. `ret` receives up to max values; the count is returned.
+ * "push" (args: a view in shared memory, and a slab of r unless it is the whole stage) copies into the stage of r of another CTA: acquire
+ * waits until it has been released there and arms its mbarrier; what was pushed may be overwritten once the stage is acquired again. */
 WEIR_API int weir_work(weir_kernel *k, weir_res *r, const char *method, const weir_work_desc *desc, weir_value *ret, int max);
 WEIR_API void weir_drain(weir_kernel *k, weir_res *r, int n);
 

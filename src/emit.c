@@ -26,7 +26,13 @@ static void emit_action(emitter *e, const weiri_action *a) {
         if (a->at0) em_line(e, "W_AT(%d); %sw_mbar_arrive_remote(%s, 0);", a->id, em_guard_of(e, a->who), em_bar_addr(e, a));
         else em_line(e, "W_AT(%d); %sw_mbar_arrive(%s);", a->id, em_guard_of(e, a->who), em_bar_addr(e, a));
         return;
+    case ACT_PUSH_BULK: em_push(e, a); return;
     case ACT_EXPECT:
+        if (a->reach) { /* the CTA that is pushed to */
+            em_line(e, "W_AT(%d); %sw_mbar_expect_remote(%s, %s, %" PRId64 ");", a->id, em_guard_of(e, a->who), em_bar_addr(e, a),
+                    em_dest(e, a), a->bytes);
+            return;
+        }
         if (a->targets) { /* CTA 0 arms every CTA's */
             const char *first = e->pt->solo ? "if (rank == 0) " : "if (rank == 0 && ttid == 0) ";
             em_line(e, "W_AT(%d); %sfor (u32 q = 0; q < %d; q++) w_mbar_expect_remote(%s, q, %" PRId64 ");", a->id, first,

@@ -86,6 +86,8 @@ typedef struct emitter {
 #define em_ensure weiri_em_ensure
 #define em_mask weiri_em_mask
 #define em_reach weiri_em_reach
+#define em_dest weiri_em_dest
+#define em_push weiri_em_push
 #define em_tc_frame weiri_em_tc_frame
 #define em_tc_addresses weiri_em_tc_addresses
 #define em_tc_flags weiri_em_tc_flags
@@ -166,6 +168,8 @@ void weiri_em_set(emitter *e, const weiri_action *a);
 void weiri_em_read(emitter *e, const weiri_action *a);
 void weiri_em_body(emitter *e, const weir_res *r, const weiri_work *w);
 void weiri_em_call(emitter *e, const weiri_action *a);
+const char *weiri_em_dest(emitter *e, const weiri_action *a);    /* the one CTA that it names */
+void weiri_em_push(emitter *e, const weiri_action *a);
 const char *weiri_em_reach(emitter *e, const weiri_action *a);   /* CTAs that an arrival with `reach` is for: a mask, by the own rank */
 const char *weiri_em_mask(emitter *e, int axes);             /* of the CTAs that differ along these axes */
 

@@ -24,6 +24,49 @@ const char *em_reach(emitter *e, const weiri_action *a) {
     return em_fmt(e, "(0x%" PRIx64 "ull >> rank * 8 & 0xff)", table);
 }
 
+static const char *add_offset(emitter *e, const char *base, int64_t n) {
+    if (!n) return base;
+    if (!strcmp(base, "0")) return em_fmt(e, "%" PRId64, n);
+    return n < 0 ? em_fmt(e, "%s - %" PRId64, base, -n) : em_fmt(e, "%s + %" PRId64, base, n);
+}
+
+const char *em_dest(emitter *e, const weiri_action *a) {
+    uint32_t table = 0;
+    int one = -1;
+    for (int i = 0; i < e->p->cluster && i < 8; i++) {
+        int to = 0;
+        if (!a->reach[i]) continue; /* it does not come here */
+        while (!(a->reach[i] >> to & 1)) to++;
+        table |= (uint32_t)to << 4 * i;
+        one = one == -1 || one == to ? to : -2;
+    }
+    return one >= 0 ? em_fmt(e, "%d", one) : em_fmt(e, "(0x%xu >> rank * 4 & 15)", table);
+}
+
+/* A stage, or slabs of it, into another CTA. */
+void em_push(emitter *e, const weiri_action *a) {
+    const weiri_push *c = &e->p->pushes.v[a->copy];
+    const weiri_effect *src = &a->eff[0], *dst = &a->eff[1];
+    const char *to = em_region_addr(e, c->to, dst->cur, dst->stage, dst->back), *from = em_region_addr(e, c->from, src->cur, src->stage, src->back), *col;
+    weiri_view v;
+    const char *rows = weiri_view_of(e->k, c->from_view, &v) ? em_slab(e, &v, &col) : NULL;
+    if (rows) from = em_fmt(e, "%s + (u32)(%s) * %" PRId64, from, rows, c->from_row);
+    rows = c->to_view && weiri_view_of(e->k, c->to_view, &v) ? em_slab(e, &v, &col) : NULL;
+    if (rows) to = em_fmt(e, "%s + (u32)(%s) * %" PRId64, to, rows, c->to_row);
+    const char *guard = em_guard_of(e, a->who);
+    if (c->npiece > 1) {
+        em_line(e, "W_AT(%d); %s{", a->id, guard);
+        e->depth++;
+    }
+    for (int i = 0; i < c->npiece; i++)
+        em_line(e, "%sw_bulk_push(%s, %s, %" PRId64 ", %s, %s);", c->npiece > 1 ? "" : em_fmt(e, "W_AT(%d); %s", a->id, guard),
+                add_offset(e, to, c->piece[i].to), add_offset(e, from, c->piece[i].from), c->piece[i].bytes, em_bar_addr(e, a), em_dest(e, a));
+    if (c->npiece > 1) {
+        e->depth--;
+        em_line(e, "}");
+    }
+}
+
 /* An arrive at every CTA that the stage is shared with. */
 void em_remote_arrive(emitter *e, const weiri_action *a, const char *at) {
     if (a->reach) { /* thread i for CTA i */
@@ -92,12 +135,6 @@ const char *em_mask(emitter *e, int axes) {
     const char *shift = em_fmt(e, "rank%s%s", axes & 1 ? em_fmt(e, " - %s * %d", em_cta_expr(e, 'm'), c.v) : "",
                                axes & 2 ? em_fmt(e, " - %s * %d", em_cta_expr(e, 'n'), c.v * c.m) : "");
     return em_fmt(e, "(u16)(0x%x << (%s))", mask, shift);
-}
-
-static const char *add_offset(emitter *e, const char *base, int64_t n) {
-    if (!n) return base;
-    if (!strcmp(base, "0")) return em_fmt(e, "%" PRId64, n);
-    return n < 0 ? em_fmt(e, "%s - %" PRId64, base, -n) : em_fmt(e, "%s + %" PRId64, base, n);
 }
 
 /* Opens the block in which piece `q` is the thread's: the task's threads share `pieces` in turn. No test that is always true. */

@@ -115,6 +115,11 @@ static void put_action(const explainer *e, const weiri_action *a, weiri_buf *b) 
         weiri_put(b, "%s copies %" PRId64 " bytes, counted on %s", a->first ? " of the first CTA" : "", a->bytes, bar);
         put_reach(p, a, b);
         return;
+    case ACT_PUSH_BULK:
+        put_who(t, a, n, b);
+        weiri_put(b, " copies %" PRId64 " bytes, counted on %s", a->bytes, bar);
+        put_reach(p, a, b);
+        return;
     case ACT_BODY:
         if (a->bytes > 0) weiri_put(b, "the body brings %" PRId64 " bytes, counted on %s", a->bytes, bar);
         else if (a->op->atom == ATOM_NONE) weiri_put(b, "every thread writes its sums to the stage");
@@ -219,7 +224,7 @@ static bool add_term(explainer *e, const weiri_action *a, void *ud) {
     if (s->task != e->task) s->task = e->task, s->over = false;
     if (a->bar != s->bar || !a->op) return true;
     int reach = ctas_reached(e->p, a);
-    bool brings = a->kind == ACT_LOAD_BULK || (a->kind == ACT_BODY && a->bytes > 0);
+    bool brings = a->kind == ACT_LOAD_BULK || a->kind == ACT_PUSH_BULK || (a->kind == ACT_BODY && a->bytes > 0);
     if (brings) {
         if (s->over) return true;
         put_term(&s->loads, a->bytes * reach, e->p, e->task, a);

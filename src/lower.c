@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan_push.h"
 #include "plan_tc.h"
 
 typedef struct cursor_key {
@@ -444,6 +445,12 @@ static weiri_action *join_warpgroup(lowering *l, weiri_pnode *at, const weiri_op
     return a;
 }
 
+static const uint16_t *by_rank(weiri_plan *p, const uint16_t *masks) {
+    uint16_t *reach = WEIRI_NEW_N(&p->a, uint16_t, p->cluster);
+    memcpy(reach, masks, sizeof *reach * (size_t)p->cluster);
+    return reach;
+}
+
 static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_res *bare, const weiri_row *row, int cur,
                  weiri_stage_ref stage, bool elide_wait, int64_t arm, const char *note) {
     weiri_plan *p = l->p;
@@ -489,11 +496,7 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             a->targets = row->targets > 0 ? row->targets : 0;
             a->at0 = row->targets == WEIRI_TO_CTA0;
             a->cross = row->cross;
-            if (row->by_rank) {
-                uint16_t *reach = WEIRI_NEW_N(&p->a, uint16_t, p->cluster);
-                memcpy(reach, l->protos[bare->index].reach, sizeof *reach * (size_t)p->cluster);
-                a->reach = reach;
-            }
+            if (row->by_rank) a->reach = by_rank(p, l->protos[bare->index].reach);
             a->twl = row->twl_only && l->pt->task->num_warps > 1;
             a->cta0 = row->cta0_only;
             break;
@@ -502,6 +505,7 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             if (arm == 0) continue; /* a fork's first member arms for all */
             a = act(p, at, ACT_EXPECT, who_here(l, WHO_ONE), op, note);
             a->targets = row->targets > 0 ? row->targets : 0;
+            if (row->by_rank) a->reach = by_rank(p, l->protos[bare->index].arms);
             a->cta0 = row->cta0_only;
             a->arrivals = 1;
             a->bytes = arm;
@@ -1193,6 +1197,89 @@ static void lower_umma(lowering *l, weiri_pnode *at, const weiri_op *op) {
     }
 }
 
+/* The part of a stage that a view names, for copies that take it as it lies: whole, or slabs of it. */
+static bool whole_rows(const weiri_view *v) {
+    return !v->t && !v->row0 && !v->nrows && !v->col0 && !v->ncols && !v->limit && (!v->nsub || v->axis + v->nsub < v->res->rank);
+}
+
+/* Bytes as they lie, panel by panel: both tiles must lie alike. Rows are a slab's, or the tile's. */
+static int make_push(lowering *l, const weiri_op *op, const weiri_view *src, const weiri_view *to) {
+    weiri_plan *p = l->p;
+    const weir_res *r = op->res;
+    weiri_tile_geom a, b;
+    int shape[WEIR_MAX_RANK], rank = weiri_view_shape(l->k, op->arg[0], shape);
+    if (!weiri_geom(p, src->res, &a) || !weiri_geom(p, r, &b)) return -1; /* said elsewhere */
+    int64_t rows = 1;
+    for (int d = 0; d + 1 < rank; d++) rows *= shape[d];
+    bool alike = a.swizzle == b.swizzle && a.panels == b.panels && a.row_bytes == b.row_bytes && a.elem == b.elem;
+    bool turned = a.swizzle && rows % 8 && (src->nsub || to->nsub);
+    if (!alike || turned || rows * a.row_bytes % 16) {
+        weir_finding *f = complain(l, "PLAN-PUSH", op,
+                                   !alike   ? "give both the same swizzle and row length"
+                                   : turned ? "make the rows of a slab a multiple of 8"
+                                            : "make the pushed rows a multiple of 16 bytes",
+                                   !alike   ? "copies bytes as they lie, and the two tiles lie differently"
+                                   : turned ? "takes a slab that begins inside an atom of the swizzle, which is 8 rows"
+                                            : "copies pieces that are no multiple of 16 bytes");
+        f->expected = weiri_arena_fmt(&p->a, "swizzle %d, rows of %" PRId64 " bytes in %d panel%s", b.swizzle, b.row_bytes, b.panels, b.panels == 1 ? "" : "s");
+        f->got = weiri_arena_fmt(&p->a, "swizzle %d, rows of %" PRId64 " bytes in %d panel%s, %" PRId64 " of them", a.swizzle, a.row_bytes, a.panels,
+                                 a.panels == 1 ? "" : "s", rows);
+        return -1;
+    }
+    weiri_push c = { .npiece = a.panels, .to = weiri_region_of(p, r), .from = weiri_region_of(p, src->res), .from_view = op->arg[0],
+                     .to_view = op->nargs > 1 ? op->arg[1] : 0, .to_row = b.row_bytes, .from_row = a.row_bytes };
+    c.piece = WEIRI_NEW_N(&p->a, weiri_piece, c.npiece);
+    for (int i = 0; i < c.npiece; i++) {
+        c.piece[i] = (weiri_piece){ i * b.panel_bytes, i * a.panel_bytes, rows * a.row_bytes };
+        c.bytes += c.piece[i].bytes;
+    }
+    WEIRI_PUSH(&p->a, p->pushes, c);
+    return p->pushes.n - 1;
+}
+
+/* A stage, or slabs of it, into the same stage of another CTA. */
+static void lower_push(lowering *l, weiri_pnode *at, const weiri_op *op) {
+    weiri_plan *p = l->p;
+    const weir_res *r = op->res;
+    weiri_view src, to = { .res = r };
+    if (weiri_pipe_of(p, r) < 0 || !p->pipes.v[weiri_pipe_of(p, r)].dest) return; /* plan_push.c says why */
+    const weiri_ppipe *pipe = &p->pipes.v[weiri_pipe_of(p, r)];
+    if (!op->nargs || !weiri_view_of(l->k, op->arg[0], &src) || !src.res || weiri_region_of(p, src.res) < 0) {
+        complain(l, "PLAN-VIEW", op, "write s:push(t:read(), s:sub(i), { k = r })", "copies something that is not a stage in shared memory");
+        return;
+    }
+    if (op->nargs > 1 && op->arg[1] && (!weiri_view_of(l->k, op->arg[1], &to) || to.res != r || to.op != WEIR_OP_VIEW_SUB)) {
+        complain(l, "PLAN-VIEW", op, "write s:push(view, s:sub(i), { k = r }), or leave the place out", "goes to something that is no slab of its own tile");
+        return;
+    }
+    if (!whole_rows(&src) || !whole_rows(&to)) {
+        complain(l, "PLAN-PUSH", op, "push whole stages, or slabs of them: sub(i)", "takes a part of a view other than slabs");
+        return;
+    }
+    int from = weiri_pipe_of(p, src.res);
+    if (l->pt->warpgroups > 1 && from >= 0 && p->pipes.v[from].full < 0) {
+        complain(l, "PLAN-PUSH", op, "let a task of one warp send: it waits for the stage, which all warpgroups have filled",
+                 "takes a stage of which each warpgroup of the task fills and stores its own share");
+        return;
+    }
+    weiri_action *a = act(p, at, ACT_PUSH_BULK, who_here(l, WHO_ONE), op, NULL);
+    a->pipe = weiri_pipe_of(p, r);
+    a->bar = pipe->full;
+    a->cur = cursor_for(l, r, true);
+    a->stage = working_stage(l, r, true);
+    a->reach = by_rank(p, l->protos[r->index].arms);
+    a->copy = make_push(l, op, &src, &to);
+    a->bytes = a->copy >= 0 ? p->pushes.v[a->copy].bytes : 0;
+    int cur = from >= 0 ? cursor_for(l, src.res, false) : -1;
+    effect(l, a, false, true, weiri_region_of(p, src.res), cur, cur >= 0 ? working_stage(l, src.res, false) : STAGE_NONE, src.back);
+    weiri_effect *e = effect(l, a, true, true, weiri_region_of(p, r), a->cur, a->stage, 0);
+    int64_t row;
+    if (to.nsub && a->copy >= 0 && p->pushes.v[a->copy].npiece == 1 && weiri_push_rows(l->k, &to, -1, &row)) { /* the same in every CTA */
+        e->lo = row * p->pushes.v[a->copy].to_row;
+        e->hi = e->lo + a->bytes;
+    }
+}
+
 static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     weiri_plan *p = l->p;
     const weir_kernel *k = l->k;
@@ -1382,7 +1469,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         if (a->neff) a->cur = a->eff[0].cur, a->stage = a->eff[0].stage;
         return;
     }
-    case ATOM_PUSH: complain(l, "PLAN-UNSUPPORTED", op, "use custom work", "cannot be built yet"); return;
+    case ATOM_PUSH: lower_push(l, at, op); return;
     default: return;
     }
 }

@@ -201,6 +201,9 @@ weir_value weiri_value_add(weir_kernel *k, const weiri_value *v, bool share);
 bool weiri_value_const(const weir_kernel *k, uint32_t id, int64_t *out);      /* a plain integer? */
 /* Evaluates an integer value with dims bound (dims[i] of k->dims); coord: NULL or tile coordinates. false: not computable. */
 bool weiri_value_eval(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t index, int64_t *out);
+/* ... in the CTA of that rank in the cluster; -1: coordinates of the CTA are not known. */
+bool weiri_value_eval_cta(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t index, int rank,
+                          int64_t *out);
 void weiri_value_print(const weir_kernel *k, uint32_t id, weiri_buf *b);      /* in the author's names */
 bool weiri_value_uses(const weir_kernel *k, uint32_t id, weir_op leaf);       /* does it contain such a leaf? */
 bool weiri_value_is_float(weir_dtype t);

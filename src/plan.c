@@ -8,6 +8,7 @@
 #include "layout.h"
 #include "lower.h"
 #include "names.h"
+#include "plan_push.h"
 #include "plan_tc.h"
 #include "protocol.h"
 
@@ -207,7 +208,7 @@ static bool op_is_solo(const weir_kernel *k, const weiri_op *op) {
         return t == WEIR_TMA_ASYNC || t == WEIR_TMA_UMMA || drained_by_tma(op);
     }
     if (op->atom == ATOM_READ) return drained_by_tma(op); /* the view that a bulk store takes */
-    return op->atom == ATOM_TMA_LOAD || op->atom == ATOM_TMA_STORE || op->atom == ATOM_TMA_REDUCE_ADD ||
+    return op->atom == ATOM_TMA_LOAD || op->atom == ATOM_PUSH || op->atom == ATOM_TMA_STORE || op->atom == ATOM_TMA_REDUCE_ADD ||
            (op->atom == ATOM_DRAIN && r->kind == WEIR_RES_GMEM) || op->atom == ATOM_QUEUE_ADVANCE ||
            op->atom == ATOM_QUEUE_FETCH || op->atom == ATOM_QUEUE_INIT || op->atom == ATOM_GRID_WAIT ||
            op->atom == ATOM_GRID_LAUNCH;
@@ -398,6 +399,13 @@ static bool on_one_cta(const weir_kernel *k, const weiri_task *t) {
     return true;
 }
 
+/* The same in one CTA of the cluster. */
+static bool closes_at(const weir_kernel *k, const weiri_task *t, const weir_res *r, weiri_stage stage, int rank) {
+    for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n))
+        if (n->kind == NODE_OP && n->op->stage == stage && n->op->res == r && weiri_push_comes(k, t, n, rank)) return true;
+    return false;
+}
+
 /* The side of the pipeline that closes with `stage`: tasks, warps, warpgroups that do it. Tasks of other lanes of the work tiles than
  * `tile_lane` fill or empty other stages; -1: there are no lanes. */
 static weiri_pside side_of_lane(const weiri_plan *p, const weir_res *r, weiri_stage stage, int tile_lane) {
@@ -443,6 +451,35 @@ static weiri_pside side_of(weiri_plan *p, const weir_res *r, weiri_stage stage) 
         break;
     }
     return s;
+}
+
+/* Both sides of what CTAs push to each other: of the CTAs that send those that fill, of those that receive those that empty, which must
+ * be as many everywhere. */
+static weiri_pside side_of_push(weiri_plan *p, const weir_res *r, weiri_stage stage, const weiri_pushes *s) {
+    const weir_kernel *k = p->k;
+    weiri_pside first = { 0 };
+    int at = -1;
+    for (int rank = 0; rank < p->cluster; rank++) {
+        int here = stage == STAGE_PROD_COMMIT ? rank : s->dest[rank];
+        if (s->dest[rank] < 0) continue;
+        weiri_pside x = { 0 };
+        for (int t = 0; t < k->tasks.n; t++) {
+            const weiri_task *task = k->tasks.v[t];
+            if (!closes_at(k, task, r, stage, here)) continue;
+            x.tasks++;
+            x.warps += task->num_warps;
+            if (p->tasks[t].wg_actor) x.warpgroups += p->tasks[t].warpgroups;
+            if (task->num_warps > x.max_warps_of_a_task) x.max_warps_of_a_task = task->num_warps;
+        }
+        if (at < 0) first = x, at = here;
+        if (x.tasks == first.tasks && x.warps == first.warps && x.warpgroups == first.warpgroups) continue;
+        weir_finding *f = weiri_find(&p->findings, "PLAN-PUSH", place_of(&r->at), "'%s' is %s by %d warps of %d tasks in CTA %d, by %d of %d in CTA %d",
+                                     r->name, stage == STAGE_PROD_COMMIT ? "filled" : "emptied", first.warps, first.tasks, at, x.warps, x.tasks, here);
+        f->hint = "let as many warps do it in every CTA that pushes, and in every CTA that is pushed to";
+        f->objects[0] = r->name;
+        break;
+    }
+    return first;
 }
 
 /* Bytes that the copies bring to one CTA per stage of r: what it must arm. Tasks fill a stage together, unless they are lanes that
@@ -525,6 +562,17 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         if (t == WEIR_TMA_UMMA || t == WEIR_ASYNC_UMMA || t == WEIR_UMMA_UMMA || async_reads(k, m)) in.fence_commit = true;
     }
     in.tx = landed_bytes(p, r);
+    weiri_pushes pushes = weiri_push_find(p, r);
+    if (pushes.senders) {
+        in.senders = pushes.senders;
+        memcpy(in.dest, pushes.dest, sizeof in.dest);
+        in.tx = pushes.bytes * pushes.senders;
+        in.producer = side_of_push(p, r, STAGE_PROD_COMMIT, &pushes);
+        weiri_pside consumer = side_of_push(p, r, STAGE_CONS_RELEASE, &pushes);
+        consumer.only_mma_reads = in.consumer.only_mma_reads;
+        consumer.async_reads = in.consumer.async_reads;
+        in.consumer = consumer;
+    }
     if (type == WEIR_ASYNC_TMA) {
         int ti = -1;
         bool same = in.producer.tasks == 1 && in.consumer.tasks == 1;
@@ -553,9 +601,14 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
                        .full = -1,
                        .empty = -1,
                        .region = -1,
-                       .tx = in.tx,
+                       .tx = pushes.senders ? pushes.bytes : in.tx,
                        .serve = own_serve,
                        .cross = in.serve_cross };
+    if (pushes.senders) {
+        int8_t *dest = WEIRI_NEW_N(&p->a, int8_t, WEIRI_MAX_CTAS);
+        memcpy(dest, pushes.dest, sizeof pushes.dest);
+        pp.dest = dest;
+    }
     WEIRI_PUSH(&p->a, p->pipes, pp);
 }
 
@@ -566,13 +619,21 @@ static int push_bar(weiri_plan *p, const char *name, int stages, int count, int6
     return p->bars.n - 1;
 }
 
+/* Arrivals of so many CTAs in each; where none come nobody waits, and it counts as if one did. */
+static void count_by_rank(weiri_plan *p, int bar, int unit, const uint8_t *from) {
+    int *counts = WEIRI_NEW_N(&p->a, int, p->cluster);
+    bool differ = false;
+    for (int i = 0; i < p->cluster; i++) {
+        counts[i] = unit * (from[i] ? from[i] : 1);
+        differ = differ || counts[i] != counts[0];
+    }
+    p->bars.v[bar].count = counts[0];
+    if (differ) p->bars.v[bar].counts = counts;
+}
+
 static int push_empty(weiri_plan *p, const char *name, int stages, const weiri_proto *pr) {
     int bar = push_bar(p, name, stages, pr->empty_count, 0, weiri_arena_str(&p->a, pr->empty_sum), false, p->cluster > 1);
-    if (pr->uneven) {
-        int *counts = WEIRI_NEW_N(&p->a, int, p->cluster);
-        for (int i = 0; i < p->cluster; i++) counts[i] = pr->empty_count / pr->sources[0] * pr->sources[i];
-        p->bars.v[bar].counts = counts;
-    }
+    if (pr->uneven) count_by_rank(p, bar, pr->empty_unit, pr->sources);
     return bar;
 }
 
@@ -628,8 +689,9 @@ static void make_bars(weiri_plan *p, const weiri_proto *protos) {
             const weiri_proto *pr = &protos[r->index];
             weiri_ppipe *pp = &p->pipes.v[weiri_pipe_of(p, r)];
             if (pr->has_full)
-                pp->full = push_bar(p, weiri_arena_fmt(&p->a, "%s_full", r->name), pp->stages, pr->full_count, pp->tx,
-                                    weiri_arena_str(&p->a, pr->full_sum), true, false);
+                pp->full = push_bar(p, weiri_arena_fmt(&p->a, "%s_full", r->name), pp->stages, pr->full_count,
+                                    pp->dest ? pr->full_tx : pp->tx, weiri_arena_str(&p->a, pr->full_sum), true, pp->dest != NULL);
+            if (pp->dest) count_by_rank(p, pp->full, pr->full_unit, pr->senders);
             if (pr->has_empty) pp->empty = push_empty(p, weiri_arena_fmt(&p->a, "%s_empty", r->name), pp->stages, pr);
         }
     }
@@ -1232,17 +1294,18 @@ static void lowered_action(const weiri_plan *p, const weiri_action *a, weiri_buf
     case ACT_WAIT: weiri_put(b, "waits on %s", bar); return;
     case ACT_ARRIVE: {
         const weiri_bar *x = &p->bars.v[a->bar];
-        weiri_put(b, "%d arrival%s on %s%s, which counts %d (%s)", a->arrivals, a->arrivals == 1 ? "" : "s", bar,
-                  a->reach ? " of every CTA that loads for this one" : a->targets ? " of every CTA served" : "", x->count,
-                  x->sum ? x->sum : "");
+        weiri_put(b, "%d arrival%s on %s%s, which counts ", a->arrivals, a->arrivals == 1 ? "" : "s", bar,
+                  a->reach ? " of every CTA that fills the stage" : a->targets ? " of every CTA served" : "");
+        if (!x->counts) weiri_put(b, "%d ", x->count);
+        weiri_put(b, "(%s)", x->sum ? x->sum : "");
         return;
     }
     case ACT_UMMA_COMMIT:
         weiri_put(b, "tcgen05.commit to %s%s, which counts %d (%s)", bar,
-                  a->reach ? " of every CTA that loads for this one" : a->targets ? " of every CTA served" : "",
+                  a->reach ? " of every CTA that fills the stage" : a->targets ? " of every CTA served" : "",
                   p->bars.v[a->bar].count, p->bars.v[a->bar].sum ? p->bars.v[a->bar].sum : "");
         return;
-    case ACT_EXPECT: weiri_put(b, "arms %" PRId64 " bytes on %s", a->bytes, bar); return;
+    case ACT_EXPECT: weiri_put(b, "arms %" PRId64 " bytes on %s%s", a->bytes, bar, a->reach ? " of the CTA that is pushed to" : ""); return;
     case ACT_CP_ARRIVE: weiri_put(b, "%d cp.async arrivals on %s", a->arrivals, bar); return;
     case ACT_LOAD_BULK:
         weiri_put(b, "%d box%s, %" PRId64 " bytes to %s%s%s", a->copy >= 0 ? p->copies.v[a->copy].nbox : 0,
@@ -1250,6 +1313,7 @@ static void lowered_action(const weiri_plan *p, const weiri_action *a, weiri_buf
                   a->targets ? " of every CTA served" : "", a->first ? ", by the first of them" : "");
         return;
     case ACT_STORE_BULK: weiri_put(b, "bulk store of %" PRId64 " bytes", a->bytes); return;
+    case ACT_PUSH_BULK: weiri_put(b, "%" PRId64 " bytes to another CTA, on its %s", a->bytes, bar); return;
     case ACT_BULK_WAIT: weiri_put(b, "cp.async.bulk.wait_group%s %d", a->read ? ".read" : "", a->n); return;
     case ACT_MMA_WAIT: weiri_put(b, "wgmma.wait_group %d", a->n); return;
     case ACT_FENCE_ASYNC: weiri_put(b, "fence.proxy.async"); return;

@@ -20,7 +20,8 @@ typedef enum weiri_act {
                            stage CLOSE: the oldest held use is given back (held - 1, CLOSE moves on) */
     ACT_LOAD_BULK,      /* TMA load into the stage: writes, `bytes` complete on `bar` at each target CTA */
     ACT_STORE_BULK,     /* TMA store or reduce from the stage: asynchronous read, completed by BULK_WAIT of the same thread */
-    ACT_PUSH_BULK,      /* own smem -> smem of CTA push_k, bytes on its barrier */
+    ACT_PUSH_BULK,      /* own smem -> smem of the CTA that `reach` names, bytes on its barrier: asynchronous read and write, over
+                           for whoever has waited for that barrier's phase */
     ACT_BULK_COMMIT,    /* closes a bulk group of the issuing thread */
     ACT_BULK_WAIT,      /* until at most `n` groups are open; read: only their reads */
     ACT_CP_ASYNC, ACT_CP_COMMIT, ACT_CP_WAIT,
@@ -85,7 +86,7 @@ typedef struct weiri_action {
     int cross;           /* ARRIVE with two separate axes (one load along m, one along n): 1 = union of row and column */
     int n; bool read;    /* MMA_WAIT, BULK_WAIT, CP_WAIT, REGS */
     int named, threads;  /* named barrier id, count */
-    int copy;            /* index in copies[], or -1 */
+    int copy;            /* index in copies[] (PUSH_BULK: in pushes[]), or -1 */
     int pipe;            /* index in pipes[] the action belongs to, or -1 */
     int reg;             /* ZERO, MMA, MMA_WAIT: register tile (weir_res index), or -1 */
     int fresh;           /* MMA, BODY that reads `reg`: bit 0: a zero() may be pending, so the tile counts as 0; bit 1: it may hold sums */
@@ -152,7 +153,8 @@ typedef struct weiri_ppipe {     /* a resource's pipeline, derived */
     int full, empty;             /* index in bars[]; -1: needs none (async_tma inside one warpgroup) */
     int region;                  /* index in smem[] or -1 */
     int64_t tx;                  /* bytes armed per phase for this member */
-    int serve;                   /* axes (bits as in action.targets) along which its loads are multicast */
+    const int8_t *dest;          /* by rank: the CTA that what is pushed there goes to, -1 none; NULL: no pushes fill it */
+    int serve;                   /* axes (bits as in action.targets) along which its loads are multicast in slices */
     bool cross;                  /* the release answers a load along m and another along n, not one along both */
 } weiri_ppipe;
 
@@ -187,6 +189,15 @@ typedef struct weiri_copy {      /* the boxes of one bulk copy of a tile */
     int wg_axis, wg_elems; int64_t wg_bytes;    /* stores: share of one warpgroup: element step (dimension, innermost first; -1 none) and byte step */
     int64_t bytes;               /* sum over the boxes */
 } weiri_copy;
+
+typedef struct weiri_piece { int64_t to, from, bytes; } weiri_piece;   /* bytes into the stage that is filled, and into the source's */
+typedef struct weiri_push {      /* the pieces of a copy into another CTA */
+    weiri_piece *piece; int npiece;
+    int to, from;                /* regions */
+    uint32_t to_view, from_view; /* views whose slabs the pieces lie in: the place (0: the whole stage), the source */
+    int64_t to_row, from_row;    /* bytes from row to row */
+    int64_t bytes;               /* sum over the pieces */
+} weiri_push;
 
 typedef struct weiri_preg {      /* a register tile in one task */
     const weir_res *res;
@@ -229,6 +240,7 @@ typedef struct weiri_plan {
     WEIRI_LIST(weiri_cursor) cursors;
     WEIRI_LIST(weiri_tmap_use) tmaps;
     WEIRI_LIST(weiri_copy) copies;
+    WEIRI_LIST(weiri_push) pushes;
     WEIRI_LIST(weiri_preg) regs;
     WEIRI_LIST(weiri_named) named;
     WEIRI_LIST(weiri_kparam) params;

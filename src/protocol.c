@@ -236,7 +236,7 @@ static int grain_count(weir_grain g, const share *s) {
 typedef struct reach {
     int all;
     bool single_tasks;
-    const weiri_proto *uneven; /* by its `sources`; `all` is that of CTA 0 */
+    const uint8_t *by_rank; /* how many, where it differs; `all` is that of CTA 0 (of pushes: of the CTA with the most) */
     int ctas;
 } reach;
 
@@ -259,13 +259,13 @@ static const char *unit_of(weir_grain g, int n) {
 /* " x 2 CTAs"; where it differs: " x 2, 1 CTAs by rank", the last of many as ", ..." */
 static void describe_reach(char *sum, size_t size, reach r) {
     size_t k = strlen(sum);
-    if (!r.uneven) {
+    if (!r.by_rank) {
         if (r.all > 1) snprintf(sum + k, size - k, " x %d CTAs", r.all);
         return;
     }
     int i = 0;
     for (; i < r.ctas && k + 24 < size; i++)
-        k += (size_t)snprintf(sum + k, size - k, i ? ", %d" : " x %d", r.uneven->sources[i]);
+        k += (size_t)snprintf(sum + k, size - k, i ? ", %d" : " x %d", r.by_rank[i]);
     snprintf(sum + k, size - k, "%s CTAs by rank", i < r.ctas ? ", ..." : "");
 }
 
@@ -453,7 +453,7 @@ static void settle_bytes(const facts *f, weiri_proto *out) {
         return;
     }
     if (types[f->type].producer != BY_TMA) return;
-    int all = ctas(f->c), arming = arming_warps(f);
+    int all = ctas(f->c), arming = arming_warps(f) * (f->in->senders ? f->in->senders : 1);
     bool aggregate = f->twl && p->warps > p->tasks;
     bool routed =
         all > 1 && p->tasks > p->one_cta_tasks && (leads(d->consumer_signaling) || leads(f->wsig) || c->one_cta_tasks > 0);
@@ -509,18 +509,26 @@ static void produce(const facts *f, weiri_proto *out) {
 
     switch (types[f->type].producer) {
     case BY_TMA: {
-        int arming = arming_warps(f);
+        int arming = arming_warps(f), senders = f->in->senders ? f->in->senders : 1;
         bool umma = f->type == WEIR_TMA_UMMA;
+        reach from = { .all = senders, .by_rank = f->in->senders ? out->senders : NULL, .ctas = ctas(f->c) };
+        for (int i = 0; i < from.ctas && f->in->senders; i++) {
+            int to = f->in->dest[i];
+            if (to >= 0) out->arms[i] = (uint16_t)(1u << to), out->senders[to]++;
+        }
         if (umma || f->twl) wait.leader_only = false; /* every CTA waits: its own loads write into its own stage */
         row(out->acquire, wait);
         row(out->acquire, (weiri_row){ .kind = ROW_EXPECT,
                                        .bar = ROW_FULL,
                                        .who = f->twl ? ROW_ONE : ROW_LANE,
                                        .twl_only = f->twl,
+                                       .by_rank = f->in->senders > 0,
                                        .leader_only = umma ? f->c.v > 1 : lead });
         check_tma_warps(f, out);
         snprintf(why, sizeof why, "%d warp%s that arm%s", arming, arming == 1 ? "" : "s", arming == 1 ? "s" : "");
-        out->full_count = count_fixed("producers", d->producers, f->stride[1] > 1 ? "V-CNT-07" : "V-CNT-09", arming, why,
+        describe_reach(why, sizeof why, from);
+        out->full_unit = arming;
+        out->full_count = count_fixed("producers", d->producers, f->stride[1] > 1 ? "V-CNT-07" : "V-CNT-09", arming * senders, why,
                                       out->full_sum, sizeof out->full_sum, out);
         break;
     }
@@ -614,8 +622,15 @@ static void consume(const facts *f, weiri_proto *out) {
         out->uneven = out->uneven || here != weiri_cta_mask(f->c, i, f->in->serve, f->in->serve_cross);
         for (int j = 0; j < n; j++) out->sources[j] = (uint8_t)(out->sources[j] + (here >> j & 1));
     }
-    if (out->uneven) to = 0, cross = false, served = out->sources[0];
-    reach all = { .all = served, .uneven = out->uneven ? out : NULL, .ctas = n };
+    for (int i = 0; i < n && f->in->senders; i++) { /* whoever empties a stage tells those that push into it, and nobody else */
+        if (!i) memset(out->sources, 0, sizeof out->sources), out->uneven = true;
+        out->reach[i] = 0;
+        for (int j = 0; j < n; j++)
+            if (f->in->dest[j] == i) out->reach[i] = (uint16_t)(out->reach[i] | 1u << j);
+        out->sources[i] = f->in->dest[i] >= 0;
+    }
+    if (out->uneven) to = 0, cross = false, served = f->in->senders ? 1 : out->sources[0];
+    reach all = { .all = served, .by_rank = out->uneven ? out->sources : NULL, .ctas = n };
     out->grain = WEIR_GRAIN_WARP;
     /* with v = 2 the full barrier of an mma's operands is the leader's alone, unless another mma fills the stage */
     bool leaders_full = f->c.v > 1 && types[f->type].consumer == BY_MMA && types[f->type].producer != BY_MMA;
@@ -698,6 +713,7 @@ static void consume(const facts *f, weiri_proto *out) {
         row(out->release, a);
     }
     }
+    out->empty_unit = out->empty_count / (served > 0 ? served : 1);
 }
 
 /* From how many CTAs of a V group the rows arrive at `bar` of the one with coordinate v. Rows of an op wait for one barrier and

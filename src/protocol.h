@@ -63,6 +63,8 @@ typedef struct weiri_proto_in {
     int serve;                  /* axes (bits 1 m, 2 n) along which loads of the resource are multicast */
     bool serve_cross;           /* m and n are separate loads (union of row and column), not one "mn" */
     int first;                  /* loads that the first CTA issues for all along m (bit 1), n (2), both (4): not in `serve` */
+    int senders;                /* the stage is filled by pushes of other CTAs: at most so many send to one; 0: it is not */
+    int8_t dest[WEIRI_MAX_CTAS]; /* then, by rank: the CTA that it pushes to, -1 none */
     int64_t tx;                 /* bytes that the copies bring to one CTA per phase, 0 none or not known */
     bool same_warpgroup;        /* async_tma: filled and stored by the same warpgroups of one task */
     bool fence_wait;            /* fused_merge: the one wait is also for a member that cp.async fills */
@@ -80,6 +82,9 @@ typedef struct weiri_proto {
     bool uneven;                        /* empty barriers count differently from CTA to CTA: */
     uint16_t reach[WEIRI_MAX_CTAS];     /* by rank: CTAs that a release there arrives at, a bit each */
     uint8_t sources[WEIRI_MAX_CTAS];    /* by rank: CTAs whose releases arrive there; empty_count is that of CTA 0 */
+    int full_unit, empty_unit;          /* what one CTA adds to the counts */
+    uint16_t arms[WEIRI_MAX_CTAS];      /* pushes, by rank: CTAs that an acquire there arms */
+    uint8_t senders[WEIRI_MAX_CTAS];    /* pushes, by rank: CTAs that arm there */
     int full_per_commit, empty_per_release; /* arrivals by one actor's op at each target: for the prover's and explain's sums */
     int64_t expect_bytes;               /* one EXPECT of `acquire` arms this; 0: no copies, or bytes not known */
     int64_t full_tx;                    /* bytes armed per phase on a full barrier that is armed */

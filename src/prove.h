@@ -62,12 +62,13 @@ bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta
 /* ---- code --------------------------------------------------------------------------------------------------------------- */
 
 typedef enum weiri_ins_op {
-    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_DEAL, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_WHEN, IN_HELD, IN_JUMP, IN_END
+    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_DEAL, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_WHEN, IN_CTA, IN_HELD, IN_JUMP, IN_END
 } weiri_ins_op;
 typedef struct weiri_ins {
     weiri_ins_op op;
     int jump;                /* where to go when the test fails, or at a JUMP or BACK */
     int a, b;                /* LOOP to EVERY: loop; WHEN: key, wanted truth; HELD: cursor (task-local), keep */
+    uint64_t ctas;           /* CTA: those that go on, a bit each */
     int from, by;            /* FIRST, LAST, EVERY: of a lane's loop, its first iteration and the step to the next; else 0, 1 */
     int period, phase;       /* EVERY; DEAL: lanes, and the actor's (-1: its number in the task) */
     int skip;                /* TILES: where a tile of another lane (not a of b) goes on; jump: when there are no more */
@@ -161,6 +162,7 @@ typedef struct weiri_loc {
 
 typedef enum weiri_rec_kind {
     REC_READ, REC_WRITE, REC_MMA_READ, REC_MMA_WRITE, REC_BULK_READ, REC_LOAD, REC_CP_WRITE,
+    REC_PUSH_READ,               /* of a copy into another CTA: over for who has waited for the phase there */
     REC_PASSED                   /* no access: all threads of a warpgroup have passed a wait, or all its lanes an arrival. Its bit
                                   * is the waiter's or the arriver's */
 } weiri_rec_kind;
@@ -173,6 +175,7 @@ typedef struct weiri_rec {
     bool body;                   /* made by a body: its mmas are taken to be over when its kernel's are */
     bool joins;                  /* made by a body that joins the threads of its task itself */
     int place;                   /* 0, or 1 + place in a tensor; a stage a tile then, stage 0 outside of tiles */
+    bool pushed;                 /* the write of a push: others into the stage lie beside it (plan_push.c) */
 } weiri_rec;
 
 typedef struct weiri_bari {      /* a barrier run in one CTA */

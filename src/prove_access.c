@@ -36,6 +36,7 @@ const char *weiri_fault_verb(const weiri_action *a) {
     case ACT_MMA: return "the mma";
     case ACT_LOAD_BULK: return "the bulk load";
     case ACT_STORE_BULK: return "the bulk store";
+    case ACT_PUSH_BULK: return "the push";
     case ACT_CP_ASYNC: return "the cp.async";
     case ACT_TMEM_ALLOC: return "the allocation of tensor memory";
     case ACT_TMEM_FREE: return "the release of tensor memory";
@@ -84,6 +85,7 @@ static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri
         if (generic(y->kind) && r->g->locs.v[y->loc].region < 0) return true; /* a thread's own registers, behind wgmma.fence */
     }
     bool same = r->g->locs.v[x->loc].region == r->g->locs.v[y->loc].region;
+    if (x->kind == REC_LOAD && y->kind == REC_LOAD && x->pushed && y->pushed) return same && genx == geny;
     if (x->kind == REC_LOAD && y->kind == REC_LOAD) return same && a->cta != b->cta && a->task == b->task && genx == geny;
     if (a->task == b->task && a->cta == b->cta && generic(x->kind) && generic(y->kind) && (x->joins || y->joins)) return true;
     if (generic(x->kind) && generic(y->kind) && writes(x->kind) && writes(y->kind)) return same && a->task == b->task && a->cta == b->cta && genx == geny;
@@ -169,6 +171,7 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
         bool tc = g->p->k->arch >= WEIR_ARCH_SM_100A; /* there a release is a commit */
         f->hint = other->kind == REC_MMA_READ ? (tc ? "release the stage after the mma that reads it" : "drain the mma before the stage is released")
                 : other->kind == REC_BULK_READ ? "wait for the bulk group (read) before the stage is filled again"
+                : other->kind == REC_PUSH_READ ? "acquire the pushed stage again before its source is written: then it has arrived"
                 : "release the stage after the read, and acquire it before the write";
         f->other_what = "the read";
     } else if (writes(other->kind) && !writes(me->kind)) {

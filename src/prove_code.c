@@ -78,7 +78,8 @@ weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e) {
         return e->write ? REC_MMA_WRITE : REC_MMA_READ; /* a body's own mmas: the commit waits for them */
     switch (act->kind) {
     case ACT_MMA: return e->write ? REC_MMA_WRITE : REC_MMA_READ;
-    case ACT_STORE_BULK: case ACT_PUSH_BULK: return e->write ? REC_LOAD : REC_BULK_READ;
+    case ACT_STORE_BULK: return e->write ? REC_LOAD : REC_BULK_READ;
+    case ACT_PUSH_BULK: return e->write ? REC_LOAD : REC_PUSH_READ;
     case ACT_LOAD_BULK: return REC_LOAD;
     case ACT_CP_ASYNC: return e->write ? REC_CP_WRITE : REC_READ;
     default: return e->write ? (act->kind == ACT_BODY && act->bar >= 0 && act->bytes > 0 ? REC_LOAD : REC_WRITE) : REC_READ;
@@ -281,7 +282,13 @@ static void compile_block(builder *b, const weiri_pnode *n) {
                 if ((truth != 0) == want) compile(b, n->first);
                 return;
             }
-            i = (weiri_ins){ .op = IN_WHEN, .a = key_for(b, s->of, s->key, s), .b = want };
+            i = (weiri_ins){ .op = IN_CTA };
+            bool known = !s->key && g->nctas > 1 && g->nctas <= 64; /* by the CTA alone */
+            for (int cta = 0; cta < g->nctas && known; cta++) {
+                known = weiri_value_eval_cta(k, s->of, NULL, NULL, 0, cta, &truth);
+                if (known && (truth != 0) == want) i.ctas |= 1ull << cta;
+            }
+            if (!known) i = (weiri_ins){ .op = IN_WHEN, .a = key_for(b, s->of, s->key, s), .b = want };
         } else {
             l = loop_of(b, s->loop);
             if (l < 0) {
@@ -515,7 +522,7 @@ static int thing_region(const joiner *j, int cta, int actor, int region) {
 /* CTAs whose bytes an effect touches: loads write at every target. */
 int weiri_prog_effect(const weiri_prog *g, const weiri_actor *me, const weiri_action *act, const weiri_effect *e, int *out) {
     if (e->reg < 0 && (e->region < 0 || e->region >= g->p->smem.n)) return 0;
-    if (act->kind == ACT_LOAD_BULK && e->write) return weiri_prog_targets(g, me->cta, act, out);
+    if ((act->kind == ACT_LOAD_BULK || act->kind == ACT_PUSH_BULK) && e->write) return weiri_prog_targets(g, me->cta, act, out);
     out[0] = me->cta;
     return 1;
 }
@@ -723,13 +730,13 @@ static void place_records(joiner *j, int ai) {
         g->actors.v[ai].eff[i] = g->eff.n;
         g->actors.v[ai].gmem[i] = act && weiri_prog_runs(g, me, act) ? gmem_rec(g, ai, act) : -1;
         if (!act || !weiri_prog_runs(g, me, act)) continue;
-        if (act->kind == ACT_PUSH_BULK) give_up(g, NULL, "copies between the CTAs of a cluster (push) are not modelled yet");
         for (int e = 0; e < act->neff; e++) {
             int n = weiri_prog_effect(g, me, act, &act->eff[e], to);
             for (int t = 0; t < n; t++) {
                 int rec =
                     rec_for(g, loc_for(j, ai, to[t], &act->eff[e]), ai, weiri_prog_kind(act, &act->eff[e]), weiri_prog_by(act));
                 g->recs.v[rec].body = act->kind == ACT_BODY;
+                g->recs.v[rec].pushed = act->kind == ACT_PUSH_BULK;
                 if (act->op && act->op->work && act->op->work->code && strstr(act->op->work->code, "task_sync"))
                     g->recs.v[rec].joins = true;
                 WEIRI_PUSH(g->a, g->eff, rec);

@@ -22,13 +22,13 @@ void weiri_run_at_exit(weiri_run *r) {
     const weiri_plan *p = g->p;
     for (int i = 0; i < g->recs.n; i++) {
         const weiri_rec *q = &g->recs.v[i];
-        if ((q->kind != REC_LOAD && q->kind != REC_BULK_READ && q->kind != REC_MMA_READ) || q->place) continue;
+        if (q->place || (q->kind != REC_LOAD && q->kind != REC_BULK_READ && q->kind != REC_MMA_READ && q->kind != REC_PUSH_READ)) continue;
         const weiri_loc *l = &g->locs.v[q->loc];
         if (l->region < 0) continue;
         for (int s = 0; s < g->rings.v[q->ring].stages; s++) {
             bit b = bit_of(g, q->ring, s, q->bit);
             if (!has(r, 0, b)) continue;
-            bool over = q->kind == REC_LOAD ? anyone_knows(r, l->cta, b) : r->v[q->aux + R_VARS * s + R_AGE] == COMPLETE;
+            bool over = q->kind == REC_LOAD || q->kind == REC_PUSH_READ ? anyone_knows(r, l->cta, b) : r->v[q->aux + R_VARS * s + R_AGE] == COMPLETE;
             if (!over && q->kind == REC_MMA_READ) over = q->body || anyone_knows(r, l->cta, b);
             if (over) continue;
             const weiri_action *act = r->replay ? r->rec_act[q->aux + R_VARS * s] : NULL;
@@ -41,7 +41,7 @@ void weiri_run_at_exit(weiri_run *r) {
                                 q->kind == REC_LOAD ? "%s of '%s' may still write %s of CTA %d when that CTA has ended"
                                                     : "%s of '%s' may still read %s of CTA %d when that CTA has ended",
                                 act ? weiri_fault_verb(act) : "the copy", him->name, weiri_fault_storage(r, l, s), l->cta);
-            f->hint = q->kind == REC_LOAD ? "wait for the stage before the task ends, or end in a cluster barrier"
+            f->hint = q->kind == REC_LOAD || q->kind == REC_PUSH_READ ? "wait for the stage before the task ends, or end in a cluster barrier"
                                           : "wait for the group before the task ends";
             f->object = p->smem.v[l->region].name;
         }

@@ -179,6 +179,29 @@ static void check_copy(checker *c, const weiri_action *act, int task) {
              TEXT("%" PRId64 " bytes", geo.bytes), TEXT("%" PRId64 " bytes", all * elems * size));
 }
 
+/* The pieces of a push: as many bytes as are counted, side by side, inside a stage of either end. */
+static void check_push(checker *c, const weiri_action *act) {
+    const weiri_plan *p = c->p;
+    const weiri_push *y = &p->pushes.v[act->copy];
+    const weiri_region *to = &p->smem.v[y->to], *from = &p->smem.v[y->from];
+    const weir_place *at = weiri_act_at(act);
+    int64_t bytes = 0;
+    int wrong = -1;
+    for (int i = 0; i < y->npiece; i++) {
+        const weiri_piece *x = &y->piece[i];
+        bytes += x->bytes;
+        if (x->to < 0 || x->from < 0 || x->to + x->bytes > to->stage_bytes || x->from + x->bytes > from->stage_bytes || x->bytes % 16) wrong = i;
+        for (int j = 0; j < i; j++)
+            if (meet(x->to, x->to + x->bytes, y->piece[j].to, y->piece[j].to + y->piece[j].bytes)) wrong = i;
+    }
+    if (bytes != act->bytes)
+        find(c, "PROVE-TX", at, to->name, TEXT("the pieces of a push into '%s' bring %" PRId64 " bytes, the action counts %" PRId64, to->name, bytes, act->bytes),
+             TEXT("%" PRId64 " bytes", bytes), TEXT("%" PRId64 " bytes", act->bytes));
+    if (wrong >= 0)
+        find(c, "PROVE-PLAN", at, to->name, TEXT("piece %d of a push from '%s' into '%s' does not lie inside the stages, or on another: bytes %" PRId64 " to %" PRId64,
+             wrong, from->name, to->name, y->piece[wrong].to, y->piece[wrong].to + y->piece[wrong].bytes), NULL, NULL);
+}
+
 /* ---- actions ------------------------------------------------------------------------------------------------------------ */
 
 static const char *who_text(weiri_who w) {
@@ -201,6 +224,7 @@ static void check_action(checker *c, const weiri_action *a, int task) {
                  TEXT("%d", a->arrivals));
     }
     if ((a->kind == ACT_LOAD_BULK || a->kind == ACT_STORE_BULK) && a->copy >= 0 && a->copy < p->copies.n && a->op) check_copy(c, a, task);
+    if (a->kind == ACT_PUSH_BULK && a->copy >= 0 && a->copy < p->pushes.n) check_push(c, a);
 }
 
 static void check_list(checker *c, const weiri_pnode *n, int task) {

@@ -373,6 +373,10 @@ static void effects(weiri_run *r, int ai, int pc, const weiri_action *act) {
         }
 }
 
+static int source_stage(const weiri_run *r, const weiri_actor *me, const weiri_effect *e) {
+    return e->cur >= 0 && e->stage != STAGE_NONE ? mod(use_of(r, me, e->cur, e->stage, e->back), r->g->p->cursors.v[e->cur].stages) : 0;
+}
+
 /* Bytes that land on a barrier by themselves. The write is known to whoever waits for the phase, not to the issuer. */
 static void land(weiri_run *r, int ai, int pc, const weiri_action *act, int use, int stage) {
     const weiri_prog *g = r->g;
@@ -392,6 +396,7 @@ static void land(weiri_run *r, int ai, int pc, const weiri_action *act, int use,
             for (int q = 0; q < nt; q++, i++) {
                 const weiri_rec *rec = &g->recs.v[g->eff.v[i]];
                 if (tt[q] == to[t] && rec->kind == REC_LOAD) set(r, s.gather, bit_of(g, rec->ring, stage, rec->bit));
+                if (rec->kind == REC_PUSH_READ) set(r, s.gather, bit_of(g, rec->ring, source_stage(r, me, &act->eff[e]), rec->bit));
             }
         }
         if (too_many_bytes(r, &s, act, ai)) return;
@@ -521,7 +526,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         if (c) c[act->stage == STAGE_CLOSE ? C_CLOSE : C_OPEN] += p->cursors.v[act->cur].stride;
         return true; /* no event */
     }
-    case ACT_LOAD_BULK: land(r, ai, pc, act, use, stage); break;
+    case ACT_LOAD_BULK: case ACT_PUSH_BULK: land(r, ai, pc, act, use, stage); break;
     case ACT_BODY:
         if (act->bar >= 0 && act->bytes > 0) { /* a body that brings bytes: on the stage it writes */
             for (int e = 0; e < act->neff; e++)
@@ -739,6 +744,7 @@ static outcome step(weiri_run *r, int ai, int *want) {
         v[V_PC] = *cached - 1 == x->b ? pc + 1 : x->jump;
         return MOVED;
     }
+    case IN_CTA: v[V_PC] = x->ctas >> me->cta & 1 ? pc + 1 : x->jump; return MOVED;
     case IN_HELD: {
         const int *k = r->v + me->cursors + C_VARS * x->a;
         v[V_PC] = k[C_OPEN] - k[C_CLOSE] > x->b * g->p->cursors.v[c->cursor[x->a]].stride ? pc + 1 : x->jump;

@@ -141,6 +141,7 @@ static const struct { const char *cause, *follower; bool one; } chains[] = {
     { "V-PP-01", "V-PP-03", true },     { "V-PP-01", "V-PP-04", true },
     { "V-PP-01", "V-DEP-03", true },
     { "PLAN-TX", "V-DMA-03", true },    { "V-BYT-", "PLAN-TX", true },
+    { "PLAN-PUSH", "PLAN-TX", true },   { "PLAN-PUSH", "V-CNT-", true },
     { "PLAN-ROUND", "PLAN-HELD", true },
     { "V-ILV-01", "V-ILV-06", true },   { "V-ILV-02", "V-ILV-06", true },
     { "V-ILV-03", "V-ILV-06", true },   { "V-ILV-04", "V-ILV-06", true },

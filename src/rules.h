@@ -218,6 +218,7 @@
     X("PLAN-VIEW", WEIR_ERROR, "a copy reads and writes places") \
     X("PLAN-DTYPE", WEIR_ERROR, "a copy converts nothing") \
     X("PLAN-MULTICAST", WEIR_ERROR, "a multicast divides its tile among the CTAs") \
+    X("PLAN-PUSH", WEIR_ERROR, "a push goes to one other CTA, into bytes of its own") \
     X("PLAN-CLUSTER", WEIR_ERROR, "the cluster is legal") \
     X("PLAN-ROUND", WEIR_ERROR, "members of a group are moved in one order") \
     X("PLAN-COUNT", WEIR_ERROR, "an mbarrier counts 1 to 1048575 arrivals") \

@@ -89,7 +89,7 @@ static const weiri_node *index_loop(const weir_kernel *k, uint32_t id, bool *man
 static bool eval(const walker *w, uint32_t id, int64_t *out) {
     bool many = false;
     const weiri_node *l = index_loop(w->k, id, &many, 0);
-    return !many && weiri_value_eval(w->k, id, w->sizes->dims, w->coord, l ? w->at[l->id] : w->tile, out);
+    return !many && weiri_value_eval_cta(w->k, id, w->sizes->dims, w->coord, l ? w->at[l->id] : w->tile, w->cta, out);
 }
 
 static int64_t extent(const walker *w, const weir_res *q, int axis, int *split) {
@@ -262,7 +262,8 @@ static int place_for(walker *w, int t, int cta, const weiri_effect *e, int use) 
 static weiri_touch_kind touch_kind(const weiri_action *a, const weiri_effect *e) {
     switch (a->kind) {
     case ACT_MMA: return TOUCH_MMA;
-    case ACT_LOAD_BULK: return TOUCH_LOAD;
+    case ACT_LOAD_BULK:
+    case ACT_PUSH_BULK: return TOUCH_LOAD; /* over when what it sends has landed */
     case ACT_STORE_BULK: return TOUCH_STORE;
     case ACT_CP_ASYNC: return e->write ? TOUCH_CP : TOUCH_PLAIN;
     default: return e->write && a->bar >= 0 && a->bytes > 0 ? TOUCH_LOAD : TOUCH_PLAIN;
@@ -276,11 +277,12 @@ static void touch(walker *w, int t, const weiri_action *a, int cta) {
     for (int i = 0; i < a->neff; i++) {
         const weiri_effect *e = &a->eff[i];
         if (e->reg < 0 && (e->region < 0 || e->region >= w->p->smem.n)) continue;
-        if (cta != w->cta && !(a->kind == ACT_LOAD_BULK && e->write)) continue;
+        bool push = a->kind == ACT_PUSH_BULK; /* reads at home, writes elsewhere */
+        if (cta != w->cta && !push && !(a->kind == ACT_LOAD_BULK && e->write)) continue;
         int use = e->cur >= 0 && e->stage != STAGE_NONE ? use_of(w, e->cur, e->stage, e->back) : 0;
         weiri_touch y = { .thread = w->first + t, .move = x->moves.n - 1, .kind = touch_kind(a, e), .write = e->write,
                           .end = WEIRI_NEVER, .item = m->item, .batch = -1, .use = use };
-        y.place = place_for(w, t, cta, e, use);
+        y.place = place_for(w, t, push && !e->write ? w->cta : cta, e, use);
         y.joins = a->op && a->op->work && a->op->work->code && strstr(a->op->work->code, "task_sync");
         if (y.kind == TOUCH_MMA) y.batch = x->mma.n - 1;
         if (y.kind == TOUCH_PLAIN) y.end = y.move;
@@ -415,6 +417,7 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
             return;
         } /* fall through */
     case ACT_LOAD_BULK:
+    case ACT_PUSH_BULK:
         n = targets(w, a, to);
         for (int i = 0; i < n; i++) {
             m = move(w, t, MOVE_SEND, a);
@@ -436,7 +439,6 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
         move(w, t, MOVE_TOUCH, a);
         touch(w, t, a, w->cta);
         return;
-    case ACT_PUSH_BULK: give_up(w, "it copies between the CTAs of a cluster (push)"); return;
     case ACT_MMA_COMMIT: w->commits[3 * t]++; return;
     case ACT_BULK_COMMIT: w->commits[3 * t + 1]++; return;
     case ACT_CP_COMMIT: w->commits[3 * t + 2]++; return;

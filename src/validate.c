@@ -481,6 +481,14 @@ static bool given_back_elsewhere(const checker *c, const weiri_task *t, const we
     return false;
 }
 
+/* Does the task push from r? A stage that is pushed is free when the target's is acquired again, in the next pass of a loop: its release may
+ * stand there, in front of the wait. In time or not, the proof says. */
+static bool pushes_from(const checker *c, const uses *us, const weir_res *r) {
+    for (int i = 0; i < us->n; i++)
+        if (us->v[i].op->atom == ATOM_PUSH && us->v[i].op->nargs && weiri_view_base(c->k, us->v[i].op->arg[0]) == r) return true;
+    return false;
+}
+
 static void bracket(checker *c, const weiri_task *t, const uses *us, const weir_res *r, const side *s) {
     int nopen = 0, nclose = 0, nwork = 0, first_work = -1;
     for (int i = 0; i < us->n; i++) {
@@ -523,6 +531,7 @@ static void bracket(checker *c, const weiri_task *t, const uses *us, const weir_
         }
     }
     if (!pending || (!nclose && s == &consumer && given_back_elsewhere(c, t, r))) return;
+    if (nclose && s == &consumer && pushes_from(c, us, r)) return;
     weir_finding *f = weiri_find(c->out, "V-BRK-03", AT_OP(pending->op), "task '%s': %s on '%s' without %s after it", t->name,
                                  written(pending), name, close);
     f->hint = weiri_arena_fmt(c->out->a, "write %s:%s() after it", name, close);
@@ -833,6 +842,7 @@ static void check_dma(checker *c) {
             for (int j = 0; j < e->nup; j++) {
                 const weir_res *up = e->up[j];
                 if (up == down || up->kind == WEIR_RES_QUEUE || !in_src(t, up)) continue;
+                if (pushes_from(c, &c->of[ti], up)) continue;
                 if (c->graph_given || may_read(c, &c->of[ti], up, down)) release_after_issue(c, t, &c->of[ti], up, down);
             }
         }
@@ -1302,6 +1312,10 @@ static void check_atom(checker *c, const weiri_op *op) {
     case ATOM_TMA_REDUCE_ADD:
         want_base(c, op, op->arg[0], true);
         if (place_of(c, op, op->arg[1], &to)) copy_fits(c, op, op->arg[0], &to, op->res->dtype, op->res->name);
+        break;
+    case ATOM_PUSH:
+        want_base(c, op, op->arg[0], true);
+        if (op->nargs < 2 || place_of(c, op, op->arg[1], &to)) copy_fits(c, op, op->arg[0], &to, op->res->dtype, op->res->name);
         break;
     case ATOM_STORE:
         if (op->nargs < 2 || place_of(c, op, op->arg[1], &to)) value_fits(c, op, op->arg[0], &to);

@@ -843,7 +843,13 @@ weir_value weir_view_load(weir_kernel *k, weir_value view) {
 
 bool weiri_value_eval(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t index,
                       int64_t *out) {
+    return weiri_value_eval_cta(k, id, dims, coord, index, -1, out);
+}
+
+bool weiri_value_eval_cta(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t index, int rank,
+                          int64_t *out) {
     const weiri_value *v = weiri_val(k, id);
+    const weir_cluster c = k->cluster;
     int64_t x[3];
     switch (v->op) {
     case WEIR_OP_INT: *out = v->i; return true;
@@ -855,16 +861,26 @@ bool weiri_value_eval(const weir_kernel *k, uint32_t id, const int64_t *dims, co
         if (!coord) return false;
         *out = coord[v->i];
         return true;
+    case WEIR_OP_CTA:
+        if (rank < 0) return false;
+        *out = v->i == 'v'   ? rank % c.v
+               : v->i == 'm' ? rank / c.v % c.m
+               : v->i == 'n' ? rank / (c.v * c.m) % c.n
+               : v->i == 'k' ? rank / (c.v * c.m * c.n)
+                             : rank;
+        return true;
     case WEIR_OP_INDEX:
-    case WEIR_OP_QUEUE_INDEX: *out = index; return true;
+    case WEIR_OP_QUEUE_INDEX:
+        *out = index;
+        return rank < 0 || dims || coord; /* the CTA alone knows no loop */
     case WEIR_OP_SELECT:
-        if (!weiri_value_eval(k, v->arg[0], dims, coord, index, &x[0])) return false;
-        return weiri_value_eval(k, v->arg[x[0] ? 1 : 2], dims, coord, index, out);
+        if (!weiri_value_eval_cta(k, v->arg[0], dims, coord, index, rank, &x[0])) return false;
+        return weiri_value_eval_cta(k, v->arg[x[0] ? 1 : 2], dims, coord, index, rank, out);
     default: break;
     }
     if (v->nargs < 1 || v->nargs > 2 || weiri_value_is_float(v->dtype) || v->kind == WEIR_VALUE_VIEW) return false;
     for (int i = 0; i < v->nargs; i++)
-        if (!weiri_value_eval(k, v->arg[i], dims, coord, index, &x[i])) return false;
+        if (!weiri_value_eval_cta(k, v->arg[i], dims, coord, index, rank, &x[i])) return false;
     if (v->op == WEIR_OP_CAST) {
         *out = v->dtype == WEIR_BOOL ? x[0] != 0 : x[0];
         return !is_unsigned(v->dtype) || x[0] >= 0;

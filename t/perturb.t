@@ -5,6 +5,7 @@
 package.path = "t/?.lua;" .. package.path
 local tap = require "tap"
 local lab = require "lab"
+local push = require "push"
 local weir, plan = lab.weir, lab.plan
 
 local kernels = {
@@ -23,6 +24,8 @@ kernels.nothing = { lab.gemm, function(p, o)               -- K = 0, on stacks w
 end }
 
 kernels.first = { function() return lab.gemm { cluster = 2, issue = "first" } end, kernels.cluster[2] }
+kernels.push = { function() return (push.split_k()) end, function(p, o) o.grid = 2 return push.run_split_k(p, 128, 64, 264, o) end } -- two tiles
+kernels.slabs = { function() return (push.split_k { ctas = 3 }) end, function(p, o) o.grid = 3 return push.run_split_k(p, 128, 64, 200, o) end }
 
 -- ---- changes ------------------------------------------------------------------------------------------------------------------------
 local kinds_changed, fields_changed = {}, {}
@@ -172,6 +175,24 @@ try("a release to a CTA that loads nothing", "first", ranks("action", { "arrive"
 try("releases counted alike in both CTAs", "first", ranks("bars", "ab_empty", 1, 2), { proof = "PROVE-COUNT", sim = "[sim-deadlock]" })
 try("a release not counted where it goes", "first", ranks("bars", "ab_empty", 0, 1), { proof = "PROVE-COUNT", sim = "[sim-" })
 try("the first CTA arms half of what it loads", "first", set("action", { "expect_tx", nil, 2 }, "bytes", -4096), { proof = "PROVE-TX", sim = "[sim-" })
+try("no acquire of what is pushed", "push", drop("wait", "sums_empty"), { proof = "PROVE-", sim = "[sim-" })
+try("no arming of what is pushed", "push", drop("expect_tx", "sums_full"), { proof = "PROVE-", sim = "[sim-" })
+try("no push", "push", drop "bulk_push", { proof = "PROVE-TX", sim = "[sim-deadlock]" })
+try("no wait for what is pushed", "push", drop("wait", "sums_full"), { proof = "PROVE-RACE", sim = "[sim-" })
+try("no release of what was pushed", "push", drop("arrive", "sums_empty"), { proof = "PROVE-DEADLOCK", sim = "[sim-deadlock]" })
+try("no wait for the source of a push", "push", drop("wait", "part_full"), { proof = "PROVE-RACE", sim = "[sim-" })
+try("no fence in front of a push", "push", drop "fence_async", { proof = "PROVE-PROXY", sim = "[sim-fence]" })
+try("16 bytes more than are pushed", "push", set("action", { "expect_tx", "sums_full" }, "bytes", 16), { proof = "PROVE-TX", sim = "16 missing" })
+try("16 bytes fewer than are pushed", "push", set("action", { "expect_tx", "sums_full" }, "bytes", -16), { proof = "PROVE-TX", sim = "[sim-" })
+try("bytes of a push", "push", set("action", { "bulk_push" }, "bytes", 16), { text = "same", proof = "PROVE-TX" })
+try("a push that pushes another way", "push", set("action", { "bulk_push" }, "stage", value(CLOSE)), { text = "same", sim = "right", harmless = "one stage: all names of it are the same" })
+try("armed in the own CTA", "push", ranks("action", { "expect_tx", "sums_full" }, 1, 2), { proof = "PROVE-", sim = "[sim-" })
+try("pushed into the own CTA", "push", ranks("action", { "bulk_push" }, 1, 2), { proof = "PROVE-", sim = "[sim-cluster]" })
+try("released to nobody", "push", ranks("action", { "arrive", "sums_empty" }, 0, 0), { proof = "PROVE-DEADLOCK", sim = "[sim-deadlock]" })
+try("released to the wrong CTA", "push", ranks("action", { "arrive", "sums_empty" }, 0, 1), { proof = "PROVE-DEADLOCK", sim = "[sim-deadlock]" })
+try("one sender counted too few", "slabs", ranks("bars", "sums_full", 0, 1), { proof = "PROVE-", sim = "[sim-" })
+try("one sender counted too many", "slabs", ranks("bars", "sums_full", 0, 3), { proof = "PROVE-COUNT", sim = "[sim-deadlock]" })
+try("one sender not told", "slabs", ranks("action", { "arrive", "sums_empty" }, 0, 2), { proof = "PROVE-DEADLOCK", sim = "[sim-deadlock]" })
 try("two arrivals of one", "gemm", set("action", { "arrive" }, "arrivals", 1), { text = "same", proof = "PROVE-COUNT" })
 try("two arrivals of an arming", "gemm", set("action", { "expect_tx" }, "arrivals", 1), { text = "same", proof = "PROVE-COUNT" })
 try("a release by every thread", "gemm", set("action", { "arrive" }, "who", value(THREADS)), { proof = "PROVE-COUNT", sim = "[sim-lap]" })

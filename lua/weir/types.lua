@@ -549,10 +549,13 @@ function smem_tile:cp_async(view) end
 ---@param place? weir.place
 function smem_tile:store(x, place) end
 
----A bulk copy into the CTA with coordinate k, bytes on its barrier.
+---A bulk copy of a stage (or slabs of it) into the same stage of this tile in the CTA with coordinate k, bytes on that CTA's barrier;
+---between acquire and commit. acquire waits until the stage there has been released, and arms it. The source is free once the stage has
+---been acquired again. place: a slab, s:sub(i), of several senders each its own. k follows from numbers and k.cta.
 ---@param view weir.value
 ---@param place weir.place
 ---@param options { k: weir.scalar }
+---@overload fun(self: weir.smem_tile, view: weir.value, options: { k: weir.scalar })
 function smem_tile:push(view, place, options) end
 
 ---@class weir.reg_tile: weir.resource

@@ -85,11 +85,14 @@ bool weiri_tc_decode_scaled(weiri_tc_kind kind, uint32_t idesc, weiri_tc_scaled 
     uint32_t known = 3u << TC_IDESC_SCALE_B | 7u << TC_IDESC_A_SHIFT | 7u << TC_IDESC_B_SHIFT | 63u << TC_IDESC_N_SHIFT |
                      1u << TC_IDESC_SCALE_TYPE | 31u << TC_IDESC_M_SHIFT | 3u << TC_IDESC_SCALE_A;
     if (idesc & ~known) snprintf(why, size, "bits %#x are set, which dense K-major operands do not have", idesc & ~known);
-    else if (rows * TC_IDESC_M_UNIT != TC_LANES) snprintf(why, size, "%u rows; a block-scaled mma of one CTA has %d", rows * TC_IDESC_M_UNIT, TC_LANES);
+    else if (rows * TC_IDESC_M_UNIT != TC_LANES)
+        snprintf(why, size, "%u rows; a block-scaled mma of one CTA has %d", rows * TC_IDESC_M_UNIT, TC_LANES);
     else if (s->n < TC_N_STEP_M128 || s->n > TC_MAX_N || s->n % TC_N_STEP_M128)
-        snprintf(why, size, "%d columns; with %d rows an mma has a multiple of %d, up to %d", s->n, TC_LANES, TC_N_STEP_M128, TC_MAX_N);
+        snprintf(why, size, "%d columns; with %d rows an mma has a multiple of %d, up to %d", s->n, TC_LANES, TC_N_STEP_M128,
+                 TC_MAX_N);
     else if (s->four_bits ? a != TC_E2M1 || b != TC_E2M1 : a > TC_E5M2 || b > TC_E5M2)
-        snprintf(why, size, "operand types %u and %u; %s", a, b, s->four_bits ? "of a 4-bit kind both are 1 (e2m1)" : "known are 0 (e4m3) and 1 (e5m2)");
+        snprintf(why, size, "operand types %u and %u; %s", a, b,
+                 s->four_bits ? "of a 4-bit kind both are 1 (e2m1)" : "known are 0 (e4m3) and 1 (e5m2)");
     else if (kind != TC_KIND_NVF4 && !s->ue8m0) snprintf(why, size, "scales of ue4m3, which kind mxf4nvf4 alone takes");
     else if (kind == TC_KIND_NVF4 && s->ue8m0) snprintf(why, size, "scales of ue8m0, where four a row are ue4m3");
     else if (s->id_a % s->scales || s->id_b % s->scales)

@@ -338,6 +338,19 @@ W_FN void w_tmem_ld_x32(u32 *r, u32 tmem) {
 }
 #undef W_R8
 #undef W_R4
+#define W_I8(i) "r"(r[i]), "r"(r[i + 1]), "r"(r[i + 2]), "r"(r[i + 3]), "r"(r[i + 4]), "r"(r[i + 5]), "r"(r[i + 6]), "r"(r[i + 7])
+W_FN void w_tmem_st_x8(u32 tmem, const u32 *r) {
+    W_ASM("tcgen05.st.sync.aligned.32x32b.x8.b32 [%0], {%1,%2,%3,%4,%5,%6,%7,%8};" :: "r"(tmem), W_I8(0));
+}
+W_FN void w_tmem_st_x16(u32 tmem, const u32 *r) {
+    W_ASM("tcgen05.st.sync.aligned.32x32b.x16.b32 [%0], {%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16};" :: "r"(tmem), W_I8(0), W_I8(8));
+}
+W_FN void w_tmem_st_x32(u32 tmem, const u32 *r) {
+    W_ASM("tcgen05.st.sync.aligned.32x32b.x32.b32 [%0], {%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,"
+          "%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32};" :: "r"(tmem), W_I8(0), W_I8(8), W_I8(16), W_I8(24));
+}
+#undef W_I8
+W_FN void w_tmem_wait_st(void) { W_ASM("tcgen05.wait::st.sync.aligned;" ::); }
 // The registers pass through the wait, so that nothing computed from them moves above it.
 template <int N> W_FN void w_tmem_wait_ld(u32 *r) {
     static_assert(N % 8 == 0, "loads bring 8, 16 or 32 registers");

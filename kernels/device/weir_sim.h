@@ -80,6 +80,8 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
     X(void, w_sim_tmem_cp, (u32 shape, u32 tmem, u64 desc), (shape, tmem, desc))                                               \
     X(void, w_sim_umma_commit, (u32 bar, u32 mask), (bar, mask))                                                               \
     X(void, w_sim_tmem_ld, (u32 n, u32 *r, u32 tmem), (n, r, tmem))                                                            \
+    X(void, w_sim_tmem_st, (u32 n, u32 tmem, const u32 *r), (n, tmem, r))                                                      \
+    X0(void, w_tmem_wait_st)                                                                                                   \
     X0(void, w_sim_tmem_wait_ld)                                                                                               \
     X0(void, w_tcgen05_before)                                                                                                 \
     X0(void, w_tcgen05_after)                                                                                                  \
@@ -447,6 +449,9 @@ W_FN void w_umma_commit_multicast(u32 bar, u16 mask) {
 W_FN void w_tmem_ld_x8(u32 *r, u32 tmem) { w_sim_tmem_ld(8, r, tmem); }
 W_FN void w_tmem_ld_x16(u32 *r, u32 tmem) { w_sim_tmem_ld(16, r, tmem); }
 W_FN void w_tmem_ld_x32(u32 *r, u32 tmem) { w_sim_tmem_ld(32, r, tmem); }
+W_FN void w_tmem_st_x8(u32 tmem, const u32 *r) { w_sim_tmem_st(8, tmem, r); }
+W_FN void w_tmem_st_x16(u32 tmem, const u32 *r) { w_sim_tmem_st(16, tmem, r); }
+W_FN void w_tmem_st_x32(u32 tmem, const u32 *r) { w_sim_tmem_st(32, tmem, r); }
 template <int N> W_FN void w_tmem_wait_ld(u32 *) {
     static_assert(N % 8 == 0, "loads bring 8, 16 or 32 registers");
     w_sim_tmem_wait_ld();

@@ -43,7 +43,8 @@ static bool defined(warp *w, u32 type, const char *name, u32 lane, const void *r
         thread *t = w->lane[lane];
         const char *why = weiri_sim_poison(word_of(registers, i));
         if (!why) continue;
-        weiri_sim_fault(t->m, t, t->at, weiri_sim_poison_rule(word_of(registers, i)), "lane %u: register %u of %s of an mma.sync%s holds %s", lane, i, name,
+        weiri_sim_fault(t->m, t, t->at, weiri_sim_poison_rule(word_of(registers, i)),
+                        "lane %u: register %u of %s of an mma.sync%s holds %s", lane, i, name,
                         is_i32(type) ? " of integers" : "", why);
         return false;
     }
@@ -61,7 +62,8 @@ static void put_f32(double x, void *out) {
 static void run_f64(warp *w) {
     double a[8][4], b[4][8];
     for (u32 l = 0; l < 32; l++) {
-        if (!defined(w, W_SIM_MMA_F64, "A", l, w->lane[l]->mma_a, 2) || !defined(w, W_SIM_MMA_F64, "B", l, w->lane[l]->mma_b, 2) ||
+        if (!defined(w, W_SIM_MMA_F64, "A", l, w->lane[l]->mma_a, 2) ||
+            !defined(w, W_SIM_MMA_F64, "B", l, w->lane[l]->mma_b, 2) ||
             !defined(w, W_SIM_MMA_F64, "the sum", l, w->lane[l]->mma_d, 4))
             return;
         memcpy(&a[l / 4][l % 4], w->lane[l]->mma_a, sizeof(double));
@@ -80,7 +82,8 @@ static void run_f64(warp *w) {
 static void run_mma(warp *w, u32 members) {
     (void)members;
     machine *m = w->lane[0]->m;
-    u32 type = w->lane[0]->kind & 0xff, whole = w->lane[0]->kind & OP_WHOLE, pieces = whole ? 2 : 1, half = type == W_SIM_MMA_F16;
+    u32 type = w->lane[0]->kind & 0xff, whole = w->lane[0]->kind & OP_WHOLE, pieces = whole ? 2 : 1,
+        half = type == W_SIM_MMA_F16;
     double a[ROWS][MAX_K], b[COLUMNS][MAX_K];
     int k = 0;
     if (type == W_SIM_MMA_F64) {
@@ -89,7 +92,8 @@ static void run_mma(warp *w, u32 members) {
     }
     for (u32 l = 0; l < 32; l++) {
         const thread *t = w->lane[l];
-        if (!is_i32(type) && (!defined(w, type, "A", l, t->mma_a, 2 * pieces) || !defined(w, type, "B", l, t->mma_b, pieces))) return;
+        if (!is_i32(type) && (!defined(w, type, "A", l, t->mma_a, 2 * pieces) || !defined(w, type, "B", l, t->mma_b, pieces)))
+            return;
         if (!defined(w, type, "the sum", l, t->mma_d, half ? 2 : 4)) return;
     }
     for (u32 p = 0; p < pieces; p++) {

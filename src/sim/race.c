@@ -476,12 +476,14 @@ static void report_before(const thread *t, u32 at, const char *what, const char 
     const char *done = was_write ? "writes" : "reads";
     if (home >= b->lost && home < b->lost_end)
         weiri_sim_fault(t->m, t, at, "sim-pdl",
-                        "lane %u: %s %s (%u byte%s), which the launch of '%s' %s: it may not have ended, for no thread of the launch between, '%s', "
+                        "lane %u: %s %s (%u byte%s), which the launch of '%s' %s: it may not have ended, for no thread of the "
+                        "launch between, '%s', "
                         "has run griddepcontrol.wait",
                         t->lane, what, where, n, n == 1 ? "" : "s", b->lost_name, done, b->name);
     else
         weiri_sim_fault(t->m, t, at, "sim-pdl",
-                        "lane %u: %s %s (%u byte%s), which the launch before, '%s', %s (CTA %u): no griddepcontrol.wait stands before it, in this "
+                        "lane %u: %s %s (%u byte%s), which the launch before, '%s', %s (CTA %u): no griddepcontrol.wait stands "
+                        "before it, in this "
                         "thread or in one that it is ordered behind",
                         t->lane, what, where, n, n == 1 ? "" : "s", b->name, done, (home - b->first) * (u32)b->cluster);
 }

@@ -529,7 +529,7 @@ static float to_float(w_sim_api *api, u32 kind, u32 bits) {
     return (float)weiri_number_get(number_type(kind), &bits);
 }
 
-/* What the next launch may overlap. Of this one, if a thread has let it begin; and of the one before, if nobody here has waited for it. */
+/* What the next launch may overlap: this one, if a thread has let it begin; and the one before, if nobody here has waited for that. */
 static void tell_next(const machine *m, weiri_sim_before *to) {
     const weiri_sim_before *b = &m->before;
     weiri_sim_before now = { .stream = m->run->stream,

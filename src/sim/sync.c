@@ -440,7 +440,8 @@ void weiri_sync_warp(thread *t, u32 kind, u32 members, void (*fn)(warp *w, u32 m
             weiri_sim_place(m, o->at, place, sizeof place);
             const char *mine = warp_op_name(kind), *others = warp_op_name(o->kind);
             weiri_sim_fault(m, t, t->at, "sim-warp", "the warp has diverged: lane %u is at %s, lane %u at %s%s%s%s%s", t->lane,
-                            mine, i, others, mine == others ? " of another type or shape" : "", *place ? " (" : "", place, *place ? ")" : "");
+                            mine, i, others, mine == others ? " of another type or shape" : "", *place ? " (" : "", place,
+                            *place ? ")" : "");
         }
         here |= 1u << i;
     }

@@ -2,16 +2,17 @@
  *
  * One thread issues an mma; its operands count as being read and its columns as being written from then until a commit of that
  * thread arrives at its mbarrier. The product is computed at some time in between, chosen by the seed. A load brings poison
- * until tcgen05.wait::ld. A copy to tensor memory (tcgen05.cp) stands in the same queue; what a thread issues runs in order there, so that an
- * mma finds the scales that a copy before it brought. Every hand-over of columns between threads needs the two fences: `before` by who had them, `after`
- * by who takes them over; a commit counts as the first. */
+ * until tcgen05.wait::ld. A copy to tensor memory (tcgen05.cp) stands in the same queue; what a thread issues runs in order there, so
+ * that an mma finds the scales that a copy before it brought. A store is over at tcgen05.wait::st. Every hand-over of columns between
+ * threads needs the two fences: `before` by who had them, `after` by who takes them over; a commit counts as the first. */
 #include <string.h>
 
 #include "../tcgen05.h"
 #include "machine.h"
 
 enum { QUARTERS = 4, MAX_ALLOCS = 16, MAX_PIECES = 512 };
-enum { OP_ALLOC = TC_WARP_OP | 1, OP_FREE = TC_WARP_OP | 2, OP_WAIT_LD = TC_WARP_OP | 3, OP_LD = TC_WARP_OP | 0x40 };
+enum { OP_ALLOC = TC_WARP_OP | 1, OP_FREE = TC_WARP_OP | 2, OP_WAIT_LD = TC_WARP_OP | 3, OP_LD = TC_WARP_OP | 0x40,
+       OP_WAIT_ST = TC_WARP_OP | 4, OP_ST = TC_WARP_OP | 0x80 };
 
 typedef struct alloc {
     u32 column, columns, warp;
@@ -66,6 +67,10 @@ struct tensor {
         u32 read, fenced;
         const thread *by;
     } seen[QUARTERS][TC_COLUMNS]; /* newest load, or mma that read A there; clocks */
+    struct {
+        u32 stored, waited, fenced;
+        const thread *by;
+    } put[QUARTERS][TC_COLUMNS]; /* newest store, by lane 0 of its warp; clocks, 0: not yet */
     entry *q;
     int nq, cap;
     u32 *clocks[64];                  /* free ones */
@@ -140,7 +145,7 @@ static void run_alloc(warp *w, u32 members) {
     for (u32 i = at; i < at + n; i++) {
         x->written[2 * i] = x->written[2 * i + 1] = 0;
         x->done[i] = 0;
-        for (int q = 0; q < QUARTERS; q++) x->seen[q][i].read = 0;
+        for (int q = 0; q < QUARTERS; q++) x->seen[q][i].read = x->put[q][i].stored = 0;
     }
 }
 
@@ -193,8 +198,10 @@ static void before(w_sim_api *api) {
     u32 now = ++t->m->clock;
     if (!x) return;
     for (int q = 0; q < QUARTERS; q++)
-        for (int c = 0; c < TC_COLUMNS; c++)
+        for (int c = 0; c < TC_COLUMNS; c++) {
             if (x->seen[q][c].read && x->seen[q][c].by == t && !x->seen[q][c].fenced) x->seen[q][c].fenced = now;
+            if (x->put[q][c].waited && x->put[q][c].by == t && !x->put[q][c].fenced) x->put[q][c].fenced = now;
+        }
 }
 
 static void after(w_sim_api *api) {
@@ -203,13 +210,39 @@ static void after(w_sim_api *api) {
 }
 
 /* May t touch what an mma of another thread left in column c? */
-static bool taken_over(const tensor *x, const thread *t, u32 c, const char *what) {
+static bool sums_over(const tensor *x, const thread *t, u32 c, const char *what) {
     if (!x->done[c] || x->writer[c] == t || t->tc_after > x->done[c]) return true;
     weiri_sim_fault(t->m, t, t->at, "sim-tcgen05-fence",
                     "%s column %u of tensor memory, which an mma of another thread wrote: tcgen05.fence::after_thread_sync is "
                     "missing behind the wait",
                     what, c);
     return false;
+}
+
+/* And what a warp has stored in a quarter of it? A store of the own warp may come after another that is not over. */
+static bool stores_over(const tensor *x, const thread *t, u32 q, u32 c, bool store, const char *what) {
+    const thread *by = x->put[q][c].by;
+    if (!x->put[q][c].stored) return true;
+    bool own = by->tid / 32 == t->tid / 32, left = x->put[q][c].fenced != 0;
+    if (own && store) return true;
+    if (!x->put[q][c].waited) {
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem",
+                        "%s column %u of tensor memory while a store of warp %u in flight writes it: tcgen05.wait::st is missing",
+                        what, c, by->tid / 32);
+        return false;
+    }
+    if (own || (left && t->tc_after > x->put[q][c].fenced)) return true;
+    weiri_sim_fault(t->m, t, t->at, "sim-tcgen05-fence",
+                    "%s column %u of tensor memory, which warp %u has stored to: tcgen05.fence::%s is missing", what, c,
+                    by->tid / 32, left ? "after_thread_sync behind the wait" : "before_thread_sync before the hand-over");
+    return false;
+}
+
+/* Both, of all lanes. */
+static bool taken_over(const tensor *x, const thread *t, u32 c, const char *what) {
+    for (u32 q = 0; q < QUARTERS; q++)
+        if (!stores_over(x, t, q, c, false, what)) return false;
+    return sums_over(x, t, c, what);
 }
 
 /* ---- mma ---------------------------------------------------------------------------------------------------------------- */
@@ -472,19 +505,25 @@ static bool check_a(tensor *x, const thread *t, const entry *e) {
 
 /* The scales of an mma: copied there before, by this thread or by one that it has waited for. */
 static bool check_scales(tensor *x, const thread *t, const entry *e, bool b) {
-    u32 tmem = b ? e->scale_b : e->scale_a, c0 = column_of(tmem), n = scale_columns(b ? (u32)e->sc.n : TC_LANES), d = column_of(e->tmem);
-    if (lane_of(tmem)) weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma takes its scales from lane %u of tensor memory; they begin at lane 0", lane_of(tmem));
+    u32 tmem = b ? e->scale_b : e->scale_a, c0 = column_of(tmem), n = scale_columns(b ? (u32)e->sc.n : TC_LANES),
+        d = column_of(e->tmem);
+    if (lane_of(tmem))
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem",
+                        "an mma takes its scales from lane %u of tensor memory; they begin at lane 0", lane_of(tmem));
     if (!own_columns(x, t, tmem, n, "an mma takes its scales from")) return false;
     if (c0 < d + (u32)e->sc.n && d < c0 + n) {
-        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma takes its scales from columns %u to %u, which it writes", c0, c0 + n - 1);
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma takes its scales from columns %u to %u, which it writes", c0,
+                        c0 + n - 1);
         return false;
     }
     for (u32 c = c0; c < c0 + n; c++) {
         for (int i = 0; i < x->nq; i++) {
             const entry *o = &x->q[i];
             if (o->commit || c - column_of(o->tmem) >= (u32)o->s.n || (o->cp && o->by == t)) continue;
-            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma takes its scales from column %u while %s in flight writes it: the wait for its commit is missing", c,
-                            o->cp ? "another thread's copy" : "an mma");
+            weiri_sim_fault(
+                t->m, t, t->at, "sim-tmem",
+                "an mma takes its scales from column %u while %s in flight writes it: the wait for its commit is missing", c,
+                o->cp ? "another thread's copy" : "an mma");
             return false;
         }
         if (!taken_over(x, t, c, "an mma takes its scales from")) return false;
@@ -503,7 +542,7 @@ static void enqueue(tensor *x, const entry *e) {
         x->writing[c]++;
         x->writer[c] = e->by;
         x->done[c] = 0;
-        for (int q = 0; q < QUARTERS; q++) x->seen[q][c].read = 0;
+        for (int q = 0; q < QUARTERS; q++) x->seen[q][c].read = x->put[q][c].stored = 0;
     }
     for (u32 c = 0; e->from_tmem && c < k_of(e); c++) x->loading[column_of(e->at_tmem) + c]++;
     for (u32 c = 0; e->scaled && c < scale_columns(TC_LANES); c++) x->loading[column_of(e->scale_a) + c]++;
@@ -556,8 +595,12 @@ static void umma_mx(w_sim_api *api, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc,
     e.s = (weiri_tc_shape){ .kind = (weiri_tc_kind)kind, .m = TC_LANES, .n = e.sc.n };
     e.a = descriptor(t, a, "A");
     e.b = descriptor(t, b, "B");
-    if (lane_of(tmem)) weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma of %d rows into lane %u of tensor memory; it begins at lane 0", TC_LANES, lane_of(tmem));
-    if (!own_columns(x, t, tmem, (u32)e.s.n, "an mma writes") || !check_scales(x, t, &e, false) || !check_scales(x, t, &e, true)) return;
+    if (lane_of(tmem))
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma of %d rows into lane %u of tensor memory; it begins at lane 0",
+                        TC_LANES, lane_of(tmem));
+    if (!own_columns(x, t, tmem, (u32)e.s.n, "an mma writes") || !check_scales(x, t, &e, false) ||
+        !check_scales(x, t, &e, true))
+        return;
     check_columns(x, t, &e);
     enqueue(x, &e);
 }
@@ -672,7 +715,7 @@ static void run_ld(warp *w, u32 members) {
             return;
         }
         for (int i = 0; i < 32; i++)
-            if (!taken_over(x, w->lane[i], c, "tcgen05.ld reads")) return;
+            if (!sums_over(x, w->lane[i], c, "tcgen05.ld reads") || !stores_over(x, w->lane[i], quarter, c, false, "tcgen05.ld reads")) return;
         x->loading[c]++;
     }
     for (u32 l = 0; l < 32; l++) {
@@ -727,6 +770,82 @@ static void tmem_wait_ld(w_sim_api *api) {
     if (tensor_of(t, "tcgen05.wait::ld")) weiri_sync_warp(t, OP_WAIT_LD, 0xffffffffu, run_wait_ld);
 }
 
+/* ---- stores ------------------------------------------------------------------------------------------------------------- */
+
+/* Does an mma, or a load of a warp that reaches this quarter, read column c? */
+static bool is_read(const tensor *x, u32 quarter, u32 c) {
+    for (int i = 0; i < x->nq; i++) {
+        const entry *e = &x->q[i];
+        if (!e->commit && (reads_scales(e, c) || (e->from_tmem && c - column_of(e->at_tmem) < k_of(e)))) return true;
+    }
+    for (int i = (int)quarter; i < x->c->m->threads_per_cta / 32; i += QUARTERS) {
+        const thread *t = x->c->warps[i].lane[0];
+        for (int j = 0; j < t->ntc_ld; j++)
+            if (c - t->tc_ld[j].column < t->tc_ld[j].n) return true;
+    }
+    return false;
+}
+
+static void run_st(warp *w, u32 members) {
+    (void)members;
+    thread *t = w->lane[0];
+    tensor *x = t->c->tc;
+    u32 n = t->kind & 0x3f, tmem = t->arg[0], c0 = column_of(tmem), quarter = t->tid / 32 % QUARTERS, now = ++t->m->clock;
+    if (!same_in_lanes(w, 1, "tcgen05.st") || !own_columns(x, t, tmem, n, "tcgen05.st writes")) return;
+    if (lane_of(tmem) != quarter * TC_WARP_LANES) {
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.st to lane %u by warp %u, which reaches lanes %u to %u", lane_of(tmem), t->tid / 32,
+                        quarter * TC_WARP_LANES, quarter * TC_WARP_LANES + TC_WARP_LANES - 1);
+        return;
+    }
+    for (u32 c = c0; c < c0 + n; c++) {
+        if (x->writing[c] || is_read(x, quarter, c)) {
+            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.st to column %u while %s in flight %s it: the wait is missing", c,
+                            x->writing[c] ? "an mma or copy" : "a load or an mma", x->writing[c] ? "writes" : "reads");
+            return;
+        }
+        const thread *reader = x->seen[quarter][c].read ? x->seen[quarter][c].by : NULL;
+        if (reader && reader->tid / 32 != t->tid / 32 && !(x->seen[quarter][c].fenced && t->tc_after > x->seen[quarter][c].fenced)) {
+            weiri_sim_fault(t->m, t, t->at, "sim-tcgen05-fence", "tcgen05.st to column %u, which warp %u has read: tcgen05.fence::%s is missing", c,
+                            reader->tid / 32,
+                            x->seen[quarter][c].fenced ? "after_thread_sync behind the wait" : "before_thread_sync before the hand-over");
+            return;
+        }
+        for (int i = 0; i < 32; i++)
+            if (!sums_over(x, w->lane[i], c, "tcgen05.st writes") || !stores_over(x, w->lane[i], quarter, c, true, "tcgen05.st writes")) return;
+        x->put[quarter][c].stored = now;
+        x->put[quarter][c].waited = x->put[quarter][c].fenced = 0;
+        x->put[quarter][c].by = t;
+        for (u32 l = 0; l < TC_WARP_LANES; l++) {
+            u32 lane = lane_of(tmem) + l;
+            memcpy(&x->cell[c * TC_LANES + lane], &w->lane[l]->tc_r[c - c0], sizeof(u32));
+            x->written[2 * c + lane / 64] |= 1ull << lane % 64;
+        }
+    }
+}
+
+static void run_wait_st(warp *w, u32 members) {
+    (void)members;
+    thread *t = w->lane[0];
+    tensor *x = t->c->tc;
+    u32 now = ++t->m->clock;
+    for (int q = 0; q < QUARTERS; q++)
+        for (int c = 0; c < TC_COLUMNS; c++)
+            if (x->put[q][c].stored && x->put[q][c].by == t && !x->put[q][c].waited) x->put[q][c].waited = now;
+}
+
+static void tmem_st(w_sim_api *api, u32 n, u32 tmem, const u32 *r) {
+    thread *t = weiri_sim_self(api);
+    if (!tensor_of(t, "tcgen05.st")) return;
+    t->arg[0] = tmem;
+    t->tc_r = (u32 *)(uintptr_t)r;
+    weiri_sync_warp(t, OP_ST | n, 0xffffffffu, run_st);
+}
+
+static void tmem_wait_st(w_sim_api *api) {
+    thread *t = weiri_sim_self(api);
+    if (tensor_of(t, "tcgen05.wait::st")) weiri_sync_warp(t, OP_WAIT_ST, 0xffffffffu, run_wait_st);
+}
+
 /* ---- begin and end ------------------------------------------------------------------------------------------------------ */
 
 void weiri_tc_make(cta *c) {
@@ -747,6 +866,7 @@ void weiri_tc_reset(cta *c) {
     memset(x->loading, 0, sizeof x->loading);
     memset(x->done, 0, sizeof x->done);
     memset(x->seen, 0, sizeof x->seen);
+    memset(x->put, 0, sizeof x->put);
 }
 
 void weiri_tc_cta_exit(cta *c) {
@@ -771,6 +891,8 @@ void weiri_tc_calls(w_sim_api *api) {
     api->w_umma_tf32_ts = umma_tf32_ts;
     api->w_sim_umma_mx = umma_mx;
     api->w_sim_tmem_cp = tmem_cp;
+    api->w_sim_tmem_st = tmem_st;
+    api->w_tmem_wait_st = tmem_wait_st;
     api->w_sim_umma_commit = commit;
     api->w_sim_tmem_ld = tmem_ld;
     api->w_sim_tmem_wait_ld = tmem_wait_ld;

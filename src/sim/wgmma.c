@@ -102,7 +102,9 @@ static int decode(machine *m, u32 type, const void *bytes, float *out) {
     }
 }
 
-int weiri_wgmma_decode(machine *m, u32 type, bool b, const void *bytes, float *out) { return decode(m, operand_type(type, b), bytes, out); }
+int weiri_wgmma_decode(machine *m, u32 type, bool b, const void *bytes, float *out) {
+    return decode(m, operand_type(type, b), bytes, out);
+}
 
 /* out[row][k] (k_stride 1) or out[k][row]: strides in floats. */
 void weiri_wgmma_operand(const cta *c, u64 desc, u32 rows, u32 mn_major, u32 type, float *out, u32 row_stride, u32 k_stride) {

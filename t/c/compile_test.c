@@ -173,6 +173,7 @@ static const char tensor_memory[] =
     "w_umma_mxf4(t, x, x, mx, t + 256, t + 264, n); w_umma_nvf4(t, x, x, mx & ~(1u << 23), t + 256, t + 264, 1);\n"
     "w_umma_f8(t, x, x, 0x08400010, 1); w_umma_commit(bar); w_umma_commit_multicast(bar, 3); } w_mbar_wait(bar, 0); w_sync_warp();\n"
     "w_tmem_ld_x8(r, t); w_tmem_wait_ld<8>(r); f[0] = r[n % 8 == 3 ? 3 : 4]; w_tmem_ld_x16(r, t); w_tmem_wait_ld<16>(r); f[1] = r[15];\n"
+    "w_tmem_st_x8(t, r); w_tmem_st_x16(t + 8, r); w_tmem_st_x32(t + 32, r); w_tmem_wait_st();\n"
     "w_tmem_ld_x32(r, t); w_tmem_wait_ld<32>(r); f[2] = r[31]; w_tcgen05_before(); w_sync_cta(); w_tcgen05_after();\n"
     "if (w_warp() == 0) w_tmem_free(t, 512);";
 

@@ -186,6 +186,36 @@ finds("a copy to columns that are not allocated", one("w_tmem_cp_32x128b(tmem + 
 finds("columns given back with a copy in flight", filled .. open .. "if (tid == 0) {" .. copies(64) .. "}" .. close, "sim-tmem", "tcgen05.dealloc while an mma or copy in flight writes column")
 finds("a copy that is not modelled", one "w_tmem_cp_4x256b(tmem, 0);", "sim-trap", "tcgen05.cp.4x256b: the simulator does not know which lanes it fills")
 
+-- ---- stores ------------------------------------------------------------------------------------------------------------------------------
+-- the scales stored by the warps, then the mma of one thread
+local function stored(between, o)
+  o = o or {}
+  return filled .. open .. [[ u32 v[8];
+  for (u32 i = 0; i < 8; i++) v[i] = *(u32 *)w_ptr((i < 4 ? sa : sb) + lane / 8 * 128 + lane % 8 * 16 + i % 4 * 4);
+  w_tmem_st_x8(tmem + (warp * 32 << 16) + 256, v); ]] .. between .. "if (tid == 0) {" .. mma(mx8, 0) .. mma(mx8, 1) .. commit .. "}" .. whole
+end
+do
+  local by_copy = launch(one(copies(64) .. mma(mx8, 0) .. mma(mx8, 1) .. commit), words, 8192)
+  local y, message = launch(stored "w_tmem_wait_st(); w_tcgen05_before(); task_sync(); w_tcgen05_after();", words, 8192)
+  tap.ok(y, "scales that the warps store " .. (y and "" or message))
+  tap.is(by_copy, y, "give the same sums as those that are copied")
+end
+finds("a store that is not over", stored "w_tcgen05_before(); task_sync(); w_tcgen05_after();", "sim-tmem", "an mma takes its scales from column", "while a store of warp 0 in flight writes it: tcgen05.wait::st is missing")
+finds("a store handed over without the first fence", stored "w_tmem_wait_st(); task_sync(); w_tcgen05_after();", "sim-tcgen05-fence", "which warp 1 has stored to: tcgen05.fence::before_thread_sync before the hand-over is missing")
+finds("a store taken over without the second", stored "w_tmem_wait_st(); w_tcgen05_before(); task_sync();", "sim-tcgen05-fence", "which warp 1 has stored to: tcgen05.fence::after_thread_sync behind the wait is missing")
+finds("a store to lanes of another warp", filled .. open .. "u32 v[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }; w_tmem_st_x8(tmem + ((warp ^ 1) * 32 << 16), v); w_tmem_wait_st();" .. close, "sim-tmem", "tcgen05.st to lane ", "which reaches lanes")
+finds("a store to columns that an mma writes", stored("w_tmem_wait_st(); w_tcgen05_before(); task_sync(); w_tcgen05_after();"):gsub("w_mbar_wait%(done, 0%);", "if (warp == 0) w_tmem_st_x8(tmem, v); %0", 1), "sim-tmem", "tcgen05.st to column", "while an mma or copy in flight writes it")
+for _, n in ipairs { 8, 16, 32 } do
+  local got, message = launch(open .. ([[ u32 v[32], r[32]; for (u32 i = 0; i < %d; i++) v[i] = 1000 * tid + i;
+    w_tmem_st_x%d(tmem + (warp * 32 << 16) + 100, v); w_tmem_wait_st(); w_tmem_ld_x%d(r, tmem + (warp * 32 << 16) + 100); w_tmem_wait_ld<%d>(r);
+    for (u32 i = 0; i < %d; i++) y[32 * tid + i] = r[i];]]):format(n, n, n, n, n) .. close, { 0 }, 4096)
+  local wrong = 0
+  for l = 0, 127 do for i = 0, n - 1 do if got and got[32 * l + i + 1] ~= 1000 * l + i then wrong = wrong + 1 end end end
+  tap.is({ true, 0 }, { got ~= nil, wrong }, ("a warp stores and loads %d columns "):format(n) .. (got and "" or message))
+end
+finds("a load of what is not stored yet", open .. "u32 v[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, r[8]; w_tmem_st_x8(tmem + (warp * 32 << 16), v); w_tmem_ld_x8(r, tmem + (warp * 32 << 16)); w_tmem_wait_ld<8>(r); y[tid] = r[1]; w_tmem_wait_st();" .. close,
+  "sim-tmem", "tcgen05.ld reads column", "tcgen05.wait::st is missing")
+
 -- what runs in order: a copy over scales that an earlier mma of the same thread takes
 local y, message = launch(one(copies(64) .. mma(mx8, 0) .. copies(64) .. mma(mx8, 1) .. commit), words, 8192)
 tap.ok(y, "a thread's copies and mmas run in order " .. (y and "" or message))

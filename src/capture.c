@@ -430,7 +430,7 @@ void weir_tiles_skip(weir_kernel *k, weir_tiles t, weir_value c) {
 
 weir_value weir_tile_coord(weir_kernel *k, weir_tiles t, int axis) {
     weiri_node *n = tiles_of(k, t, "tile coordinate");
-    if (!n || n->queue->kind != WEIR_RES_QUEUE) return (weir_value){ 0 };
+    if (!n || !n->queue || n->queue->kind != WEIR_RES_QUEUE) return (weir_value){ 0 };
     if (axis >= 0 && axis < n->queue->qrank) return (weir_value){ n->coord[axis] };
     weiri_kernel_fault(k, &k->here, "VIEW-ARG", NULL, "tile coordinate %d: %s has %d axes", axis, weiri_label(k, n->queue),
                        n->queue->qrank);
@@ -560,7 +560,8 @@ void weir_do(weir_kernel *k, weir_res *r, weir_move move, int n) {
     const char *name = weiri_move_name(move);
     if (!want_task(k, name)) return;
     if (!r || move < WEIR_TRY_ACQUIRE || move > WEIR_RELEASE) {
-        weiri_kernel_fault(k, &k->here, "C-ARG-01", NULL, "%s: no resource", name);
+        if (r) weiri_kernel_fault(k, &k->here, "C-ARG-01", NULL, "%s: unknown move %d", weiri_label(k, r), (int)move);
+        else weiri_kernel_fault(k, &k->here, "C-ARG-01", NULL, "%s: no resource", name);
         return;
     }
     weir_res *res, *group;

@@ -66,6 +66,10 @@ static void add_device(weiri_cuda *cu, weir_device *d) {
 }
 
 static weir_device *open_sim(weir_ctx *ctx, weiri_cuda *cu, const weir_device_desc *desc) {
+    if (desc && desc->sms < 0) {
+        weiri_fail(ctx, WEIR_E_ARGUMENT, "sms is %d: the simulated CTAs that run at once are 1 or more; 0: 8", desc->sms);
+        return NULL;
+    }
     weir_device *d = weiri_alloc(ctx, sizeof *d);
     if (!d) return NULL;
     d->ctx = ctx;

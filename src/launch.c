@@ -921,13 +921,17 @@ static weir_status bind_again(weir_program *p, const weir_launch_desc *desc) {
     return p->bound ? WEIR_OK : p->ctx->status;
 }
 
+static const weir_launch_desc no_arguments; /* for a desc that is NULL */
+
 weir_status weir_launch(weir_program *p, const weir_launch_desc *desc) {
+    if (!desc) desc = &no_arguments;
     weir_status st = bind_again(p, desc);
     return st == WEIR_OK ? weir_bound_launch(p->bound, desc->stream) : st;
 }
 
 weir_status weir_explore(weir_program *p, const weir_launch_desc *desc, int seeds, uint64_t *seed) {
     *seed = 0;
+    if (!desc) desc = &no_arguments;
     weir_device *d = weiri_launch_device(p, desc);
     if (!d) return p->ctx->status;
     int before = d->seeds;
@@ -947,6 +951,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 weir_status weir_time(weir_program *p, const weir_launch_desc *desc, int reps, double *ms) {
+    if (!desc) desc = &no_arguments;
     weir_status st = bind_again(p, desc);
     if (st != WEIR_OK) return st;
     weir_bound *b = p->bound;

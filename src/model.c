@@ -162,6 +162,11 @@ weir_kernel *weir_kernel_new(weir_ctx *ctx, const weir_kernel_desc *d) {
                    d->cluster.v, d->cluster.m, d->cluster.n, d->cluster.k);
         return NULL;
     }
+    if (d->arch != 0 && d->arch != WEIR_ARCH_SM_80 && d->arch != WEIR_ARCH_SM_90A && d->arch != WEIR_ARCH_SM_100A) {
+        weiri_fail(ctx, WEIR_E_ARGUMENT, "kernel '%s': arch %d is none of WEIR_ARCH_SM_80, WEIR_ARCH_SM_90A, WEIR_ARCH_SM_100A",
+                   d->name, (int)d->arch);
+        return NULL;
+    }
     if (d->ctas_per_sm < 0 || d->ctas_per_sm > 32) {
         weiri_fail(ctx, WEIR_E_ARGUMENT, "kernel '%s': ctas_per_sm is %d; 1 to 32 CTAs can share an SM", d->name,
                    d->ctas_per_sm);

@@ -46,6 +46,7 @@ do
 end
 
 -- Mistakes.
+tap.raises("weir.device: sms is 0; at least 1", function() weir.device("sim", { sms = 0 }) end, "no multiprocessors")
 tap.raises("set: the tensor has 4 elements, the table 3", function() dev:tensor { dtype = "f32", shape = { 2, 2 } }:set { 1, 2, 3 } end, "too few numbers")
 tap.raises("set: the tensor holds 16 bytes without padding, the string has 2", function() dev:tensor { dtype = "f32", shape = { 2, 2 } }:set "ab" end,
   "too few bytes")

@@ -32,7 +32,7 @@ int weirl_device_open(lua_State *L) {
     if (!lua_isnil(L, 2)) {
         weirl_desc d = weirl_desc_open(L, 2, "weir.device", names);
         desc.seed = (uint64_t)weirl_int64(&d, "seed", 0);
-        desc.sms = weirl_int(&d, "sms", 0);
+        desc.sms = weirl_count(&d, "sms", 0);
     }
     weirl_device *u = weirl_new(L, sizeof *u, 1, WEIRL_DEVICE);
     u->ctx = ctx;

@@ -116,6 +116,8 @@ static void test_devices(void) {
     is_int(2, m->retained, "once more for a second object");
     weir_device_close(e);
     is_int(1, m->retained, "and released with it");
+    ok(!weir_device_open(ctx, &(weir_device_desc){ .index = -1, .sms = -3 }), "a simulator of fewer than no CTAs");
+    has_str("sms is -3", weir_error(ctx), "is refused");
     ok(!weir_device_open(ctx, &(weir_device_desc){ .index = 7 }), "there is no GPU 7");
     is_str("there is no GPU 7: the driver sees 1 (0)", weir_error(ctx), "and the message counts");
     is_int(0, m->depth, "no context left current");
@@ -427,6 +429,8 @@ int main(void) {
     test_devices();
     test_launch();
     test_load_errors();
+    is_int(WEIR_E_LAUNCH, weir_launch(p, NULL), "a launch of nothing");
+    has_str("kernel 'gemm': tensor 'A' is missing", weir_error(ctx), "is one without arguments");
     weiri_program_drop_launched(p);
     weir_close(ctx);
     unlink(driver);

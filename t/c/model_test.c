@@ -356,6 +356,20 @@ static void left_by_break(void) {
     at(15);
     weir_block_end(k, true);
 }
+static void tiles_of_nothing(void) {
+    begin();
+    weir_tiles t = weir_tiles_begin(k, NULL, 0, 1);
+    ok(weir_tile_coord(k, t, 0).id == 0, "a tile of no queue has no coordinates");
+    weir_tile_place(k, t);
+    weir_block_end(k, false);
+    weir_task_end(k);
+    weir_kernel_print(k, WEIR_PRINT_CAPTURE);
+}
+static void no_such_move(void) {
+    weir_res *a = tile_a(WEIR_TMA_ASYNC);
+    begin();
+    weir_do(k, a, (weir_move)99, -1);
+}
 static void step_zero(void) {
     begin();
     weir_loop_begin(k, cst(0), cst(4), cst(0), 0);
@@ -447,6 +461,8 @@ static void test_broken(void) {
     broken("break", left_by_break,
            "gemm.lua:14: error: this domain_loop was left by `break` (or an error) and cannot be captured [C-BREAK]\n"
            "    hint: the body runs once, to be recorded: cut the range with weir.min or weir.clamp instead\n1 error\n");
+    broken("tiles of no queue", tiles_of_nothing, "gemm.lua:10: error: work_tile_loop: nothing is no work queue [C-WTL-01]\n1 error\n");
+    broken("no such move", no_such_move, "gemm.lua:10: error: smem_tile 'a': unknown move 99 [C-ARG-01]\n1 error\n");
     broken("step 0", step_zero,
            "gemm.lua:10: error: domain_loop: step is 0 [C-DOM-02]\n    hint: 1, or another step that leads from start to stop\n"
            "1 error\n");
@@ -471,6 +487,20 @@ static void test_broken(void) {
     broken("a plain return steers a loop", plain_return_steers,
            "gemm.lua:10: error: domain_loop: stop r:w().n may differ between threads [VAL-UNIFORM]\n    hint: declare the "
            "return as `uniform` if all threads give the same\n1 error\n");
+}
+
+static void test_kernel(void) {
+    ok(!weir_kernel_new(ctx, &(weir_kernel_desc){ .name = "k", .arch = (weir_arch)89 }), "an arch that is none");
+    is_str("kernel 'k': arch 89 is none of WEIR_ARCH_SM_80, WEIR_ARCH_SM_90A, WEIR_ARCH_SM_100A", weir_error(ctx), "why");
+    fresh("cluster");
+    weir_kernel *wide = weir_kernel_new(ctx, &(weir_kernel_desc){ .name = "wide", .cluster = { .m = 16 } });
+    weir_at(wide, &(weir_place){ "host.c", 7 }, 1); /* the first place is the kernel's, whatever follows */
+    weir_at(wide, &(weir_place){ "host.c", 9 }, 1);
+    weir_report *r = NULL;
+    weir_verify(wide, NULL, &r);
+    has_str("host.c:7: error: kernel 'wide' has no task", weir_report_text(r), "the kernel's own place");
+    weir_report_free(r);
+    weir_kernel_free(wide);
 }
 
 static void test_groups(void) {
@@ -533,6 +563,7 @@ int main(void) {
     ctx = weir_open(NULL);
     test_values();
     test_gemm();
+    test_kernel();
     test_groups();
     test_broken();
     weir_kernel_free(k);

@@ -109,6 +109,21 @@ static int target(weiri_plan *p, const weiri_op *op, int rank) {
     return to;
 }
 
+/* Does a CTA come to an acquire of r that pushes nothing? It would arm nobody's mbarrier. */
+static bool arms_in_vain(weiri_plan *p, const weir_res *r, const weiri_pushes *s) {
+    const weir_kernel *k = p->k;
+    for (int t = 0; t < k->tasks.n; t++)
+        for (const weiri_node *n = weiri_node_next(k->tasks.v[t]->root, NULL); n; n = weiri_node_next(k->tasks.v[t]->root, n))
+            for (int rank = 0; n->kind == NODE_OP && n->op->res == r && n->op->stage == STAGE_PROD_ACQUIRE && rank < p->cluster; rank++) {
+                if (s->dest[rank] >= 0 || !weiri_push_comes(k, k->tasks.v[t], n, rank)) continue;
+                weir_finding *f = weiri_find(&p->findings, "PLAN-PUSH", place_of(&n->op->at), "%s:acquire is reached by CTA %d, which pushes nothing", r->name, rank);
+                f->hint = "put it under the guard that the push is under";
+                f->objects[0] = r->name;
+                return true;
+            }
+    return false;
+}
+
 weiri_pushes weiri_push_find(weiri_plan *p, const weir_res *r) {
     const weir_kernel *k = p->k;
     weiri_pushes s = { .from = -1 };
@@ -172,6 +187,10 @@ weiri_pushes weiri_push_find(weiri_plan *p, const weir_res *r) {
         f->got = weiri_arena_fmt(&p->a, "%" PRId64 " bytes", bytes[rank]);
         return none;
     }
-    s.bytes = s.from >= 0 ? bytes[s.from] : 0;
-    return s;
+    if (s.from < 0) {
+        refuse(p, first, "let the guards around it, or its task's cta, hold in a CTA of the cluster", "is reached by no CTA");
+        return none;
+    }
+    s.bytes = bytes[s.from];
+    return arms_in_vain(p, r, &s) ? none : s;
 }

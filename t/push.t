@@ -120,31 +120,52 @@ local function refused(name, k, rule, ...)
 end
 refused("the first CTA pushes too", push.split_k { change = "guard" }, "[PLAN-PUSH]", "of CTA 0 goes to that CTA itself (k = 0)")
 refused("all into one slab", push.split_k { ctas = 3, change = "slab" }, "[PLAN-PUSH]", "of CTA 2 writes where a push of CTA 1 does, in CTA 0", "expected rows beside 0 to 63, got rows 0 to 63")
--- One push; o: cluster, pipeline (of what is pushed), group, also (more work on it), to(k, i) -> k, swizzle, tile of the target, view(a), warps.
+-- One push. o: cluster, pipeline (of what is pushed), group, also (more work on it), to(k, i) -> k, swizzle, tile of the target, source (tile),
+-- source_swizzle, view(a, x), place(b, k, i), warps, sender (the CTA; -1: all but the first), again(b, a): another push, second: CTA 2 too, by a
+-- task of two warps, count (of its steps), outside (the acquire is under no guard).
 local function one(o)
   local k = weir.kernel { name = "one", arch = "sm_90a", cluster = o.cluster or { k = 2 } }
   local X, Y = k:tensor { name = "X", dtype = "f32", shape = { 64, 32 } }, k:tensor { name = "Y", dtype = "f32", shape = { 64, 32 }, out = true }
-  local x, y = k:gmem_tile { name = "x", tensor = X, tile = { 8, 32 } }, k:gmem_tile { name = "y", tensor = Y, tile = { 8, 32 } }
-  local a = k:smem_tile { name = "a", dtype = "f32", tile = { 8, 32 }, pipeline = P.tma_async { stages = 1 } }
-  local b = k:smem_tile { name = "b", dtype = "f32", tile = o.tile or { 8, 32 }, swizzle = o.swizzle, pipeline = o.pipeline or P.tma_async { stages = 1 } }
+  local from = o.source or { 8, 32 }
+  local x, y = k:gmem_tile { name = "x", tensor = X, tile = from }, k:gmem_tile { name = "y", tensor = Y, tile = { 8, 32 } }
+  local a = k:smem_tile { name = "a", dtype = "f32", tile = from, swizzle = o.source_swizzle, pipeline = P.tma_async { stages = 1 } }
+  local b = k:smem_tile { name = "b", dtype = "f32", tile = o.tile or { 8, 32 }, swizzle = o.swizzle,
+    pipeline = o.pipeline or P.tma_async { stages = 1, producer_signaling = o.second and "task_warp_leader" or nil } }
   local to, back = b, b
   if o.group then
     back = k:group { name = "g", mode = "merge", members = { b } }
     to = back:member "b"
   end
-  local function only(n) return weir.when_true(weir.eq(k.cta.k, n)) end
-  k:task { name = "send", warps = { 0, o.warps or 1 }, schedule = function()
-    for _ in only(1) do
-      for i in weir.domain_loop(8) do
-        to:acquire()
+  local function send(source, when, target)
+    if o.outside then to:acquire() end
+    for _ in when() do
+      for i in weir.domain_loop(o.count or 8) do
+        if not o.outside then to:acquire() end
         if o.also then to:tma_load(x:at(i, 0)) end
-        a:release(0); a:acquire(); a:tma_load(x:at(i, 0)); a:commit()
-        a:wait(); to:push(o.view and o.view(a) or a:read(), { k = o.to and o.to(k, i) or 0 }); to:commit()
+        source:release(0); source:acquire(); source:tma_load(x:at(i, 0)); source:commit()
+        source:wait()
+        local view, options = o.view and o.view(source, x) or source:read(), { k = o.to and o.to(k, i) or 0 }
+        if o.place then to:push(view, target or o.place(b, k, i), options) else to:push(view, options) end
+        if o.again then o.again(to, source) end
+        to:commit()
       end
     end
+  end
+  k:task { name = "send", warps = { 0, o.warps or 1 }, schedule = function()
+    send(a, function() return weir.when_true((o.sender or 1) < 0 and weir.gt(k.cta.k, 0) or weir.eq(k.cta.k, o.sender or 1)) end)
   end }
+  if o.second then
+    local c = k:smem_tile { name = "c", dtype = "f32", tile = from, pipeline = P.tma_async { stages = 1, producer_signaling = "task_warp_leader" } }
+    k:task { name = "send2", warps = { 8, 2 }, schedule = function() send(c, function() return weir.when_true(weir.eq(k.cta.k, 2)) end, b:sub(1)) end }
+  end
   k:task { name = "put", warps = { 4, 1 }, schedule = function()
-    for _ in only(0) do for i in weir.domain_loop(8) do to:wait(); if not o.tile then y:store(to:read(), y:at(i, 0)) end back:release() end end
+    for _ in weir.when_true(weir.eq(k.cta.k, 0)) do
+      for i in weir.domain_loop(o.count or 8) do
+        to:wait()
+        if o.tile then y:store(to:read():sub(1):load(), y:at(i, 0)) else y:store(to:read(), y:at(i, 0)) end
+        back:release()
+      end
+    end
   end }
   return k
 end
@@ -159,6 +180,20 @@ refused("another swizzle", one { swizzle = 128 }, "[PLAN-PUSH]", "copies bytes a
 refused("another shape", one { tile = { 4, 32 } }, "[V-ATOM-01]", "a tile of 'a' is { 8, 32 }, 'b' is { 4, 32 }")
 refused("half the rows", one { tile = { 4, 32 }, view = function(a) return a:read():rows(4, 4) end }, "[PLAN-PUSH]", "takes a part of a view other than slabs")
 refused("a task whose warps would each arm", one { warps = 2 }, "[V-CNT-03]", "task_warp_leader")
+refused("guards that no CTA meets", one { sender = 2 }, "[PLAN-PUSH]", "is reached by no CTA")
+refused("an acquire under no guard", one { outside = true, count = 1 }, "[PLAN-PUSH]", "b:acquire is reached by CTA 0, which pushes nothing")
+refused("two targets", one { cluster = { k = 3 }, again = function(b, a) b:push(a:read(), { k = 2 }) end }, "[PLAN-PUSH]", "of CTA 1 goes to CTA 2, and another to CTA 0")
+refused("twice into one place", one { again = function(b, a) b:push(a:read(), { k = 0 }) end }, "[PLAN-PUSH]",
+  "of CTA 1 writes where a push of CTA 1 does, in CTA 0", "t/push.t:")
+local function slab(i) return { tile = { 3, 8, 32 }, cluster = { k = 3 }, sender = -1, place = i, count = 4 } end
+refused("a slab by the step, of several senders", one(slab(function(b, _, i) return b:sub(i % 3) end)), "[PLAN-PUSH]", "where it writes does not follow from the CTA alone",
+  "CTAs 1 and 2 both push into 'b' of CTA 0")
+tap.ok(one(slab(function(b, k) return b:sub(k.cta.k) end)):verify().ok, "a slab by the CTA, of several senders: as it should be")
+refused("slabs inside an atom of the swizzle", one { tile = { 3, 4, 32 }, source = { 4, 32 }, swizzle = 128, source_swizzle = 128, place = function(b) return b:sub(1) end },
+  "[PLAN-PUSH]", "takes a slab that begins inside an atom of the swizzle, which is 8 rows")
+refused("what lies in no shared memory", one { view = function(_, x) return x:at(0, 0) end }, "[V-ATOM-03]", "reads from shared memory")
+refused("other senders, other warps", one { cluster = { k = 3 }, tile = { 3, 8, 32 }, place = function(b) return b:sub(0) end, second = true }, "[PLAN-PUSH]",
+  "is filled by 1 warps of 1 tasks in CTA 1, by 2 of 1 in CTA 2")
 refused("the source is given back at once", push.split_k { change = "early" }, "[PROVE-RACE]", "writes 'part' while the push of 'send of CTA 1' may still read it",
   "acquire the pushed stage again before its source is written")
 refused("the sums are never given back", push.split_k { change = "release" }, "[V-BRK-03]", "load on 'sums' without release after it")

@@ -2,9 +2,9 @@
  *
  * One thread issues an mma; its operands count as being read and its columns as being written from then until a commit of that
  * thread arrives at its mbarrier. The product is computed at some time in between, chosen by the seed. A load brings poison
- * until tcgen05.wait::ld. A copy to tensor memory (tcgen05.cp) stands in the same queue; what a thread issues runs in order there, so
- * that an mma finds the scales that a copy before it brought. A store is over at tcgen05.wait::st. Every hand-over of columns between
- * threads needs the two fences: `before` by who had them, `after` by who takes them over; a commit counts as the first. */
+ * until tcgen05.wait::ld. A copy to tensor memory (tcgen05.cp) stands in the same queue; what a thread issues runs in order there,
+ * so that an mma finds the scales that a copy before it brought. A store is over at tcgen05.wait::st. Every hand-over of columns
+ * between threads needs the two fences: `before` by who had them, `after` by who takes them over; a commit counts as the first. */
 #include <string.h>
 
 #include "../tcgen05.h"
@@ -347,9 +347,11 @@ static bool take_scales(const tensor *x, const entry *e, bool b, u32 rows, u8 *o
         for (u32 q = 0; q < QUARTERS; q++) {
             u32 lane = q * TC_WARP_LANES + l;
             if (is_written(x, c, lane) && x->cell[c * TC_LANES + lane] == bits) continue;
-            weiri_sim_fault(x->c->m, e->by, e->at, "sim-tmem", "an mma reads the scales of row %u of %c from lane %u, column %u, which %s", r,
-                            b ? 'B' : 'A', lane, c,
-                            is_written(x, c, lane) ? "differs from the first quarter's lane: all four hold the same scales" : "nothing has written");
+            weiri_sim_fault(x->c->m, e->by, e->at, "sim-tmem",
+                            "an mma reads the scales of row %u of %c from lane %u, column %u, which %s", r, b ? 'B' : 'A', lane,
+                            c,
+                            is_written(x, c, lane) ? "differs from the first quarter's lane: all four hold the same scales"
+                                                   : "nothing has written");
             return false;
         }
         memcpy(out + r * n, (const u8 *)&bits + (b ? e->sc.id_b : e->sc.id_a), n);
@@ -586,7 +588,13 @@ static void umma_mx(w_sim_api *api, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc,
     thread *t = weiri_sim_self(api);
     tensor *x = tensor_of(t, "a tcgen05.mma");
     char why[160];
-    entry e = { .by = t, .at = t->at, .tmem = tmem, .accumulate = accumulate != 0, .scaled = true, .scale_a = scale_a, .scale_b = scale_b };
+    entry e = { .by = t,
+                .at = t->at,
+                .tmem = tmem,
+                .accumulate = accumulate != 0,
+                .scaled = true,
+                .scale_a = scale_a,
+                .scale_b = scale_b };
     if (!x) return;
     if (!weiri_tc_decode_scaled((weiri_tc_kind)kind, idesc, &e.sc, why, sizeof why)) {
         weiri_sim_fault(t->m, t, t->at, "sim-descriptor", "instruction descriptor %#x of a block-scaled mma: %s", idesc, why);
@@ -612,7 +620,9 @@ static void tmem_cp(w_sim_api *api, u32 shape, u32 tmem, u64 desc) {
     entry e = { .by = t, .at = t->at, .tmem = tmem, .cp = cp, .s = { .m = TC_LANES, .n = (int)cp->columns } };
     if (!x) return;
     e.b = descriptor(t, desc, "of a copy");
-    if (lane_of(tmem)) weiri_sim_fault(t->m, t, t->at, "sim-tmem", "a tcgen05.cp.%s to lane %u of tensor memory; it begins at lane 0", cp->name, lane_of(tmem));
+    if (lane_of(tmem))
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "a tcgen05.cp.%s to lane %u of tensor memory; it begins at lane 0",
+                        cp->name, lane_of(tmem));
     if (!own_columns(x, t, tmem, cp->columns, "a tcgen05.cp writes")) return;
     check_columns(x, t, &e);
     enqueue(x, &e);
@@ -715,7 +725,9 @@ static void run_ld(warp *w, u32 members) {
             return;
         }
         for (int i = 0; i < 32; i++)
-            if (!sums_over(x, w->lane[i], c, "tcgen05.ld reads") || !stores_over(x, w->lane[i], quarter, c, false, "tcgen05.ld reads")) return;
+            if (!sums_over(x, w->lane[i], c, "tcgen05.ld reads") ||
+                !stores_over(x, w->lane[i], quarter, c, false, "tcgen05.ld reads"))
+                return;
         x->loading[c]++;
     }
     for (u32 l = 0; l < 32; l++) {
@@ -793,25 +805,29 @@ static void run_st(warp *w, u32 members) {
     u32 n = t->kind & 0x3f, tmem = t->arg[0], c0 = column_of(tmem), quarter = t->tid / 32 % QUARTERS, now = ++t->m->clock;
     if (!same_in_lanes(w, 1, "tcgen05.st") || !own_columns(x, t, tmem, n, "tcgen05.st writes")) return;
     if (lane_of(tmem) != quarter * TC_WARP_LANES) {
-        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.st to lane %u by warp %u, which reaches lanes %u to %u", lane_of(tmem), t->tid / 32,
-                        quarter * TC_WARP_LANES, quarter * TC_WARP_LANES + TC_WARP_LANES - 1);
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.st to lane %u by warp %u, which reaches lanes %u to %u",
+                        lane_of(tmem), t->tid / 32, quarter * TC_WARP_LANES, quarter * TC_WARP_LANES + TC_WARP_LANES - 1);
         return;
     }
     for (u32 c = c0; c < c0 + n; c++) {
         if (x->writing[c] || is_read(x, quarter, c)) {
-            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.st to column %u while %s in flight %s it: the wait is missing", c,
-                            x->writing[c] ? "an mma or copy" : "a load or an mma", x->writing[c] ? "writes" : "reads");
+            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.st to column %u while %s in flight %s it: the wait is missing",
+                            c, x->writing[c] ? "an mma or copy" : "a load or an mma", x->writing[c] ? "writes" : "reads");
             return;
         }
         const thread *reader = x->seen[quarter][c].read ? x->seen[quarter][c].by : NULL;
-        if (reader && reader->tid / 32 != t->tid / 32 && !(x->seen[quarter][c].fenced && t->tc_after > x->seen[quarter][c].fenced)) {
-            weiri_sim_fault(t->m, t, t->at, "sim-tcgen05-fence", "tcgen05.st to column %u, which warp %u has read: tcgen05.fence::%s is missing", c,
-                            reader->tid / 32,
-                            x->seen[quarter][c].fenced ? "after_thread_sync behind the wait" : "before_thread_sync before the hand-over");
+        if (reader && reader->tid / 32 != t->tid / 32 &&
+            !(x->seen[quarter][c].fenced && t->tc_after > x->seen[quarter][c].fenced)) {
+            weiri_sim_fault(
+                t->m, t, t->at, "sim-tcgen05-fence",
+                "tcgen05.st to column %u, which warp %u has read: tcgen05.fence::%s is missing", c, reader->tid / 32,
+                x->seen[quarter][c].fenced ? "after_thread_sync behind the wait" : "before_thread_sync before the hand-over");
             return;
         }
         for (int i = 0; i < 32; i++)
-            if (!sums_over(x, w->lane[i], c, "tcgen05.st writes") || !stores_over(x, w->lane[i], quarter, c, true, "tcgen05.st writes")) return;
+            if (!sums_over(x, w->lane[i], c, "tcgen05.st writes") ||
+                !stores_over(x, w->lane[i], quarter, c, true, "tcgen05.st writes"))
+                return;
         x->put[quarter][c].stored = now;
         x->put[quarter][c].waited = x->put[quarter][c].fenced = 0;
         x->put[quarter][c].by = t;

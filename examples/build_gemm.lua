@@ -146,6 +146,7 @@ if dev.is_sim then print(("simulated %d x %d x %d in %.1f s"):format(SM, SN, SK,
 -- Every element against a reference in double precision, by a kernel of its own: plain loops, no tensor core, no shared memory.
 -- Each thread of a 64 x 64 tile sums 8 x 4 elements; a warp adds up its squared errors, squared references, and elements off
 -- by more than rounding to the output type and f32 accumulation allow.
+package.path = (arg[0]:match "^(.*/)" or "") .. "../?.lua;" .. package.path -- wherever it was started
 local reference = require "examples.reference"
 local err = reference.gemm { weir = weir, device = dev, dtype = opt.dtype, epilogue = opt.epilogue, A = ta, B = tb, D = td, m = SM, n = SN, k = SK }
 

@@ -57,7 +57,7 @@ local a, b = dev:tensor { dtype = "bf16", shape = { m, kk } }:randn(1), dev:tens
 local d = dev:tensor { dtype = "bf16", shape = { m, n } }:fill(0 / 0)
 assert(gemm:launch { A = a, B = b, D = d })
 assert(dev:sync())
-package.path = "./?.lua;" .. package.path
+package.path = (arg[0]:match "^(.*/)" or "") .. "../?.lua;" .. package.path -- wherever it was started
 local e = require "examples.reference".gemm { weir = weir, device = dev, dtype = "bf16", epilogue = "none", A = a, B = b, D = d, m = m, n = n, k = kk }
 print(("%s: %d x %d x %d on %s, relative error %.1e, %d elements off"):format(e.bad == 0 and "PASS" or "FAIL", m, n, kk, dev.name, e.relative, e.bad))
 os.exit(e.bad == 0 and 0 or 1)

@@ -33,6 +33,19 @@ for _, options in ipairs {
   "--m 384 --n 256 --k 192 --epilogue relu",
 } do passes("build_gemm.lua --device sim " .. options) end
 
+do -- from another folder
+  local pwd <close> = assert(io.popen "pwd")
+  local root = pwd:read "l"
+  local function absolute(path) return path:sub(1, 1) == "/" and path or root .. "/" .. path end
+  local core = absolute(assert(package.searchpath("weir.core", package.cpath))):gsub("weir/core%.so$", "?.so")
+  for _, example in ipairs { "build_gemm.lua --device sim --m 8 --n 8 --k 8", "pingpong.lua 8 8 8 sim" } do
+    local pipe <close> = assert(io.popen(("cd / && LUA_PATH='%s/lua/?.lua;%s/lua/?/init.lua' LUA_CPATH='%s' %s %s/examples/%s 2>&1"):format(root, root, core,
+      os.getenv "WEIR_LUA" or "lua5.4", root, example)))
+    local text = pipe:read "a"
+    if not tap.like("\nPASS: 8 x 8 x 8 ", text, "from another folder: " .. example) then tap.diag(text) end
+  end
+end
+
 local text, last, ok = run "build_gemm.lua --device sim --stages 5"
 tap.is({ false, true }, { not not ok, last:match "^FAIL" ~= nil }, "build_gemm.lua with more stages than fit fails")
 tap.matches("stages = %d+ of '%w+' fits", text, "and says how many fit")

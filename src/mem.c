@@ -218,10 +218,13 @@ static bool copy_text(weir_ctx *c, const char **s) {
     return t != NULL;
 }
 
-/* Where cubins and host builds are kept when the host says nothing; "" when there is no place. */
+/* Where cubins and host builds are kept when the host says nothing; "" when there is no place. As XDG's rules want it, a path that
+ * is not absolute counts as none: it would be another folder wherever the program starts. */
 static void default_cache_dir(char *out, size_t size) {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int n = xdg && *xdg ? snprintf(out, size, "%s/weir", xdg) : home && *home ? snprintf(out, size, "%s/.cache/weir", home) : 0;
+    int n = xdg && *xdg == '/'     ? snprintf(out, size, "%s/weir", xdg)
+            : home && *home == '/' ? snprintf(out, size, "%s/.cache/weir", home)
+                                   : 0;
     if (n <= 0 || (size_t)n >= size) out[0] = '\0';
 }
 

@@ -436,12 +436,39 @@ static void test_hash(void) {
     is_str("6d1cf22d7cc09b085dfc25ee1a1f3ae0265804c607bc2074ad253bcc82fd81ee", hex, "of 100000 a's");
 }
 
+/* Where the cache is when the host says nothing. */
+static const char *standard_cache(const char *xdg, const char *home) {
+    static char out[256];
+    if (xdg) setenv("XDG_CACHE_HOME", xdg, 1);
+    else unsetenv("XDG_CACHE_HOME");
+    if (home) setenv("HOME", home, 1);
+    else unsetenv("HOME");
+    weir_ctx *ctx = weir_open(NULL);
+    snprintf(out, sizeof out, "%s", ctx->cfg.cache_dir);
+    weir_close(ctx);
+    return out;
+}
+
+static void test_standard_cache(void) {
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char keep[2][256];
+    snprintf(keep[0], sizeof keep[0], "%s", xdg ? xdg : "");
+    snprintf(keep[1], sizeof keep[1], "%s", home ? home : "");
+    is_str("/x/weir", standard_cache("/x", "/h"), "$XDG_CACHE_HOME");
+    is_str("/h/.cache/weir", standard_cache(NULL, "/h"), "else $HOME");
+    is_str("/h/.cache/weir", standard_cache("cache", "/h"), "a relative $XDG_CACHE_HOME is none");
+    is_str("", standard_cache(NULL, "here"), "nor is a relative $HOME");
+    is_str("", standard_cache(NULL, NULL), "without both there is no cache");
+    standard_cache(xdg ? keep[0] : NULL, home ? keep[1] : NULL);
+}
+
 int main(void) {
     if (!mkdtemp(folder)) return 1;
     atexit(remove_folder);
     weir_ctx *ctx = open_in("");
     weiri_binary b;
     test_hash();
+    test_standard_cache();
     test_log_facts();
     test_preamble_text(ctx);
     test_primitives();

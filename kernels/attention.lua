@@ -55,10 +55,9 @@ function M.choose(o)
   if o.d <= 64 then c = { warpgroups = 3, bn = 128, stages = 2, q_stages = 2, load_registers = 32, math_registers = 160 }
   elseif o.d <= 128 then c = { warpgroups = 2, bn = 128, stages = 2, q_stages = 2, load_registers = 24, math_registers = 240 }
   else c = { warpgroups = 2, bn = 64, stages = 2, q_stages = 1, load_registers = 24, math_registers = 240 } end
-  -- Tiles under a mask are of unequal length: a static share of them leaves SMs idle (0.86 to 1.2 x cuDNN with the number of heads, on
-  -- an H200; an atomic queue with 32 heads 1.11 to 1.18 x). Without a mask fetching buys nothing.
-  local uneven = o.causal or o.window
-  c.queue, c.heads = uneven and "atomic" or "static", uneven and 32 or 8
+  -- A static share of the tiles leaves SMs idle at the end: most under a mask, whose tiles are of unequal length (0.86 to 1.2 x cuDNN with the
+  -- number of heads, on an H200; an atomic queue with 32 heads 1.11 to 1.18 x), and by 0.6 to 2.3 % (d 64: 7 %) without one.
+  c.queue, c.heads = "atomic", (o.causal or o.window) and 32 or 8
   return c
 end
 
@@ -69,8 +68,7 @@ function M.candidates(o)
   local list = {}
   local function add(warpgroups, bn, stages, q_stages)
     for _, heads in ipairs { 4, 8, 16, 32 } do
-      list[#list + 1] = { warpgroups = warpgroups, bn = bn, stages = stages, q_stages = q_stages, heads = heads,
-                          queue = (o.causal or o.window) and "atomic" or "static",
+      list[#list + 1] = { warpgroups = warpgroups, bn = bn, stages = stages, q_stages = q_stages, heads = heads, queue = "atomic",
                           load_registers = warpgroups == 3 and 32 or 24, math_registers = warpgroups == 3 and 160 or 240 }
     end
   end

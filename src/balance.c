@@ -1,7 +1,5 @@
 /* The credits of a schedule: every wait meets its commit, every acquire its release, and nothing is left over. The proof finds
  * the same and more; here the counts are named, at the author's lines. */
-#include <string.h>
-
 #include "walk.h"
 
 static const weir_place *first(const weiri_chain *c) { return c->n ? &c->at[0] : NULL; }
@@ -14,7 +12,7 @@ static void second_place(weir_finding *f, const weiri_op *op, const char *what) 
 }
 
 static const char *plural(weiri_arena *a, int n, const char *what) {
-    return weiri_arena_fmt(a, "%d %s%s", n, what, n == 1 ? "" : what[strlen(what) - 1] == 's' ? "es" : "s");
+    return weiri_arena_fmt(a, "%d %s%s", n, what, n == 1 ? "" : "s");
 }
 
 /* How the op is spelled: the member through its group. */
@@ -49,7 +47,8 @@ static void run(weiri_walk *s) {
     }
 }
 
-/* The blocked task whose help has ended or never comes; without one, the tasks wait for each other: the first of them. */
+/* Of the blocked tasks, of which there are some, the one whose help has ended or never comes; without one, the tasks wait for each
+ * other: the first of them. */
 static int root_of(const weiri_walk *s, weiri_lack *why) {
     int cycle = -1;
     for (int t = 0; t < s->k->tasks.n; t++) {
@@ -68,7 +67,6 @@ static void blocked(const weiri_walk *s, bool sure, weiri_findings *out) {
     const weir_kernel *k = s->k;
     weiri_lack w = { 0 };
     int t = root_of(s, &w);
-    if (t < 0) return;
     if (!sure && w.task >= 0 && weiri_walk_ended(&s->task[w.task])) return; /* how often each side runs, the launch knows */
     const weiri_step *x = &s->task[t].steps.v[s->task[t].at];
     const weiri_op *op = x->op;
@@ -112,14 +110,14 @@ static void left_over(const weiri_walk *s, const weir_res *r, weiri_findings *ou
     bool commits = x.full > 0;
     weiri_use many = commits ? USE_COMMIT : x.empty > 0 ? USE_ACQUIRE : USE_RELEASE;
     weiri_use few = commits ? USE_WAIT : x.empty > 0 ? USE_RELEASE : USE_ACQUIRE;
-    const weiri_op *op = op_of(s, -1, r, many), *other = op_of(s, -1, r, few);
+    const weiri_op *op = op_of(s, -1, r, many), *other = op_of(s, -1, r, few); /* `many` were made, so there is an op */
     const char *rule = commits ? "V-SIM-02" : x.empty > 0 ? "V-SIM-03" : "V-SIM-04";
     const char *done = commits ? "not consumed" : x.empty > 0 ? "without release" : "without acquire";
     int n = commits ? x.full : x.empty > 0 ? x.empty : -x.empty;
     weir_finding *f =
-        weiri_find(out, rule, op ? first(&op->at) : first(&r->pipe.at), "%s of '%s' %s %s: %s, %s",
-                   plural(out->a, n, weiri_use_names[many]), op ? spelled(out->a, op, r) : r->name, n == 1 ? "is" : "are", done,
-                   plural(out->a, x.made[many], weiri_use_names[many]), plural(out->a, x.made[few], weiri_use_names[few]));
+        weiri_find(out, rule, first(&op->at), "%s of '%s' %s %s: %s, %s", plural(out->a, n, weiri_use_names[many]),
+                   spelled(out->a, op, r), n == 1 ? "is" : "are", done, plural(out->a, x.made[many], weiri_use_names[many]),
+                   plural(out->a, x.made[few], weiri_use_names[few]));
     f->objects[0] = r->name;
     f->expected = weiri_arena_fmt(out->a, "%s", plural(out->a, x.made[many], weiri_use_names[few]));
     f->got = weiri_arena_fmt(out->a, "%d", x.made[few]);

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <limits.h>
 #include <string.h>
 
 #include "plan_push.h"
@@ -19,7 +20,7 @@ typedef struct cursor_key {
 typedef struct round_info {
     const weir_res *group;
     weiri_stage stage;
-    const weir_res *order[32];
+    const weir_res **order; /* n of them, as many as the group has */
     int n;
     bool shared;
     int at;
@@ -74,7 +75,6 @@ static bool round_block(round_info *r, const weiri_node *first) {
         } else {
             for (int i = 0; i < r->n; i++)
                 if (r->order[i] == n->op->res) return false; /* a new round before the order was complete elsewhere */
-            if (r->n == 32) return false;
             r->order[r->n++] = n->op->res;
         }
         at++;
@@ -95,7 +95,7 @@ static bool round_block(round_info *r, const weiri_node *first) {
 static round_info *round_for(lowering *l, const weir_res *group, weiri_stage stage) {
     for (int i = 0; i < l->rounds.n; i++)
         if (l->rounds.v[i].group == group && l->rounds.v[i].stage == stage) return &l->rounds.v[i];
-    round_info r = { .group = group, .stage = stage };
+    round_info r = { .group = group, .stage = stage, .order = WEIRI_NEW_N(&l->p->a, const weir_res *, group->nmembers) };
     bool regular = round_block(&r, l->pt->task->root->first);
     bool tma = true;
     for (int i = 0; i < r.n; i++)
@@ -183,14 +183,19 @@ bool weiri_loop_runs(const weir_kernel *k, const weiri_node *n) {
 }
 
 #define MAX_CURSORS 64
-/* by cursor of the task: bit h of v: h stages may be held; bit h of loose: no mma may have followed the newest h opens */
+#define MANY (1ull << 63)
+/* by cursor of the task: bit h of v: h stages may be held; bit h of loose: no mma may have followed the newest h opens. MANY: more
+ * than the sets count exactly */
 typedef struct held {
     uint64_t v[MAX_CURSORS], loose[MAX_CURSORS];
 } held;
 
+static uint64_t one_more(uint64_t set) { return set << 1 | (set & MANY); }
+
 static bool merge_set(uint64_t *into, uint64_t from) {
-    /* more than any pipeline has: the walk stops growing there, the finding comes from the maximum */
-    uint64_t u = (*into | from) & ((1ull << 40) - 1);
+    /* the walk of a loop stops growing there, the finding comes from the maximum */
+    uint64_t all = *into | from, u = all & ((1ull << 40) - 1);
+    if (all != u) u |= MANY;
     bool grew = u != *into;
     *into = u;
     return grew;
@@ -262,12 +267,12 @@ static void held_walk(lowering *l, const weiri_node *n, held *s) {
             if (opens(op)) {
                 round_place(l, op, &first, &last);
                 l->held_in[op->id] |= s->v[ci];
-                if (last) s->v[ci] <<= 1, s->loose[ci] <<= 1;
+                if (last) s->v[ci] = one_more(s->v[ci]), s->loose[ci] = one_more(s->loose[ci]);
             } else if (closes_cursor(l, op)) {
                 l->held_in[op->id] |= s->v[ci];
                 l->loose_in[op->id] |= s->loose[ci];
                 uint64_t in = s->v[ci], out = 0;
-                if (op->keep < 0) out = (in >> 1) | (in & 1);
+                if (op->keep < 0) out = in >> 1 | (in & (MANY | 1)); /* of MANY one less: the largest that is counted, or MANY */
                 else
                     for (int h = 0; h < 64; h++)
                         if (in >> h & 1) out |= 1ull << (h < op->keep ? h : op->keep);
@@ -302,6 +307,14 @@ static void find_held(lowering *l) {
     held s;
     for (int i = 0; i < MAX_CURSORS; i++) s.v[i] = s.loose[i] = 1;
     held_walk(l, l->pt->task->root->first, &s);
+    if (l->cursors.n > MAX_CURSORS) {
+        weir_finding *f = weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", place_of(&l->pt->task->at),
+                                     "task '%s' moves %d pipelines; more than %d cannot be built yet", l->pt->task->name,
+                                     l->cursors.n, MAX_CURSORS);
+        f->expected = weiri_arena_fmt(&l->p->a, "at most %d", MAX_CURSORS);
+        f->got = weiri_arena_fmt(&l->p->a, "%d", l->cursors.n);
+        f->hint = "put some of them into a group, or give them to another task";
+    }
     /* what each cursor's ops saw */
     for (int i = 0; i < l->cursors.n; i++) {
         weiri_cursor *c = &l->p->cursors.v[l->cursors.v[i].index];
@@ -322,7 +335,7 @@ static void find_held(lowering *l) {
                 if (top + 1 > most) most = top + 1, worst = op;
             } else if (closes_cursor(l, op)) {
                 has_close = true;
-                if (in & (in - 1)) vague = true; /* more than one number is possible */
+                if (in & (in - 1) || in & MANY) vague = true; /* more than one number is possible, or more than are counted */
             }
         }
         c->held_max = most;
@@ -616,8 +629,8 @@ static void lower_close(lowering *l, weiri_pnode *at, const weiri_op *op) {
                 if (h < lo) lo = h;
                 hi = h;
             }
-        int keep = op->keep < 0 ? (hi > 0 ? hi - 1 : 0) : op->keep;
-        if (op->keep < 0) keep = 0; /* the oldest of any number: only "none held" needs asking */
+        if (in & MANY) hi = INT_MAX;
+        int keep = op->keep < 0 ? 0 : op->keep; /* the oldest of any number: only "none held" needs asking */
         if (hi <= keep) return;
         if (op->keep < 0) {
             if (lo == 0) {

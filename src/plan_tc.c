@@ -64,23 +64,12 @@ void weiri_tc_check_warps(weiri_plan *p, int task) {
 
 /* ---- placement ---------------------------------------------------------------------------------------------------------- */
 
-static int alias_phase(const weir_kernel *k, const weir_res *r, int *group) {
-    for (int g = 0; g < k->aliases.n; g++)
-        for (int f = 0; f < k->aliases.v[g].n; f++)
-            for (int i = 0; i < k->aliases.v[g].phase[f].n; i++)
-                if (k->aliases.v[g].phase[f].res[i] == r) {
-                    *group = g;
-                    return f;
-                }
-    *group = -1;
-    return -1;
-}
-
+/* Tiles in tensor memory have their columns to themselves: an alias is of shared memory (M-STORAGE). */
 void weiri_tc_place(weiri_plan *p) {
     const weir_kernel *k = p->k;
     weiri_item *item = WEIRI_NEW_N(&p->a, weiri_item, k->res.n + 1);
     int n = 0, from = p->smem.n;
-    char why[256] = "";
+    char why[256];
     for (int i = 0; i < k->res.n; i++) {
         const weir_res *r = k->res.v[i];
         if (r->kind != WEIR_RES_TMEM || !weiri_tc(k)) continue;
@@ -91,26 +80,14 @@ void weiri_tc_place(weiri_plan *p) {
                            .stage_bytes = r->tile[1],
                            .dtype = r->dtype,
                            .same_as = -1,
+                           .phase = -1,
                            .tmem = true };
-        int group;
         g.size = g.stage_bytes * g.stages;
-        g.phase = alias_phase(k, r, &group);
-        item[n++] = (weiri_item){ .name = r->name, .size = g.size, .align = g.align, .group = group, .phase = g.phase };
+        item[n++] = (weiri_item){ .name = r->name, .size = g.size, .align = g.align, .group = -1, .phase = -1 };
         WEIRI_PUSH(&p->a, p->smem, g);
     }
     if (!n) return;
-    /* groups of shared memory have no members here: number those that do */
-    int *number = WEIRI_NEW_N(&p->a, int, k->aliases.n + 1), groups = 0;
-    for (int i = 0; i < n; i++)
-        if (item[i].group >= 0) number[item[i].group] = 1;
-    for (int g = 0; g < k->aliases.n; g++) number[g] = number[g] ? groups++ : -1;
-    for (int i = 0; i < n; i++)
-        if (item[i].group >= 0) item[i].group = number[item[i].group];
-    int64_t total = weiri_layout_place(item, n, groups, why, sizeof why);
-    if (total < 0) {
-        weiri_find(&p->findings, "PLAN-SMEM", k->at.n ? k->at.at : NULL, "tensor memory of kernel '%s': %s", k->name, why);
-        total = 0;
-    }
+    int64_t total = weiri_layout_place(item, n, 0, why, sizeof why);
     for (int i = 0; i < n; i++) p->smem.v[from + i].offset = item[i].offset;
     p->tmem_columns = (int)total;
     p->tmem_alloc = weiri_layout_tmem_columns((int)total);

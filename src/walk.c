@@ -128,9 +128,8 @@ static bool guard_opens(weiri_walk *s, const weiri_node *n) {
     case WEIR_GUARD_LAST: return n->loop && i == s->trips[n->loop->id] - 1;
     case WEIR_GUARD_EVERY: return i >= n->phase && (i - n->phase) % n->period == 0;
     case WEIR_GUARD_TRUE: return !n->of || holds(s, n->of);
-    case WEIR_GUARD_FALSE: return n->of && !holds(s, n->of);
+    default: return n->of && !holds(s, n->of); /* WEIR_GUARD_FALSE */
     }
-    return true;
 }
 
 /* ---- flattening ---------------------------------------------------------------------------------------------------------- */
@@ -237,7 +236,7 @@ static void flatten(weiri_walk *s, const weiri_node *n) {
             }
             s->silent = false;
             break;
-        case NODE_SKIPPABLE: flatten(s, n->first); break;
+        default: flatten(s, n->first); break; /* NODE_SKIPPABLE */
         }
     }
 }

@@ -7,7 +7,7 @@ local M = {}
 --- D = act(A * transpose(B)), the shape of spec K02: loads, one thread that issues the mma, four warps that store.
 --- | m, n, k = 128, 64, 64: the tile; stages = 3, sums = 2; dtype, out = "bf16"; group = "fused_merge" | "merge" | "none"
 --- | a, b = "tma" | "threads" | "cp_async": who fills the operand; ta, tb: stored transposed
---- | zero_k: K may be 0. store = "plain" | "staged"; cluster = { m, n }, multicast loads; issue = 1: warps of the task with the mma; relu; swizzle = 128
+--- | zero_k: K may be 0; steps(K, k): the length of the loop over K. store = "plain" | "staged"; cluster = { m, n }, multicast loads; issue = 1: warps of the task with the mma; relu; swizzle = 128
 --- | store_lanes: so many tasks take the finished tiles in turn, a stage of sums each for good
 function M.gemm(o)
   o = o or {}
@@ -58,6 +58,7 @@ function M.gemm(o)
       end
     end }
   end
+  local steps = o.steps and o.steps(K, k) or cd(K, BK)
   local function fill(s, g, by, transposed, outer, kk, axis)
     s:acquire()
     local place = transposed and g:at(kk, outer) or g:at(outer, kk)
@@ -69,7 +70,7 @@ function M.gemm(o)
   local function loads(name, warps, list)
     k:task { name = name, warps = warps, registers = o.registers and 40 or nil, schedule = function()
       for t in weir.work_tile_loop(wq) do
-        for kk in weir.domain_loop(0, cd(K, BK)) do
+        for kk in weir.domain_loop(0, steps) do
           for _, x in ipairs(list) do
             if x == "a" then fill(ma, ga, o.a, o.ta, t.m, kk, along_a) else fill(mb, gb, o.b, o.tb, t.n, kk, along_b) end
           end
@@ -98,7 +99,7 @@ function M.gemm(o)
   k:task { name = "mma", warps = { warp, o.issue or 1 }, registers = o.registers and 40 or nil, schedule = function()
     for _ in weir.work_tile_loop(wq) do
       acc:acquire(); acc:zero()
-      for _ in weir.domain_loop(0, cd(K, BK)) do
+      for _ in weir.domain_loop(0, steps) do
         if mode == "fused_merge" then ab:wait() else ma:wait(); mb:wait() end
         acc:mma(o.ta and ma:read():t() or ma:read(), o.tb and mb:read():t() or mb:read())
         if ab then ab:release() else ma:release(); mb:release() end

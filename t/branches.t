@@ -175,7 +175,7 @@ end
 refuses("as it should be", "", {})
 refuses("sm_80 has rings of threads", "", { arch = "sm_80" })
 refuses("sm_80 has no clusters", "PLAN-ARCH: kernel 'base': clusters need sm_90a or sm_100a\n", { arch = "sm_80", cluster = { m = 2 } })
-refuses("sm_80 has no setmaxnreg", "PLAN-ARCH: kernel 'base': `registers` needs setmaxnreg, which sm_80 lacks (sm_90a and sm_100a have it)\n", { arch = "sm_80", registers = 40 })
+refuses("sm_80 has no setmaxnreg", "PLAN-ARCH: task 'give': `registers` needs setmaxnreg, which sm_80 lacks (sm_90a and sm_100a have it)\n", { arch = "sm_80", registers = 40 })
 tap.is("PLAN-WARPS: kernel 'none' has no tasks; a CTA has 1 to 32 warps\n", planned(weir.kernel { name = "none", arch = "sm_90a" }), "no tasks")
 refuses("two CTAs of 1024 threads", "", { get = { 4, 28 }, ctas_per_sm = 2 })
 refuses("three CTAs of 1024 threads", "PLAN-WARPS: kernel 'base': 3 CTAs of 1024 threads do not fit an SM, which has 2048\n", { get = { 4, 28 }, ctas_per_sm = 3 }, reg { 64, 512 }) -- and nothing of the tile, whose registers are not known
@@ -294,12 +294,12 @@ do
   local c = { f32 = "float", f64 = "double", tf32 = "float" }
   local bind = {}
   for i, t in ipairs(list) do
-    bind["x" .. i] = k:tensor { name = "t" .. i, dtype = t, shape = { 8 }, out = i % 2 == 0 }
-    want[i] = { name = "t" .. i, type = (i % 2 == 0 and "%s *" or "const %s *"):format(c[t] or t) }
+    bind["x" .. i] = k:tensor { name = "arg" .. i, dtype = t, shape = { 8 }, out = i % 2 == 0 }
+    want[i] = { name = "arg" .. i, type = (i % 2 == 0 and "%s *" or "const %s *"):format(c[t] or t) }
   end
   for i, n in ipairs { "w_x", "W_y", "mbar", "w", "smem", "Wx" } do
     k:scalar { name = n, dtype = "i64" }
-    want[#want + 1] = { name = ({ "w_x_", "W_y_", "mbar_", "w", "smem_", "Wx" })[i], type = "i64" }
+    want[#want + 1] = { name = ({ "u_w_x", "u_W_y", "mbar_", "w", "smem_", "Wx" })[i], type = "i64" }
   end
   local out = k:resource { name = "out", space = "gmem", bind = bind, work = { put = weir.producer_work { code = ";" } } }
   k:task { name = "only", warps = { 0, 1 }, schedule = function() out:put() end }

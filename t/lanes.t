@@ -158,7 +158,7 @@ if fetched then tap.like("another lane's tile", fetched:source(), "a lane takes 
 
 -- The skip in the source: a loop in one step, one with a guard as it is.
 local text = copy({ stages = S }):build({ device = dev }):source()
-tap.like("ring_phase ^= (ring_stage + n) / 3 & 1;", text, "a loop is skipped in one step")
+tap.like("ring_phase ^= (ring_stage + w_n) / 3 & 1;", text, "a loop is skipped in one step")
 tap.ok(not text:match "load0.-task put0":find "_turn", "who takes all tiles skips none")
 tap.ok(not copy({ stages = S }):print("barriers"):find "2 warps", "a phase counts one lane's arrivals")
 

@@ -31,6 +31,7 @@ typedef struct search {
     bool capped, letters_out;    /* gave up on size; on the distance between tasks */
     bool endless;                /* a task goes round for ever, or nearly */
     const int *force;
+    int *misses;                 /* arguments that may yet be tried in vain for the tiles of a path, over all searches */
 } search;
 
 static uint64_t hash(const unsigned char *s, size_t n) {
@@ -137,18 +138,24 @@ static void search_all(search *s, int cap, bool merge) {
     }
 }
 
-static void search_start(search *s, const weiri_prog *g, weir_ctx *ctx, const int *force) {
+static void search_start(search *s, const weiri_prog *g, weir_ctx *ctx, const int *force, int *misses) {
     memset(s, 0, sizeof *s);
     s->g = g;
     s->ctx = ctx;
     s->force = force;
+    s->misses = misses;
     weiri_arena_init(&s->a, ctx);
 }
 
 /* ---- replay ------------------------------------------------------------------------------------------------------------- */
 
+/* What a question about one tile got for an answer: a condition's truth; a length, or the least it can be. */
+typedef struct fact { int tape, tile; int64_t n; bool closed, several; } fact;
+
 typedef struct replay {
     weiri_run r;
+    weiri_arena *a;
+    WEIRI_LIST(fact) facts;      /* of lengths and conditions that the tile's coordinates and the launch decide */
     int nletters;
     bool plausible;              /* lengths fixed for the launch are the same each time they are asked */
     int64_t *seen;               /* by form: units of its instances, -1 unknown; open ones: at least `open` */
@@ -156,11 +163,39 @@ typedef struct replay {
     int8_t *key;                 /* by tape: a condition of sizes alone, 1 false, 2 true, 0 not asked */
 } replay;
 
+static bool decided(const weir_kernel *k, uint32_t id) {
+    bool tile, cta;
+    return weiri_forms_varies(k, id, &tile, &cta) && !cta;
+}
+
+static uint32_t condition(const weiri_tape *t) { return t->node->kind == NODE_TILES ? t->node->skip : t->node->of; }
+
+static void see_tile(replay *p, const weiri_tape *t, int letter) {
+    const weiri_run *r = &p->r;
+    const weir_kernel *k = r->g->p->k;
+    bool trips = t->kind == TAPE_TRIPS;
+    if (trips ? !decided(k, t->node->start) || !decided(k, t->node->stop) || !decided(k, t->node->step) : !decided(k, condition(t))) return;
+    fact f = { .tape = r->want, .tile = r->left + r->want_tile, .n = letter, .closed = true };
+    if (trips) {
+        f.n = weiri_run_tape(r, r->want, r->want_tile)[T_TOTAL] + (letter ? 1 : 0);
+        f.closed = !letter;
+    }
+    for (int i = 0; i < p->facts.n; i++) {
+        fact *o = &p->facts.v[i];
+        if (o->tape != f.tape || o->tile != f.tile) continue;
+        if (o->closed && (f.closed ? f.n != o->n : f.n > o->n)) o->several = true; /* a loop inside a loop */
+        if (!o->closed && f.n >= o->n) o->n = f.n, o->closed = f.closed;
+        return;
+    }
+    WEIRI_PUSH(p->a, p->facts, f);
+}
+
 static void see_letter(replay *p, int letter) {
     const weiri_run *r = &p->r;
     if (r->want < 0) return;
     const weiri_tape *t = &r->g->tapes.v[r->want];
     if (t->kind == TAPE_CONST && !t->tile) p->key[r->want] = (int8_t)(1 + letter);
+    if (t->tile && (t->kind == TAPE_CONST || (t->kind == TAPE_TRIPS && !t->steady))) see_tile(p, t, letter);
     if (t->kind != TAPE_TRIPS || !t->steady) return;
     int64_t n = weiri_run_tape(r, r->want, r->want_tile)[T_TOTAL];
     if (letter) {
@@ -184,6 +219,7 @@ static const weiri_fault *run_again(search *s, const found *x, replay *p, weiri_
         for (int i = x->parent, at = n - 1; i > 0; i = s->nodes.v[i].parent) letters[at--] = s->nodes.v[i].letter;
     }
     memset(p, 0, sizeof *p);
+    p->a = &s->a;
     p->plausible = true;
     p->nletters = nl;
     int forms = weiri_forms_class_count(g->forms);
@@ -216,8 +252,6 @@ static const weiri_fault *run_again(search *s, const found *x, replay *p, weiri_
 /* Arguments of a launch, tried or found. */
 typedef struct trial { int64_t *dims; double *scalars; bool *dim_used, *scalar_used; bool found; } trial;
 
-static uint32_t condition(const weiri_tape *t) { return t->node->kind == NODE_TILES ? t->node->skip : t->node->of; }
-
 /* Do these arguments keep what the author assumes, and make the conditions come out as they did? */
 static bool conditions_hold(const weiri_prog *g, const replay *p, const trial *t) {
     const weir_kernel *k = g->p->k;
@@ -239,6 +273,53 @@ static bool lengths_hold(const weiri_prog *g, const replay *p, const trial *t) {
         if (p->seen[i] < 0 && p->open[i] <= 0) continue;
         if (!weiri_forms_eval(g->forms, i, &e, &n)) return false;
         if (p->seen[i] >= 0 ? n != p->seen[i] : n < p->open[i]) return false;
+    }
+    return true;
+}
+
+/* Does a length of the tile come out as it did? Roughly: is it longer than, as long as, shorter than the tile's other lengths, as it was? */
+static bool length_holds(const weiri_prog *g, const replay *p, const fact *f, weiri_env *e, bool roughly) {
+    int64_t n, m;
+    if (!weiri_forms_eval(g->forms, g->tapes.v[f->tape].form, e, &n)) return false;
+    if (!roughly) return f->closed ? n == f->n : n >= f->n;
+    for (int i = 0; i < p->facts.n; i++) {
+        const fact *o = &p->facts.v[i];
+        bool longer = f->closed && o->n > f->n, known = longer || (f->closed && o->closed); /* an open one is at least so long */
+        if (o->tile != f->tile || o->several || !known || g->tapes.v[o->tape].kind != TAPE_TRIPS) continue;
+        if (!weiri_forms_eval(g->forms, g->tapes.v[o->tape].form, e, &m) || (n < m) != longer || (n > m) != (f->n > o->n && o->closed)) return false;
+    }
+    return f->closed || n > 0;
+}
+
+/* Are there coordinates for each tile of the run with which its lengths and conditions come out as they did? Roughly: the lengths that
+ * a run is found with are the shortest, which conditions of the same coordinates may not allow. */
+static bool tiles_hold(const weiri_prog *g, const replay *p, const trial *t, weiri_sampler *tries, bool roughly) {
+    const weir_res *q = g->p->queue;
+    if (!p->facts.n || !q || q->kind != WEIR_RES_QUEUE) return true;
+    weiri_env e = { .k = g->p->k, .dims = t->dims, .scalars = t->scalars, .cta = -1 };
+    int last = 0;
+    for (int i = 0; i < p->facts.n; i++) last = p->facts.v[i].tile > last ? p->facts.v[i].tile : last;
+    for (int tile = 0; tile <= last; tile++) {
+        bool fits = false;
+        for (int attempt = 0; attempt < 30 && !fits; attempt++) {
+            int64_t coord[WEIR_MAX_RANK], n;
+            e.coord = NULL;
+            e.counts = false;
+            if (!weiri_sampler_tile(tries, &e, q, coord)) return false;
+            e.coord = coord;
+            fits = true;
+            for (int i = 0; i < p->facts.n && fits; i++) {
+                const fact *f = &p->facts.v[i];
+                const weiri_tape *tape = &g->tapes.v[f->tape];
+                if (f->tile != tile || f->several) continue;
+                if (tape->kind == TAPE_TRIPS) fits = length_holds(g, p, f, &e, roughly);
+                else {
+                    e.counts = false;
+                    fits = weiri_range_number(&e, condition(tape), &n) && (n != 0) == (f->n != 0);
+                }
+            }
+        }
+        if (!fits) return false;
     }
     return true;
 }
@@ -270,14 +351,29 @@ static bool sizes_exist(search *s, const replay *p, trial *best, weiri_buf *text
     }
     for (int i = 0; i < g->tapes.n; i++)
         if (p->key[i]) weiri_range_used(k, condition(&g->tapes.v[i]), best->dim_used, best->scalar_used), asked = true;
+    for (int i = 0; i < p->facts.n; i++) {
+        const weiri_tape *t = &g->tapes.v[p->facts.v[i].tape];
+        const weir_res *q = g->p->queue;
+        for (int x = 0; q && q->kind == WEIR_RES_QUEUE && x < q->qrank; x++) weiri_range_used(k, q->extent[x].id, best->dim_used, best->scalar_used);
+        if (t->kind == TAPE_CONST) weiri_range_used(k, condition(t), best->dim_used, best->scalar_used);
+        else {
+            weiri_range_used(k, t->node->start, best->dim_used, best->scalar_used);
+            weiri_range_used(k, t->node->stop, best->dim_used, best->scalar_used);
+            weiri_range_used(k, t->node->step, best->dim_used, best->scalar_used);
+        }
+        asked = true;
+    }
     if (!asked) return true;
-    weiri_sampler tries = weiri_sampler_new(k);
+    weiri_sampler tries = weiri_sampler_new(k), tile_tries = tries;
     for (int i = 0; i < forms; i++)
         if (p->seen[i] > 0 || p->open[i] > 0) weiri_sampler_like(&tries, p->seen[i] > 0 ? p->seen[i] : p->open[i]);
+    for (int tiles = 2; p->facts.n && tiles < 16; tiles = 2 * tiles + 1) weiri_sampler_like(&tries, tiles);
     trial t = new_trial(s);
     double least = -1;
-    for (int attempt = 0, more = 400; attempt < 4000 && more > 0; attempt++, more -= least >= 0) {
+    bool roughly = false; /* only where nothing fits well */
+    for (int attempt = 0, more = 400, misses = 300; attempt < 4000 && more > 0 && misses > 0 && *s->misses > 0; attempt++, more -= least >= 0) {
         double sum = 0;
+        roughly = roughly || (misses < 200 && least < 0);
         weiri_sampler_next(&tries, t.dims, t.scalars);
         for (int i = 0; i < k->dims.n; i++) sum += best->dim_used[i] ? (double)t.dims[i] : 0;
         for (int i = 0; i < k->scalars.n; i++) {
@@ -285,6 +381,10 @@ static bool sizes_exist(search *s, const replay *p, trial *best, weiri_buf *text
             if (best->scalar_used[i]) sum += fabs(y) < 1e9 ? fabs(y) + (y < 0 ? 0.5 : 0) : 1e9;
         }
         if ((least >= 0 && sum >= least) || !conditions_hold(g, p, &t) || !lengths_hold(g, p, &t)) continue;
+        if (!tiles_hold(g, p, &t, &tile_tries, roughly)) {
+            misses--, --*s->misses;
+            continue;
+        }
         least = sum;
         best->found = true;
         memcpy(best->dims, t.dims, sizeof *t.dims * (size_t)k->dims.n);
@@ -531,7 +631,7 @@ static void out_of_step(const weiri_prog *g, weir_proof *out, weiri_arena *a, we
 }
 
 /* Lengths that differ from instance to instance may only be a fault of the model: look at equal ones, exactly. */
-static int fixed_lengths(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, weir_proof *out, weiri_findings *f) {
+static int fixed_lengths(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, weir_proof *out, weiri_findings *f, int *misses) {
     int forms = weiri_forms_class_count(g->forms), most = forms == 1 ? 8 : forms == 2 ? 4 : 2, shown = 0;
     if (forms > 3) return 0;
     int total = 1;
@@ -540,7 +640,7 @@ static int fixed_lengths(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, wei
         int force[4] = { 0 };
         for (int i = 0, x = n; i < forms; i++, x /= most + 1) force[i] = x % (most + 1);
         search s;
-        search_start(&s, g, ctx, force);
+        search_start(&s, g, ctx, force, misses);
         search_all(&s, 600, false);
         bool doubtful = false;
         out->states += (uint64_t)s.nodes.n;
@@ -568,20 +668,21 @@ void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, w
         out->text = weiri_arena_str(a, g->depth_fault);
     } else {
         search s;
-        search_start(&s, g, p->k->ctx, NULL);
+        int misses = 3000;
+        search_start(&s, g, p->k->ctx, NULL, &misses);
         search_all(&s, MAX_NODES, !(without & WEIRI_APART));
         out->states = (uint64_t)s.nodes.n;
         bool doubtful = false;
         int shown = s.found.n ? show(&s, a, out, f, &doubtful) : 0;
         if (!shown && doubtful && s.merge) { /* only the merging may be to blame: keep all states apart */
             weiri_arena_free(&s.a);
-            search_start(&s, g, p->k->ctx, NULL);
+            search_start(&s, g, p->k->ctx, NULL, &misses);
             search_all(&s, MAX_NODES, false);
             out->states += (uint64_t)s.nodes.n;
             doubtful = false;
             shown = s.found.n ? show(&s, a, out, f, &doubtful) : 0;
         }
-        if (!shown && doubtful) shown = fixed_lengths(g, p->k->ctx, a, out, f);
+        if (!shown && doubtful) shown = fixed_lengths(g, p->k->ctx, a, out, f, &misses);
         if (shown) {
             const weir_finding *x = &f->list.v[f->list.n - shown];
             out->verdict = WEIR_UNSAFE;

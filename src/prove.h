@@ -174,6 +174,7 @@ typedef struct weiri_rec {
     int aux;                     /* first int of R_VARS, stages of them */
     bool body;                   /* made by a body: its mmas are taken to be over when its kernel's are */
     bool joins;                  /* made by a body that joins the threads of its task itself */
+    int filled;                  /* -1, or a bit: the write has happened once (in every run that a state stands for) */
     int place;                   /* 0, or 1 + place in a tensor; a stage a tile then, stage 0 outside of tiles */
     bool pushed;                 /* the write of a push: others into the stage lie beside it (plan_push.c) */
 } weiri_rec;
@@ -299,6 +300,7 @@ typedef struct weiri_run {
     int want, want_tile;         /* tape asked for */
     bool fatal;                  /* a fault after which the model says nothing more */
     bool endless;                /* a task goes round with nothing to ask */
+    int left;                    /* tiles that all have left, since the run began */
     /* replay */
     bool replay;
     WEIRI_LIST(weiri_event) log;

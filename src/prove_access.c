@@ -208,9 +208,11 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
             if (!writes(me->kind) && !writes(q->kind)) continue;
             for (int s = from; s < to; s++) {
                 bit b = bit_of(g, q->ring, s, q->bit);
-                if (!has(r, 0, b)) continue;
+                bool once = !filled && q->filled >= 0 && has(r, 0, bit_of(g, q->ring, s, q->filled));
+                if (!has(r, 0, b) && !once) continue;
                 if (l->region >= 0 && !bytes_meet(g, l, stage, m, s)) continue;
-                filled = filled || writes(q->kind);
+                filled = filled || once;
+                if (!has(r, 0, b)) continue;
                 int *aux = r->v + q->aux + R_VARS * s;
                 bool other = l->region >= 0 && m->region != l->region && writes(me->kind) && writes(q->kind); /* the bytes change hands */
                 if (writes(q->kind) && !writes(me->kind) && m->region == l->region && aux[R_OVER]) lost = q, lost_stage = s;
@@ -264,6 +266,7 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
     if (me->fence_bit >= 0) forget(r, bit_of(g, me->ring, stage, me->fence_bit));
     if (me->seen) forget(r, bit_of(g, me->ring, stage, me->seen - 1));
     set(r, 0, b);
+    if (me->filled >= 0) set(r, 0, bit_of(g, me->ring, stage, me->filled));
     if (me->fence_bit >= 0) set(r, 0, bit_of(g, me->ring, stage, me->fence_bit));
     if (me->seen) set(r, 0, bit_of(g, me->ring, stage, me->seen - 1));
     int *aux = r->v + me->aux + R_VARS * stage;

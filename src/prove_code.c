@@ -666,6 +666,8 @@ static int rec_for(weiri_prog *g, int loc, int actor, weiri_rec_kind kind, int b
     bool fenced = tensor ? kind == REC_READ || kind == REC_WRITE : kind == REC_WRITE || kind == REC_CP_WRITE;
     r.fence_bit = fenced ? g->rings.v[ring].bits++ : -1;
     r.seen = tensor ? 1 + g->rings.v[ring].bits++ : 0;
+    bool write = kind == REC_WRITE || kind == REC_LOAD || kind == REC_CP_WRITE || kind == REC_MMA_WRITE;
+    r.filled = write && !tensor && g->locs.v[loc].region >= 0 ? g->rings.v[ring].bits++ : -1;
     WEIRI_PUSH(g->a, g->recs, r);
     WEIRI_PUSH(g->a, g->locs.v[loc].recs, g->recs.n - 1);
     WEIRI_PUSH(g->a, g->actors.v[actor].recs, g->recs.n - 1);
@@ -675,7 +677,7 @@ static int rec_for(weiri_prog *g, int loc, int actor, weiri_rec_kind kind, int b
 /* The record that all threads of a warpgroup have got past what bit `bit` of a barrier stands for. */
 static int passed_rec(weiri_prog *g, int bar, int actor, int bit) {
     weiri_rec w = { .loc = -1, .actor = actor, .by = BY_ALL, .kind = REC_PASSED, .ring = g->bars[bar].ring,
-                    .bit = g->bars[bar].bit + bit, .fence_bit = -1 };
+                    .bit = g->bars[bar].bit + bit, .fence_bit = -1, .filled = -1 };
     WEIRI_PUSH(g->a, g->actors.v[actor].recs, g->recs.n);
     WEIRI_PUSH(g->a, g->recs, w);
     return g->recs.n - 1;
@@ -709,7 +711,7 @@ static int gmem_rec(weiri_prog *g, int ai, const weiri_action *act) {
     if (kind == REC_READ && g->places.v[place].write) kind = REC_WRITE;
     for (int i = 0; i < g->actors.v[ai].recs.n; i++)
         if (g->recs.v[g->actors.v[ai].recs.v[i]].place == place + 1) return g->actors.v[ai].recs.v[i];
-    weiri_rec r = { .loc = -1, .actor = ai, .by = weiri_prog_by(act), .kind = kind, .ring = g->gmem_ring, .fence_bit = -1, .place = place + 1 };
+    weiri_rec r = { .loc = -1, .actor = ai, .by = weiri_prog_by(act), .kind = kind, .ring = g->gmem_ring, .fence_bit = -1, .filled = -1, .place = place + 1 };
     weiri_ring *ring = &g->rings.v[g->gmem_ring];
     r.bit = ring->bits++;
     if (kind == REC_CP_WRITE) r.fence_bit = ring->bits++;
@@ -838,6 +840,10 @@ static void place_state(weiri_prog *g) {
         for (int s = 0; q->seen && s < r->stages; s++) {
             bit b = bit_of(g, q->ring, s, q->seen - 1);
             g->own_mask[b.word] |= b.mask;
+        }
+        for (int s = 0; q->filled >= 0 && s < r->stages; s++) {
+            bit b = bit_of(g, q->ring, s, q->filled);
+            g->must_mask[b.word] |= b.mask;
         }
         bool write = (q->place && g->places.v[q->place - 1].write) || q->kind == REC_WRITE || q->kind == REC_MMA_WRITE || q->kind == REC_LOAD || q->kind == REC_CP_WRITE;
         for (int s = 0; write && s < r->stages; s++)

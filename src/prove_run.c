@@ -774,6 +774,7 @@ static void tidy_tapes(weiri_run *r) {
         if (keep > 0) memmove(t, t + T_VARS * g->ntile * first, each * (size_t)keep);
         for (int i = keep > 0 ? keep : 0; i < WEIRI_TILES; i++) memset(t + T_VARS * g->ntile * i, 0, each);
         stream[0] -= first;
+        r->left += first;
         if (g->gmem_ring >= 0) weiri_gmem_leave(r, first);
         for (int i = 0; i < g->actors.n; i++) {
             int *v = actor_vars(r, i);

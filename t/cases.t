@@ -36,6 +36,8 @@ for _, c in ipairs {
     "p1:mma/2 p2:bar/1 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(4) for N{ p1.wait p1.use p1.drain(0) p1.release p2.acquire p2.commit } | t3(1) for N{ p2.wait p2.release }",
     "SAFE", "p2" },
   { "two warps copy a stage by cp.async", "p1:cp/1 | t1(2) for N{ p1.acquire p1.fill p1.commit } | t2(1) for N{ p1.wait p1.use p1.release }", "SAFE" },
+  { "the loop's fill left out: the second stage is read, and nobody has ever filled it, though the first one was",
+    "p1:threads/2 | t1(1) { p1.acquire p1.fill p1.commit } for N{ p1.acquire p1.commit } | t2(1) for N{ p1.wait p1.use p1.release } { p1.wait p1.use p1.release }", "PROVE-RACE" },
   { "cp.async writes: not before the stage is free", "p1:cp/1 | t1(1) for N{ p1.fill p1.commit } | t2(1) for N{ p1.wait p1.use p1.release }", "PROVE-RACE" },
   { "cp.async lands when it likes: not to be read before", "p1:cp/1 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(1) for N{ p1.use p1.wait p1.release }", "PROVE-RACE" },
   { "who waits reads too, and hands on; who gives back has not waited",

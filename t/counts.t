@@ -96,6 +96,36 @@ tap.like("'save' runs 1 step (counts.t:27), 'load' 0 (counts.t:24) with s = 0: m
 report = check("two conditions", "UNSAFE", "stuck", "i32", { s = 2 }, function(s) return weir.gt(s, 2) end, function(s) return weir.gt(s, 1) end, true)
 tap.like("'save' does it if s > 1 (counts.t:27), 'load' does it if s > 2 (counts.t:24)", report.text, "and conditions")
 
+-- lengths of a tile: what its coordinates cannot make different is no counterexample
+local function by_tile(one, two)
+  local k = weir.kernel { name = "by_tile", arch = "sm_90a" }
+  local N = k:dim("N", { min = 1 })
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { N } }
+  local y = k:tensor { name = "y", dtype = "f32", shape = { N * 128 }, out = true }
+  local gy = k:gmem_tile { name = "gy", tensor = y, tile = { 128 } }
+  local ring = k:smem_tile { name = "ring", dtype = "f32", tile = { 128 }, pipeline = weir.pipeline.async_async { stages = 2 } }
+  for i, f in ipairs { one, two } do
+    k:task { name = "task" .. i, warps = { i * 4 - 4, 4 }, schedule = function()
+      for t in weir.work_tile_loop(wq) do
+        for _ in weir.domain_loop(0, f(t, N)) do
+          if i == 1 then ring:acquire(); ring:store(1.0); ring:commit() else ring:wait(); gy:store(ring:read(), gy:at(t.i)); ring:release() end
+        end
+        wq:next()
+      end
+    end }
+  end
+  return k:verify()
+end
+report = by_tile(function(t) return t.i * (t.i + 1) end, function(t) return t.i * t.i + t.i end)
+tap.is("INCOMPLETE", report.proof.verdict, "two products of a coordinate that are always equal")
+tap.like("were not equally long", report.proof.text, "are named")
+report = by_tile(function(t) return t.i * (t.i + 1) end, function(t) return t.i * t.i end)
+tap.is("UNSAFE", report.proof.verdict, "two that are not")
+report = by_tile(function(t, N) return weir.min(t.i, N - 1) end, function(t) return t.i end)
+tap.is("INCOMPLETE", report.proof.verdict, "a bound that no tile reaches")
+report = by_tile(function(t, N) return weir.min(t.i, N - 2) end, function(t) return t.i end)
+tap.is("UNSAFE", report.proof.verdict, "a bound that the last tile reaches")
+
 -- keys: a promise that is named, tried where it can be computed, and not needed for one condition
 local function keyed(one, two)
   local k = weir.kernel { name = "keyed", arch = "sm_90a" }
@@ -122,7 +152,7 @@ tap.is("SAFE", report.proof.verdict, "one condition under a key")
 tap.ok(not report.proof.text:find "trusting", "is no promise")
 report = keyed(function(t) return weir.eq(t.i % 2, 0) end, function(t) return weir.eq(t.i // 2 * 2, t.i) end)
 tap.is("SAFE", report.proof.verdict, "two that are equal")
-tap.like("trusting key 'q': t.i % 2 == 0 (counts.t:111) and t.i // 2 * 2 == t.i (counts.t:111) are equal", report.proof.text, "are named")
+tap.like("trusting key 'q': t.i % 2 == 0 (counts.t:141) and t.i // 2 * 2 == t.i (counts.t:141) are equal", report.proof.text, "are named")
 report = keyed(function(t) return weir.eq(t.i % 2, 0) end, function(t) return weir.eq(t.i % 3, 0) end)
 tap.like("under key 'q', t.i % 2 == 0 and t.i % 3 == 0 come out differently at i = 2 [V-KEY-01]", report.text, "two that are not")
 report = keyed(function(_, s) return weir.lt(s, 1) end, function(_, s) return ~weir.ge(s, 1) end)

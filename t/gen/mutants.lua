@@ -62,7 +62,7 @@ function mutants.bases(weir, lab)
   for _, name in ipairs(sorted(texts)) do
     local s = schedules.parse(texts[name])
     local sizes = schedules.sizes(s)
-    sizes.tiles = s.tiles and (texts[name]:find " lane " and 7 or 4) or nil
+    sizes.tiles = s.tiles and (texts[name]:find " lane " and 12 or 4) or nil
     out[#out + 1] = { name = name, schedule = s, sizes = sizes, make = function(bodies) return schedules.kernel(weir, s, bodies) end }
   end
   for _, name in ipairs(sorted(gemms)) do

@@ -121,6 +121,7 @@ mistakes("registers on sm_80", { 'arch = "sm_90a"', 'arch = "sm_80"' }, { "error
 mistake("misspelt move", "a:acquire(); a:tma_load", "a:aquire(); a:tma_load", "smem_tile 'a' has no method or field 'aquire'; did you mean 'acquire'?")
 mistake("a name twice", 'name = "b", dtype', 'name = "a", dtype', { "smem_tile: the name 'a' is taken", "bad.lua:12: declared here first" })
 mistake("a name that is none", 'name = "b", dtype', 'name = "b-1", dtype', "smem_tile: 'b-1' is no C identifier")
+mistake("a name with a zero byte", 'name = "b", dtype', 'name = "b\\0c", dtype', "k:smem_tile: field 'name' has a zero byte after 'b'")
 mistake("an argument too many", "log:say(t.m)", "log:say(t.m, 3)", { "log:say takes 1 argument, given 2", "hint: say(i32 row)" })
 mistake("a parameter of no type", 'params = "i32 row"', 'params = "int32 row"', "cannot read 'int32 row' as a parameter")
 

@@ -245,7 +245,9 @@ static int wrong(const weirl_desc *d, const char *field, const char *want) {
 const char *weirl_str(const weirl_desc *d, const char *field) {
     int t = weirl_get(d, field);
     if (t != LUA_TNIL && t != LUA_TSTRING) wrong(d, field, "string");
-    const char *s = lua_tostring(d->L, -1); /* stays alive in the table */
+    size_t n = 0;
+    const char *s = lua_tolstring(d->L, -1, &n); /* stays alive in the table */
+    if (s && strlen(s) != n) weirl_raise(d->L, "%s: field '%s' has a zero byte after '%s'", d->fn, field, s);
     lua_pop(d->L, 1);
     return s;
 }

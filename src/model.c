@@ -768,6 +768,68 @@ static void want_new_words(weir_kernel *k, const weir_res *r, const weiri_work *
     }
 }
 
+/* A bracket or comment of a body that is not closed, or closed without being open, swallows what follows it in the emitted text; the
+ * compiler's message then points anywhere. NULL: all in pairs, or directives and raw strings, which this does not follow. *row: of the
+ * place, from 0. */
+static const char *unpaired(const char *s, int *row, char *which) {
+    enum { DEPTH = 200 };
+    struct { char c; int row; } open[DEPTH];
+    int n = 0;
+    *row = 0;
+    bool blank = true; /* nothing in this row yet */
+    for (const char *first = s; *s; s++) {
+        char c = *s;
+        if (c == '\n') {
+            ++*row, blank = true;
+            continue;
+        }
+        if (c == '/' && s[1] == '/') {
+            while (s[1] && s[1] != '\n') s++;
+            continue;
+        }
+        if (c == '/' && s[1] == '*') {
+            int from = *row;
+            for (s += 2; *s && !(s[0] == '*' && s[1] == '/'); s++) *row += *s == '\n';
+            if (!*s) return *row = from, *which = '/', "begins a comment that is never closed";
+            s++;
+            continue;
+        }
+        if ((c == '#' && blank) || (c == 'R' && s[1] == '"')) return NULL;
+        blank = blank && (c == ' ' || c == '\t');
+        if (c == '\'' && s > first && s[-1] >= '0' && s[-1] <= '9') continue; /* 1'000 */
+        if (c == '"' || c == '\'') {
+            for (s++; *s && *s != c && *s != '\n'; s++)
+                if (*s == '\\' && s[1]) s++;
+            if (*s != c) return NULL; /* the compiler tells */
+            continue;
+        }
+        if (c == '(' || c == '[' || c == '{') {
+            if (n == DEPTH) return NULL;
+            open[n].c = c, open[n++].row = *row;
+        } else if (c == ')' || c == ']' || c == '}') {
+            char want = c == ')' ? '(' : c == ']' ? '[' : '{';
+            *which = c;
+            if (!n) return "closes nothing";
+            if (open[n - 1].c != want) return *which = open[n - 1].c, *row = open[n - 1].row, "is never closed";
+            n--;
+        }
+    }
+    if (!n) return NULL;
+    return *which = open[n - 1].c, *row = open[n - 1].row, "is never closed";
+}
+
+static void want_pairs(weir_kernel *k, const weiri_work *w, const char *what) {
+    int row;
+    char which;
+    const char *wrong = unpaired(w->code, &row, &which);
+    if (!wrong) return;
+    weir_place at = { w->file, w->line + row };
+    weiri_chain there = { w->file ? WEIRI_NEW(&k->a, weir_place) : NULL, w->file != NULL };
+    if (there.n && there.at) *(weir_place *)there.at = at;
+    weiri_kernel_fault(k, there.n && there.at ? &there : &k->here, "M-WORK", NULL, "%s: '%s' %s", what,
+                       which == '/' ? "/*" : weiri_arena_fmt(&k->a, "%c", which), wrong);
+}
+
 static void take_work(weir_kernel *k, weir_res *r, const weir_work_def *d) {
     weiri_work *w = &r->work[r->nwork];
     *w = (weiri_work){ .file = weiri_arena_str(&k->a, d->file),
@@ -795,6 +857,7 @@ static void take_work(weir_kernel *k, weir_res *r, const weir_work_def *d) {
     w->nparams = parse_params(k, what, d->params, false, &w->params);
     w->nreturns = parse_params(k, what, d->returns, true, &w->returns);
     want_new_words(k, r, w, what);
+    want_pairs(k, w, what);
     r->nwork++;
 }
 

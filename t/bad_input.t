@@ -298,6 +298,33 @@ do -- an error in a custom body, at its line in Lua: from the simulator's compil
   still_right "an error in a body"
 end
 
+do -- brackets and comments of a body that are not in pairs: at their line, before any compiler sees them
+  local row = "if (tid == 0 && row < 0) D[0] = bf16(0.f);"
+  local function body(text)
+    local path = os.tmpname()
+    local f = assert(io.open(path, "w"))
+    f:write((lab.edit(script, row, text)))
+    f:close()
+    local ok, err = pcall(assert(loadfile(path)), weir, dev)
+    os.remove(path)
+    return path, ok, tostring(err)
+  end
+  for text, words in pairs {
+    ["if (row < 0) {\n  D[0] = bf16(0.f);"] = "%d: error: log:say: '{' is never closed [M-WORK]", ["if (row < 0) D[0] = bf16(0.f); }"] = "%d: error: log:say: '}' closes nothing [M-WORK]",
+    ["if ((row < 0) { D[0] = bf16(0.f); }"] = "%d: error: log:say: '(' is never closed [M-WORK]",
+    ["/* if (row < 0)\n\n"] = "%d: error: log:say: '/*' begins a comment that is never closed [M-WORK]", ["D[row = bf16(0.f);"] = "%d: error: log:say: '[' is never closed [M-WORK]",
+  } do
+    local path, ok, err = body(text)
+    if not tap.ok(not ok and err:find(path .. ":" .. words:format(line_of(script, row)), 1, true), "a body: " .. words) then tap.diag(err) end
+  end
+  for _, text in ipairs { "// { ( [ it's\n" .. row, "/* } ) ] \" */ " .. row, [[const char *s = "{(\\\"["; (void)s; const char c = '{', d = '\\''; (void)c; (void)d; ]] .. row,
+    "const int x = 1'000; (void)x; { " .. row .. " }", "\n#if 1\n{\n#else\n{{\n#endif\n" .. row .. "\n}\n" } do
+    local _, ok, err = body(text)
+    if not tap.ok(ok, "a body in pairs: " .. text:gsub("\n", " ")) then tap.diag(err) end
+  end
+  still_right "brackets of a body"
+end
+
 do -- an architecture newer than NVRTC knows
   local path = os.tmpname()
   local f = assert(io.open(path .. ".c", "w"))

@@ -1,12 +1,17 @@
 /* CUDA source from the plan: one statement per action, in the author's names. Every address, count and byte number is read
  * from the plan; this file only knows how things are spelled. */
 #include "emit.h"
-#include "tcgen05.h"
+#include "plan_tc.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 /* ---- one action --------------------------------------------------------------------------------------------------------------- */
+
+/* All threads, of the leader alone where the action is its. */
+static const char *everybody(emitter *e, const weiri_action *a) {
+    return a->leader && !(e->pt && e->pt->leader) ? "if (leader) " : "";
+}
 
 static void emit_action(emitter *e, const weiri_action *a) {
     e->act = a;
@@ -14,7 +19,7 @@ static void emit_action(emitter *e, const weiri_action *a) {
     case ACT_WAIT: {
         const char *n = em_cursor_name(e, a->cur);
         const weir_place *at = em_place_of(a);
-        em_line(e, "W_AT(%d); %sw_mbar_wait(%s, %s_phase);%s", a->id, a->cta0 ? "if (rank == 0) " : "", em_bar_addr(e, a), n,
+        em_line(e, "W_AT(%d); %sw_mbar_wait(%s, %s_phase);%s", a->id, a->cta0 ? "if (rank == 0) " : em_guard(e, a), em_bar_addr(e, a), n,
                 at ? em_fmt(e, "  // %s:%d", em_base_name(e, at->file), at->line) : "");
         return;
     }
@@ -23,8 +28,10 @@ static void emit_action(emitter *e, const weiri_action *a) {
             em_remote_arrive(e, a, em_bar_addr(e, a));
             return;
         }
-        if (a->at0) em_line(e, "W_AT(%d); %sw_mbar_arrive_remote(%s, 0);", a->id, em_guard_of(e, a->who), em_bar_addr(e, a));
-        else em_line(e, "W_AT(%d); %sw_mbar_arrive(%s);", a->id, em_guard_of(e, a->who), em_bar_addr(e, a));
+        if (a->at0 || a->at_leader)
+            em_line(e, "W_AT(%d); %sw_mbar_arrive_remote(%s, %s);", a->id, em_guard(e, a), em_bar_addr(e, a),
+                    a->at0 ? "0" : em_leader_rank(e));
+        else em_line(e, "W_AT(%d); %sw_mbar_arrive(%s);", a->id, em_guard(e, a), em_bar_addr(e, a));
         return;
     case ACT_PUSH_BULK: em_push(e, a); return;
     case ACT_EXPECT:
@@ -39,13 +46,13 @@ static void emit_action(emitter *e, const weiri_action *a) {
                     e->p->cluster, em_bar_addr(e, a), a->bytes);
             return;
         }
-        em_line(e, "W_AT(%d); %sw_mbar_expect(%s, %" PRId64 ");", a->id, em_guard_of(e, a->who), em_bar_addr(e, a), a->bytes);
+        em_line(e, "W_AT(%d); %sw_mbar_expect(%s, %" PRId64 ");", a->id, em_guard(e, a), em_bar_addr(e, a), a->bytes);
         return;
     case ACT_UMMA_COMMIT: em_tc_commit(e, a); return;
     case ACT_TMEM_ALLOC:
     case ACT_TMEM_FREE: em_tc_frame(e, a); return;
-    case ACT_TC_BEFORE: em_line(e, "W_AT(%d); w_tcgen05_before();", a->id); return;
-    case ACT_TC_AFTER: em_line(e, "W_AT(%d); w_tcgen05_after();", a->id); return;
+    case ACT_TC_BEFORE: em_line(e, "W_AT(%d); %sw_tcgen05_before();", a->id, everybody(e, a)); return;
+    case ACT_TC_AFTER: em_line(e, "W_AT(%d); %sw_tcgen05_after();", a->id, everybody(e, a)); return;
     case ACT_CP_ARRIVE: em_line(e, "W_AT(%d); w_mbar_cp_async_arrive(%s);", a->id, em_bar_addr(e, a)); return;
     case ACT_ADVANCE: em_advance(e, a); return;
     case ACT_REGS: return; /* emit_regs: before the roles of a warpgroup part */
@@ -69,7 +76,7 @@ static void emit_action(emitter *e, const weiri_action *a) {
         return;
     case ACT_MMA_COMMIT: em_line(e, "W_AT(%d); w_wgmma_commit();", a->id); return;
     case ACT_MMA_WAIT: em_line(e, "W_AT(%d); w_wgmma_wait<%d>();", a->id, a->n); return;
-    case ACT_FENCE_ASYNC: em_line(e, "W_AT(%d); w_fence_async();", a->id); return;
+    case ACT_FENCE_ASYNC: em_line(e, "W_AT(%d); %sw_fence_async();", a->id, everybody(e, a)); return;
     case ACT_WARP_SYNC: em_line(e, "W_AT(%d); w_sync_warp();", a->id); return;
     case ACT_NAMED_SYNC:
         em_line(e, "W_AT(%d); w_bar_sync(%s, %d);", a->id,
@@ -523,9 +530,11 @@ static void emit_task(emitter *e, int ti) {
         else open_brace(e, "if (true)");
         weiri_buf_free(&b);
     }
+    if (t->leader && !t->solo) open_brace(e, "if (leader)");
+    const char *pair = t->leader ? "leader && " : "";
     if (t->solo)
-        open_brace(e, task->num_warps > 1 && !t->lanes ? em_fmt(e, "if (warp == %d && lane == 0)", task->first_warp)
-                                                       : "if (lane == 0)");
+        open_brace(e, task->num_warps > 1 && !t->lanes ? em_fmt(e, "if (%swarp == %d && lane == 0)", pair, task->first_warp)
+                                                       : em_fmt(e, "if (%slane == 0)", pair));
     else {
         if (t->lanes) em_line(e, "const u32 ttid = lane; (void)ttid;  // each warp goes its own way");
         else em_line(e, "const u32 ttid = w_tid() - %d; (void)ttid;", 32 * task->first_warp);
@@ -558,6 +567,7 @@ static void emit_task(emitter *e, int ti) {
     em_tc_flags(e);
     emit_nodes(e, body);
     if (t->solo) close_brace(e);
+    if (t->leader && !t->solo) close_brace(e);
     if (task->on_cta) close_brace(e);
     e->pt = NULL;
 }
@@ -741,6 +751,7 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
     em_line(e, "const u32 warp = w_warp(), lane = w_lane(), smem_base = w_smem_base(); (void)lane; (void)smem_base;");
     em_line(e, "W_ENTER();");
     if (p->cluster > 1) em_line(e, "const u32 rank = w_cluster_rank(); (void)rank;");
+    if (weiri_tc_pair(k)) em_line(e, "const bool leader = rank %% 2 == 0; (void)leader;  // of the pair of CTAs that share each mma");
     for (int i = 0; i < p->smem.n && !p->smem.v[i].tmem; i++) /* tensor memory comes last */
         em_line(e, "const u32 %s = smem_base + %" PRId64 ";  // %d x %" PRId64 " bytes",
                 em_region(e, i), p->smem.v[i].offset, p->smem.v[i].stages, p->smem.v[i].stage_bytes);

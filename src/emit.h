@@ -97,6 +97,8 @@ typedef struct emitter {
 #define em_tc_stores weiri_em_tc_stores
 #define em_tc_store weiri_em_tc_store
 #define em_guard_of weiri_em_guard_of
+#define em_guard weiri_em_guard
+#define em_leader_rank weiri_em_leader_rank
 #define em_remote_arrive weiri_em_remote_arrive
 #define em_advance weiri_em_advance
 #define em_cp_async weiri_em_cp_async
@@ -155,6 +157,8 @@ void weiri_em_ensure(emitter *e, uint32_t id);
 
 /* emit_work.c */
 const char *weiri_em_guard_of(emitter *e, weiri_who who);
+const char *weiri_em_guard(emitter *e, const weiri_action *a);   /* "if (leader && lane == 0) ": who of which CTA does it */
+const char *weiri_em_leader_rank(emitter *e);                    /* of the CTA with v = 0 of the own pair */
 void weiri_em_remote_arrive(emitter *e, const weiri_action *a, const char *at);
 void weiri_em_advance(emitter *e, const weiri_action *a);
 void weiri_em_cp_async(emitter *e, const weiri_action *a);

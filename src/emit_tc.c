@@ -11,10 +11,11 @@
 
 void em_tc_frame(emitter *e, const weiri_action *a) {
     const weiri_plan *p = e->p;
+    const char *pair = weiri_tc_pair(e->k) ? "_pair" : "";
     if (a->kind == ACT_TMEM_ALLOC)
-        em_line(e, "W_AT(%d); if (warp == %d) w_tmem_alloc(smem_base + %" PRId64 ", %d);", a->id, p->tmem_warp, p->tmem_slot,
-                p->tmem_alloc);
-    else em_line(e, "W_AT(%d); if (warp == %d) w_tmem_free(tmem, %d);", a->id, p->tmem_warp, p->tmem_alloc);
+        em_line(e, "W_AT(%d); if (warp == %d) w_tmem_alloc%s(smem_base + %" PRId64 ", %d);", a->id, p->tmem_warp, pair,
+                p->tmem_slot, p->tmem_alloc);
+    else em_line(e, "W_AT(%d); if (warp == %d) w_tmem_free%s(tmem, %d);", a->id, p->tmem_warp, pair, p->tmem_alloc);
 }
 
 void em_tc_addresses(emitter *e) {
@@ -44,12 +45,14 @@ void em_tc_flags(emitter *e) {
 /* ---- mma ---------------------------------------------------------------------------------------------------------------- */
 
 void em_tc_commit(emitter *e, const weiri_action *a) {
-    const char *guard = em_guard_of(e, a->who), *bar = em_bar_addr(e, a);
-    if (a->reach) em_line(e, "W_AT(%d); %sw_umma_commit_multicast(%s, (u16)%s);", a->id, guard, bar, em_reach(e, a));
+    const char *guard = em_guard(e, a), *bar = em_bar_addr(e, a), *form = weiri_tc_pair(e->k) ? "pair" : "multicast";
+    int v = a->targets & 8;
+    if (a->reach) em_line(e, "W_AT(%d); %sw_umma_commit_%s(%s, (u16)%s);", a->id, guard, form, bar, em_reach(e, a));
     else if (!a->targets) em_line(e, "W_AT(%d); %sw_umma_commit(%s);", a->id, guard, bar);
     else if (a->cross)
-        em_line(e, "W_AT(%d); %sw_umma_commit_multicast(%s, (u16)(%s | %s));", a->id, guard, bar, em_mask(e, 1), em_mask(e, 2));
-    else em_line(e, "W_AT(%d); %sw_umma_commit_multicast(%s, %s);", a->id, guard, bar, em_mask(e, a->targets));
+        em_line(e, "W_AT(%d); %sw_umma_commit_%s(%s, (u16)(%s | %s));", a->id, guard, form, bar, em_mask(e, 1 | v),
+                em_mask(e, 2 | v));
+    else em_line(e, "W_AT(%d); %sw_umma_commit_%s(%s, %s);", a->id, guard, form, bar, em_mask(e, a->targets));
 }
 
 static const char *k_step(emitter *e, const weiri_operand *o, int steps) {
@@ -70,7 +73,7 @@ void em_tc_mma(emitter *e, const weiri_action *a) {
     bool sums = false;
     weiri_tc_shape_of(e->p, a->op, &s, why, sizeof why);
     em_line(e, "W_AT(%d);", a->id);
-    em_line(e, "%s{", em_guard_of(e, a->who));
+    em_line(e, "%s{", em_guard(e, a));
     e->depth++;
     for (int i = 0; i < 2; i++) {
         weiri_view v;
@@ -83,7 +86,8 @@ void em_tc_mma(emitter *e, const weiri_action *a) {
             continue;
         }
         weiri_geom(e->p, v.res, &g[i]);
-        weiri_layout_operand(&g[i], weiri_stage_dtype(e->p, v.res), v.t, i ? s.n : s.m, &o[i], why, sizeof why);
+        weiri_layout_operand(&g[i], weiri_stage_dtype(e->p, v.res), v.t, (i ? s.n : s.m) / (s.pair ? 2 : 1), &o[i], why,
+                             sizeof why);
         if (!i) steps = (v.t ? g[i].rows : g[i].cols) * g[i].elem / TC_K_BYTES;
         em_line(e, "const u64 %s = w_umma_desc(%s, %d, %d, %d);", i ? "b" : "a",
                 em_region_addr(e, x->region, x->cur, x->stage, x->back), o[i].lbo, o[i].sbo, weiri_tc_layout(g[i].swizzle));
@@ -91,7 +95,8 @@ void em_tc_mma(emitter *e, const weiri_action *a) {
     const char *on = a->fresh == 1 ? "kk != 0" : a->fresh == 2 ? "1" : em_fmt(e, "%s_live | kk", acc);
     em_line(e, "#pragma unroll");
     em_line(e, "for (int kk = 0; kk < %d; kk++)", steps);
-    em_line(e, "  w_umma_%s%s(%s, a + %s, b + %s, 0x%08x, %s);  // %d x %d", weiri_tc_kind_name(s.kind), sums ? "_ts" : "",
+    em_line(e, "  w_umma_%s%s%s(%s, a + %s, b + %s, 0x%08x, %s);  // %d x %d", weiri_tc_kind_name(s.kind), sums ? "_ts" : "",
+            s.pair ? "_pair" : "",
             em_region_addr(e, a->eff[0].region, a->eff[0].cur, a->eff[0].stage, a->eff[0].back),
             sums ? em_fmt(e, "kk * %d", TC_K_BYTES / 4) : k_step(e, &o[0], steps), k_step(e, &o[1], steps), weiri_tc_idesc(&s),
             on, s.m, s.n);
@@ -179,8 +184,10 @@ void em_tc_store(emitter *e, const weiri_action *a) {
     const uint32_t value = a->op->arg[0];
     const weiri_value *val = weiri_val(e->k, value);
     const weir_dtype t = dst->kind == WEIR_RES_GMEM ? dst->tensor->dtype : dst->dtype;
-    const bool half = val->rows == 64;
-    int chunk = val->cols % 32 == 0 ? 32 : val->cols % 16 == 0 ? 16 : 8;
+    const bool halves = val->rows == 64 && weiri_tc_pair(e->k); /* of the columns, one above the other */
+    const bool half = val->rows == 64 && !halves;
+    const int cols = halves ? val->cols / 2 : val->cols; /* that a warp has */
+    int chunk = cols % 32 == 0 ? 32 : cols % 16 == 0 ? 16 : 8;
     int elems = t == WEIR_F32 ? 4 : t == WEIR_BF16 || t == WEIR_F16 ? 8 : 1;
     if (dst->kind != WEIR_RES_GMEM) {
         weiri_tile_geom g;
@@ -191,7 +198,9 @@ void em_tc_store(emitter *e, const weiri_action *a) {
     em_line(e, "{");
     e->depth++;
     em_line(e, "const u32 quarter = warp %% 4;");
-    em_line(e, "const i32 row = (i32)(quarter * %d + lane);", half ? TC_M64_LANES : TC_WARP_LANES);
+    if (halves)
+        em_line(e, "const i32 row = (i32)(quarter %% 2 * %d + lane), right = (i32)(quarter / 2) * %d;", TC_WARP_LANES, cols);
+    else em_line(e, "const i32 row = (i32)(quarter * %d + lane);", half ? TC_M64_LANES : TC_WARP_LANES);
     for (int i = 0; i < e->ntensor; i++) {
         weiri_view v;
         weiri_view_of(e->k, e->tensor[i], &v);
@@ -203,8 +212,8 @@ void em_tc_store(emitter *e, const weiri_action *a) {
         em_line(e, "const u32 t%d = %s%s + (quarter * %d << %d);", i, at, v.col0 ? em_fmt(e, " + %d", v.col0) : "",
                 TC_WARP_LANES, TC_LANE_SHIFT);
     }
-    if (val->cols > chunk) em_line(e, "#pragma unroll 1");
-    em_line(e, "for (i32 first = 0; first < %d; first += %d) {", val->cols, chunk);
+    if (cols > chunk) em_line(e, "#pragma unroll 1");
+    em_line(e, "for (i32 first = 0; first < %d; first += %d) {", cols, chunk);
     e->depth++;
     for (int i = 0; i < e->ntensor; i++) {
         em_line(e, "u32 x%d[%d];", i, chunk);
@@ -218,7 +227,7 @@ void em_tc_store(emitter *e, const weiri_action *a) {
     em_line(e, "#pragma unroll");
     em_line(e, "for (int j = 0; j < %d; j += %d) {", chunk, elems);
     e->depth++;
-    em_line(e, "const i32 col = first + j;");
+    em_line(e, "const i32 col = %sfirst + j;", halves ? "right + " : "");
     em_line(e, "float y[%d];", elems);
     e->row = "row";
     e->col = "(col + i)";

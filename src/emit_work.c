@@ -16,6 +16,14 @@ const char *em_guard_of(emitter *e, weiri_who who) {
     }
 }
 
+const char *em_guard(emitter *e, const weiri_action *a) {
+    const char *who = em_guard_of(e, a->who);
+    if (!a->leader || (e->pt && e->pt->leader)) return who; /* such a task is the leader's as a whole */
+    return *who ? em_fmt(e, "if (leader && %s", who + strlen("if (")) : "if (leader) ";
+}
+
+const char *em_leader_rank(emitter *e) { return e->p->cluster == e->k->cluster.v ? "0" : "(rank & ~1u)"; }
+
 static int stride_of_axis(weir_cluster c, int axis) { return axis == 1 ? c.v : c.v * c.m; }
 
 const char *em_reach(emitter *e, const weiri_action *a) {
@@ -126,13 +134,14 @@ void em_advance(emitter *e, const weiri_action *a) {
 
 const char *em_mask(emitter *e, int axes) {
     weir_cluster c = e->k->cluster;
-    int cm = axes & 1 ? c.m : 1, cn = axes & 2 ? c.n : 1;
+    int cm = axes & 1 ? c.m : 1, cn = axes & 2 ? c.n : 1, cv = axes & 8 ? c.v : 1;
     unsigned mask = 0;
     for (int n = 0; n < cn; n++)
-        for (int m = 0; m < cm; m++) mask |= 1u << (m * c.v + n * c.v * c.m);
-    bool all = cm * cn == e->p->cluster;
+        for (int m = 0; m < cm; m++)
+            for (int v = 0; v < cv; v++) mask |= 1u << (v + m * c.v + n * c.v * c.m);
+    bool all = cm * cn * cv == e->p->cluster;
     if (all) return em_fmt(e, "(u16)0x%x", mask);
-    const char *shift = em_fmt(e, "rank%s%s", axes & 1 ? em_fmt(e, " - %s * %d", em_cta_expr(e, 'm'), c.v) : "",
+    const char *shift = em_fmt(e, "%s%s%s", axes & 8 ? em_leader_rank(e) : "rank", axes & 1 ? em_fmt(e, " - %s * %d", em_cta_expr(e, 'm'), c.v) : "",
                                axes & 2 ? em_fmt(e, " - %s * %d", em_cta_expr(e, 'n'), c.v * c.m) : "");
     return em_fmt(e, "(u16)(0x%x << (%s))", mask, shift);
 }
@@ -229,7 +238,7 @@ void em_bulk(emitter *e, const weiri_action *a) {
         slice = a->targets == 3 ? em_fmt(e, "(%s + %s * %d)", em_cta_expr(e, 'm'), em_cta_expr(e, 'n'), cl.m)
                                 : em_cta_expr(e, a->targets == 1 ? 'm' : 'n');
     }
-    const char *guard = em_guard_of(e, a->who);
+    const char *guard = em_guard(e, a);
     if (a->first) { /* of the CTAs it loads for */
         const char *m = em_fmt(e, "%s == 0", em_cta_expr(e, 'm')), *n = em_fmt(e, "%s == 0", em_cta_expr(e, 'n'));
         const char *here = a->targets == 3 ? em_fmt(e, "%s && %s", m, n) : a->targets == 1 ? m : n;
@@ -259,7 +268,13 @@ void em_bulk(emitter *e, const weiri_action *a) {
                                : cache && !strcmp(cache, "evict_last") ? ", w_policy_evict_last()"
                                                                        : "";
             const char *h = *hint ? "_hint" : "";
-            if (a->targets)
+            if (a->at_leader && a->targets)
+                em_line(e, "%sw_tma_load_pair_multicast%s(%s, %s, %s, %s, %s%s%s);", at, h, addr, map, em_bar_addr(e, a),
+                        em_leader_rank(e), em_mask(e, a->targets), hint, co.s);
+            else if (a->at_leader)
+                em_line(e, "%sw_tma_load_pair%s(%s, %s, %s, %s%s%s);", at, h, addr, map, em_bar_addr(e, a), em_leader_rank(e),
+                        hint, co.s);
+            else if (a->targets)
                 em_line(e, "%sw_tma_load_multicast%s(%s, %s, %s, %s%s%s);", at, h, addr, map, em_bar_addr(e, a),
                         em_mask(e, a->targets), hint, co.s);
             else em_line(e, "%sw_tma_load%s(%s, %s, %s%s%s);", at, h, addr, map, em_bar_addr(e, a), hint, co.s);

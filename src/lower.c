@@ -482,7 +482,8 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
         case ROW_TC_AFTER:
         case ROW_TC_BEFORE:
             if (elide_wait) continue;
-            act(p, at, row->kind == ROW_TC_AFTER ? ACT_TC_AFTER : ACT_TC_BEFORE, who_here(l, WHO_THREADS), op, note);
+            a = act(p, at, row->kind == ROW_TC_AFTER ? ACT_TC_AFTER : ACT_TC_BEFORE, who_here(l, WHO_THREADS), op, note);
+            a->leader = row->leader_only;
             continue;
         case ROW_TRY: continue; /* the wait that follows asks again at once: a probe buys nothing here */
         case ROW_ARRIVE:
@@ -508,6 +509,7 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             }
             a->targets = row->targets > 0 ? row->targets : 0;
             a->at0 = row->targets == WEIRI_TO_CTA0;
+            a->at_leader = row->targets == WEIRI_TO_LEADER;
             a->cross = row->cross;
             if (row->by_rank) a->reach = by_rank(p, l->protos[bare->index].reach);
             a->twl = row->twl_only && l->pt->task->num_warps > 1;
@@ -556,6 +558,7 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
         }
         a->bar = bar;
         a->pipe = pi;
+        a->leader = row->leader_only;
         if (bar >= 0 || row->kind == ROW_BULK_WAIT) {
             a->cur = cur;
             a->stage = stage;
@@ -1126,7 +1129,7 @@ static void tensor_read(void *ud, uint32_t view) {
 typedef struct found {
     const weir_kernel *k;
     int rows, cols, n;
-    bool misfit;
+    bool misfit, part;
 } found;
 
 static void found_leaf(void *ud, uint32_t view) {
@@ -1135,6 +1138,7 @@ static void found_leaf(void *ud, uint32_t view) {
     int shape[WEIR_MAX_RANK], rank = weiri_view_shape(f->k, view, shape);
     weiri_view_of(f->k, view, &v);
     f->n++;
+    f->part = f->part || v.ncols || v.col0;
     f->misfit = f->misfit || rank != 2 || shape[0] != f->rows || shape[1] != f->cols || shape[0] != v.res->tile[0] || v.t ||
                 v.nsub || v.limit;
 }
@@ -1158,6 +1162,8 @@ static void check_tensor_values(lowering *l, const weiri_op *op) {
         else if (f.misfit || f.cols % 8 || weiri_value_uses(k, op->arg[i], WEIR_OP_TILE_COLS))
             text = "stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, "
                    "s:read():cols(first, n)";
+        else if (f.part && weiri_tc_pair(k) && f.rows == 64)
+            text = "stores part of the columns of 64 rows, whose halves lie one above the other with v = 2";
         if (text) complain(l, "PLAN-UNSUPPORTED", op, "store the sums to shared memory, and take the value from there", text);
     }
 }
@@ -1174,6 +1180,7 @@ static void lower_umma(lowering *l, weiri_pnode *at, const weiri_op *op) {
     else if (!l->pt->solo && l->pt->wg_actor) join_warpgroup(l, at, op, "every thread has waited");
     weiri_action *a = act(p, at, ACT_MMA, WHO_ONE, op, NULL); /* stands for the op also where it is refused below */
     a->reg = r->index;
+    a->leader = weiri_tc_pair(p->k);
     if (weiri_pipe_of(p, r) < 0 && !weiri_piped(r)) {
         complain(l, "PLAN-UNSUPPORTED", op, "give it a umma_async pipeline",
                  "adds to a tmem_tile without a pipeline, whose end nobody could wait for");
@@ -1198,7 +1205,8 @@ static void lower_umma(lowering *l, weiri_pnode *at, const weiri_op *op) {
         weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&op->at), "mma into '%s' { %d, %d }: %s", r->name,
                                      r->tile[0], r->tile[1], why);
         f->objects[0] = r->name;
-        f->hint = "a tmem_tile has 64 or 128 rows and up to 256 columns; operands are swizzled";
+        f->hint = shape.pair ? "with v = 2 a tmem_tile has this CTA's 64 or 128 rows and 32 to 256 columns; operands are swizzled"
+                             : "a tmem_tile has 64 or 128 rows and up to 256 columns; operands are swizzled";
         return;
     }
     stage_access(l, a, r, true, true, true);
@@ -1325,6 +1333,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         a->stage = working_stage(l, r, true);
         a->targets = served > 1 ? axes : 0;
         a->first = served > 1 && op->issue_first;
+        a->at_leader = weiri_tc_leaders_full(k, r->pipe.given.type);
         check_start(l, op, &v, v.res);
         a->copy = make_copy(l, op, v.res, r, false, a->first ? 1 : served);
         a->bytes = a->first ? weiri_tile_bytes(r) : weiri_tile_bytes(r) / served;
@@ -1425,6 +1434,9 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         }
         return;
     case ATOM_CUSTOM:
+        if (weiri_tc_pair(k) && (weiri_tc_body(k, op) || (op->work->tx_bytes && weiri_tc_leaders_full(k, r->pipe.given.type))))
+            complain(l, "PLAN-UNSUPPORTED", op, "use mma and tma_load, or v = 1",
+                     "issues mmas, or brings bytes to operands of one, by a body of its own where two CTAs share the mma (v = 2)");
         a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
         for (int i = 0; i < r->nbind; i++) touch(l, r->bind[i].tensor);
         if (!op->work->aux && (weiri_in_smem(r) || op->work->tx_bytes)) trust(l, op);
@@ -2016,6 +2028,18 @@ static void frame(weiri_plan *p) {
     p->epilogue = epi->first;
 }
 
+/* v = 2: does nobody but the leader do anything here, beside moving cursors? */
+static bool leaders_work(const weiri_pnode *n) {
+    for (; n; n = n->next) {
+        if (n->kind != PN_ACTION) {
+            if (!leaders_work(n->first) || !leaders_work(n->skip)) return false;
+        } else if (!n->act->leader && n->act->kind != ACT_ADVANCE && n->act->kind != ACT_ZERO && n->act->kind != ACT_REGS) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
     const weir_kernel *k = p->k;
     weiri_action *wg_regs[8] = { NULL };
@@ -2056,6 +2080,7 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
         memset(state, 1, (size_t)k->res.n);
         fresh_flow(&l, root->first, state, k->res.n);
         l.pt->root = root->first;
+        l.pt->leader = weiri_tc_pair(k) && leaders_work(root->first);
     }
     frame(p);
 }

@@ -521,13 +521,7 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         f->hint = "sm_80 has async_async";
         return;
     }
-    bool missing = weiri_tc(k) && k->cluster.v > 1; /* counts and bytes are checked all the same */
-    if (missing) {
-        weir_finding *f =
-            weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
-                       "pipeline '%s': v = %d (CTAs that share one mma) cannot be built yet", r->name, k->cluster.v);
-        f->hint = "v = 1, with a cluster along m or n and multicast loads";
-    }
+    bool missing = false; /* counts and bytes are checked all the same */
     for (int i = 0; i < 4 && !missing; i += 2) {
         int open = in.given.interleave[i] > 1 ? in.given.interleave[i] : 1,
             close = in.given.interleave[i + 1] > 1 ? in.given.interleave[i + 1] : 1;
@@ -601,7 +595,7 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
                        .full = -1,
                        .empty = -1,
                        .region = -1,
-                       .tx = pushes.senders ? pushes.bytes : in.tx,
+                       .tx = pushes.senders ? pushes.bytes : in.tx * (type == WEIR_TMA_UMMA && weiri_tc_pair(k) ? k->cluster.v : 1),
                        .serve = own_serve,
                        .cross = in.serve_cross };
     if (pushes.senders) {
@@ -693,6 +687,29 @@ static void make_bars(weiri_plan *p, const weiri_proto *protos) {
                                     pp->dest ? pr->full_tx : pp->tx, weiri_arena_str(&p->a, pr->full_sum), true, pp->dest != NULL);
             if (pp->dest) count_by_rank(p, pp->full, pr->full_unit, pr->senders);
             if (pr->has_empty) pp->empty = push_empty(p, weiri_arena_fmt(&p->a, "%s_empty", r->name), pp->stages, pr);
+        }
+    }
+}
+
+/* With v = 2 members that share a barrier must have it in the same CTAs: the leader's, or each CTA its own. */
+static void check_pairs_groups(weiri_plan *p) {
+    const weir_kernel *k = p->k;
+    for (int i = 0; i < k->res.n && weiri_tc_pair(k); i++) {
+        const weir_res *g = k->res.v[i], *first = g->kind == WEIR_RES_GROUP && g->nmembers ? g->members[0] : NULL;
+        for (int m = 1; first && m < g->nmembers; m++) {
+            weir_pipe_type x = first->pipe.given.type, y = g->members[m]->pipe.given.type;
+            bool full = g->mode != WEIR_GROUP_MERGE && weiri_tc_leaders_full(k, x) != weiri_tc_leaders_full(k, y);
+            bool empty = g->mode != WEIR_GROUP_FORK && (x == WEIR_UMMA_ASYNC) != (y == WEIR_UMMA_ASYNC);
+            if (!full && !empty) continue;
+            weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&g->at),
+                                         "group '%s': with v = 2 the %s barriers of '%s' (%s) are %s, those of '%s' (%s) %s",
+                                         g->name, full ? "full" : "empty", first->name, weiri_pipe_type_name(x),
+                                         (full ? weiri_tc_leaders_full(k, x) : x == WEIR_UMMA_ASYNC) ? "the leader CTA's" : "each CTA's own",
+                                         g->members[m]->name, weiri_pipe_type_name(y),
+                                         (full ? weiri_tc_leaders_full(k, y) : y == WEIR_UMMA_ASYNC) ? "the leader CTA's" : "each CTA's own");
+            f->objects[0] = g->name;
+            f->hint = "leave the two out of one group, or v = 1";
+            break;
         }
     }
 }
@@ -1140,6 +1157,10 @@ weiri_plan *weiri_plan_new(weir_kernel *k) {
             ->hint = "v * m * n * k is 8 at most";
     if (p->cluster > 1 && k->arch < WEIR_ARCH_SM_90A)
         weiri_find(&p->findings, "PLAN-ARCH", place_of(&k->at), "kernel '%s': clusters need sm_90a or sm_100a", k->name);
+    if (k->cluster.v > 2 && weiri_tc(k))
+        weiri_find(&p->findings, "PLAN-CLUSTER", place_of(&k->at), "kernel '%s' has v = %d; one mma is shared by at most 2 CTAs", k->name,
+                   k->cluster.v)
+            ->hint = "v = 2, and more CTAs along m or n";
     if (k->cluster.v > 1 && k->arch == WEIR_ARCH_SM_90A)
         weiri_find(&p->findings, "PLAN-ARCH", place_of(&k->at), "kernel '%s': v = %d (CTAs that share one MMA) needs sm_100a",
                    k->name, k->cluster.v)
@@ -1159,6 +1180,7 @@ weiri_plan *weiri_plan_new(weir_kernel *k) {
             add_pipe(p, r, protos);
     }
     make_bars(p, protos);
+    check_pairs_groups(p);
     place_smem(p);
     weiri_tc_place(p);
     place_barriers(p);
@@ -1221,7 +1243,10 @@ static void print_nodes(const weiri_plan *p, const weiri_pnode *n, int depth, we
                           a->stage == STAGE_HELD && a->back ? " back" : "");
             if (a->arrivals) weiri_put(b, " arrivals %d", a->arrivals);
             if (a->bytes) weiri_put(b, " bytes %" PRId64, a->bytes);
-            if (a->targets) weiri_put(b, " targets %s%s", a->targets & 1 ? "m" : "", a->targets & 2 ? "n" : "");
+            if (a->targets)
+                weiri_put(b, " targets %s%s%s", a->targets & 1 ? "m" : "", a->targets & 2 ? "n" : "", a->targets & 8 ? "v" : "");
+            if (a->at_leader) weiri_put(b, " at the leader");
+            if (a->leader) weiri_put(b, " leader only");
             if (a->first) weiri_put(b, " from the first");
             if (a->reach) weiri_put(b, " targets by rank");
             if (a->kind == ACT_MMA_WAIT || a->kind == ACT_BULK_WAIT || a->kind == ACT_REGS || a->kind == ACT_CP_WAIT)

@@ -37,7 +37,7 @@ typedef enum weiri_act {
     ACT_CTA_SYNC, ACT_CLUSTER_ARRIVE, ACT_CLUSTER_WAIT,
     ACT_GRID_WAIT, ACT_GRID_LAUNCH,
     ACT_REGS,           /* setmaxnreg: `n` registers */
-    ACT_TMEM_ALLOC, ACT_TMEM_FREE,   /* by warp tmem_warp, all columns */
+    ACT_TMEM_ALLOC, ACT_TMEM_FREE,   /* by warp tmem_warp, all columns; v = 2: of both CTAs, each by its own warp */
     ACT_TC_BEFORE, ACT_TC_AFTER,     /* tcgen05.fence::before_thread_sync, after_thread_sync: own accesses of tensor memory are
                                         handed over; what was handed over may be accessed */
     ACT_INIT,           /* all mbarriers, then the init fence */
@@ -96,6 +96,8 @@ typedef struct weiri_action {
     bool first;          /* LOAD_BULK: only in the first CTA along the axes of `targets`, which loads for all of them */
     bool at0;            /* ARRIVE: on the barrier of CTA 0 of the cluster */
     const uint16_t *reach;   /* by rank of the CTA that executes it: the CTAs it is for, a bit each. NULL: `targets` says */
+    bool leader;         /* v = 2: only in CTAs with v = 0 */
+    bool at_leader;      /* v = 2, ARRIVE, LOAD_BULK: on the barrier of the CTA with v = 0 of its pair, for a load of each target's */
     const weiri_op *op;  /* the captured op, or NULL for the plan's own (prologue, drains, exits) */
     const char *note;    /* why it is there, shown as comment: "acquire ab.a", "tail of ab" */
 } weiri_action;
@@ -212,6 +214,7 @@ typedef struct weiri_ptask {
     const weiri_task *task;
     weiri_pnode *root;           /* body incl. tails and drains */
     bool solo;                   /* the body is run by one thread (of each warp, if `lanes`): every action is its own */
+    bool leader;                 /* v = 2: only CTAs with v = 0 have anything to do in it */
     bool wg_actor;               /* actor of prover and simulator is the warpgroup, else the warp */
     int actors;                  /* of one CTA */
     int warpgroups;              /* that it covers, if wg_actor */

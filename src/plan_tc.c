@@ -77,7 +77,7 @@ void weiri_tc_place(weiri_plan *p) {
                            .name = r->name,
                            .align = TC_COLUMN_ALIGN,
                            .stages = r->pipe.given.stages > 0 ? r->pipe.given.stages : 1,
-                           .stage_bytes = r->tile[1],
+                           .stage_bytes = weiri_tc_columns(weiri_tc_pair(k), r->tile[0], r->tile[1]),
                            .dtype = r->dtype,
                            .same_as = -1,
                            .phase = -1,
@@ -159,7 +159,7 @@ static bool sums_fit(const weiri_tc_shape *s, const weiri_view *a, char *why, si
                  "a is the f32 sums of '%s' and b is %s; only tf32 can follow. Else let threads convert: umma_async, then "
                  "async_umma",
                  a->res->name, weir_dtype_name(s->b));
-    else if (a->res->tile[0] != TC_LANES || s->m != TC_LANES)
+    else if (a->res->tile[0] != TC_LANES || s->m != (s->pair ? 2 : 1) * TC_LANES)
         snprintf(why, size, "a lies in tensor memory with %d rows; there it takes all %d lanes", a->res->tile[0], TC_LANES);
     else if (a->t) snprintf(why, size, "a lies in tensor memory and cannot be transposed");
     else return true;
@@ -171,7 +171,8 @@ bool weiri_tc_shape_of(const weiri_plan *p, const weiri_op *op, weiri_tc_shape *
     weiri_view v[2];
     weiri_tile_geom g;
     weiri_operand o;
-    *s = (weiri_tc_shape){ .m = op->res->tile[0], .n = op->res->tile[1] };
+    const int ctas = weiri_tc_pair(k) ? 2 : 1; /* each has its part of a's rows and of b's */
+    *s = (weiri_tc_shape){ .m = op->res->tile[0] * ctas, .n = op->res->tile[1], .pair = ctas > 1 };
     why[0] = 0;
     for (int i = 0; i < 2; i++) {
         if (op->nargs < 2 || !weiri_view_of(k, op->arg[i], &v[i]) || !v[i].res) return false; /* said elsewhere */
@@ -181,7 +182,7 @@ bool weiri_tc_shape_of(const weiri_plan *p, const weiri_op *op, weiri_tc_shape *
         }
         if (!weiri_geom(p, v[i].res, &g)) return false;
         weir_dtype t = weiri_stage_dtype(p, v[i].res);
-        if (!weiri_layout_operand(&g, t, v[i].t, i ? s->n : s->m, &o, why, size)) return false;
+        if (!weiri_layout_operand(&g, t, v[i].t, (i ? s->n : s->m) / ctas, &o, why, size)) return false;
         *(i ? &s->b : &s->a) = t;
         *(i ? &s->b_mn : &s->a_mn) = o.mn_major;
     }

@@ -6,6 +6,12 @@
 #include "tcgen05.h"
 
 static inline bool weiri_tc(const weir_kernel *k) { return k->arch >= WEIR_ARCH_SM_100A; }
+/* Do two CTAs share each mma? */
+static inline bool weiri_tc_pair(const weir_kernel *k) { return weiri_tc(k) && k->cluster.v > 1; }
+/* v = 2: does the leader's full barrier of such a pipeline serve both CTAs? Else each CTA's serves its own. */
+static inline bool weiri_tc_leaders_full(const weir_kernel *k, weir_pipe_type t) {
+    return weiri_tc_pair(k) && (t == WEIR_TMA_UMMA || t == WEIR_ASYNC_UMMA);
+}
 
 /* Is the move one of the tensor core's side of a pipeline? (A collapsed move: of every member's.) */
 bool weiri_tc_move(const weiri_op *op);

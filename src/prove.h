@@ -254,6 +254,9 @@ bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_act
 int weiri_prog_region(const weiri_plan *p, int region);                                     /* whose bytes it has */
 int weiri_prog_by(const weiri_action *act);                                                 /* BY_* of who executes it */
 int weiri_prog_targets(const weiri_prog *g, int cta, const weiri_action *act, int *out);    /* CTAs, own first */
+/* CTAs whose barriers it reaches, one for each target. */
+int weiri_prog_spots(const weiri_prog *g, int cta, const weiri_action *act, int *out);
+int weiri_prog_leader(const weiri_prog *g, int cta);    /* the CTA with v = 0 of its pair; with v = 1 itself */
 weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e);
 int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_action *act);  /* barrier id; 16: the CTA's */
 int weiri_prog_lane(const weiri_prog *g, const weiri_actor *me, int cur);                  /* first stage of a cursor */

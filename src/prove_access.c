@@ -1,4 +1,5 @@
 /* Accesses and the order between them: what each may meet, and how a race reads in a report. */
+#include "plan_tc.h"
 #include "prove_know.h"
 
 /* ---- faults ------------------------------------------------------------------------------------------------------------- */
@@ -100,7 +101,8 @@ static bool unread(const weiri_run *r, int self, int need, const weiri_loc *l, i
         const weiri_ppipe *p = &g->p->pipes.v[i];
         if (p->full < 0 || p->region < 0 || weiri_prog_region(g->p, p->region) != l->region) continue;
         int stages = g->p->bars.v[p->full].stages;
-        spot s = spot_of(r, l->cta, p->full, mod(stage, stages));
+        bool leaders = weiri_tc_leaders_full(g->p->k, p->type);
+        spot s = spot_of(r, leaders ? weiri_prog_leader(g, l->cta) : l->cta, p->full, mod(stage, stages));
         if (gen == GEN_MANY || (gen > 0 && s.v[B_PHASE] <= lap(gen, stages))) return true; /* of several, one may be the open phase's */
         for (int a = 0; a < g->actors.n; a++) {
             if (s.b->waiter[a] < 0) continue;

@@ -26,9 +26,20 @@ int weiri_prog_targets(const weiri_prog *g, int cta, const weiri_action *act, in
     out[n++] = act->at0 ? 0 : cta;
     for (int to = 0; act->targets && to < g->nctas; to++) {
         int d = differ(&g->p->k->cluster, cta, to);
-        bool one = (d & (d - 1)) == 0; /* row and column only */
+        bool one = (d & 3) != 3; /* row and column only */
         if (to != cta && !(d & ~act->targets) && (!act->cross || one)) out[n++] = to;
     }
+    return n;
+}
+
+int weiri_prog_leader(const weiri_prog *g, int cta) {
+    int v = g->p->k->cluster.v;
+    return v > 1 ? cta - cta % v : cta;
+}
+
+int weiri_prog_spots(const weiri_prog *g, int cta, const weiri_action *act, int *out) {
+    int n = weiri_prog_targets(g, cta, act, out);
+    for (int i = 0; act->at_leader && i < n; i++) out[i] = weiri_prog_leader(g, out[i]);
     return n;
 }
 
@@ -45,6 +56,7 @@ bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_act
     const weiri_ptask *t = &g->p->tasks[me->task];
     if (act->kind == ACT_INIT || act->kind == ACT_TMEM_ALLOC || act->kind == ACT_TMEM_FREE) return me->task == 0 && me->index == 0;
     if ((act->twl && me->index > 0) || (act->cta0 && me->cta > 0)) return false;
+    if (act->leader && me->cta != weiri_prog_leader(g, me->cta)) return false;
     if (act->first) { /* the first CTA along the axes loads for all */
         coords c = coords_of(&g->p->k->cluster, me->cta);
         if (((act->targets & 1) && c.m) || ((act->targets & 2) && c.n)) return false;
@@ -457,7 +469,7 @@ static void place_actors(weiri_prog *g) {
                 weiri_actor a = {
                     .task = t, .cta = cta, .index = i, .name = name, .threads = pt->wg_actor ? 128 : 32, .row = row
                 };
-                a.code = task_on(g, t, cta) ? t : p->ntasks;
+                a.code = task_on(g, t, cta) && !(pt->leader && cta != weiri_prog_leader(g, cta)) ? t : p->ntasks;
                 a.nrows = pt->solo ? 1 : pt->wg_actor ? 4 : 3;
                 const int by[3][BY_COUNT] = { { 0, 0, 0, 0 }, { 0, 1, 2, 2 }, { 0, 1, 2, 3 } };
                 memcpy(a.by, by[pt->solo ? 0 : pt->wg_actor ? 2 : 1], sizeof a.by);
@@ -519,12 +531,14 @@ static int thing_region(const joiner *j, int cta, int actor, int region) {
     return j->ncur + j->nbar + (actor >= 0 ? (g->nctas + actor) : cta) * g->p->smem.n + region;
 }
 
-/* CTAs whose bytes an effect touches: loads write at every target. */
+/* CTAs whose bytes an effect touches: loads write at every target, an mma of two CTAs works on the halves of both. */
 int weiri_prog_effect(const weiri_prog *g, const weiri_actor *me, const weiri_action *act, const weiri_effect *e, int *out) {
     if (e->reg < 0 && (e->region < 0 || e->region >= g->p->smem.n)) return 0;
     if ((act->kind == ACT_LOAD_BULK || act->kind == ACT_PUSH_BULK) && e->write) return weiri_prog_targets(g, me->cta, act, out);
     out[0] = me->cta;
-    return 1;
+    if (act->kind != ACT_MMA || !act->leader) return 1;
+    for (int v = 1; v < g->p->k->cluster.v; v++) out[v] = me->cta + v;
+    return g->p->k->cluster.v;
 }
 
 static void join_action(joiner *j, int ai, const weiri_action *act) {
@@ -532,7 +546,7 @@ static void join_action(joiner *j, int ai, const weiri_action *act) {
     const weiri_actor *me = &g->actors.v[ai];
     int to[64], nto;
     if (act->bar >= 0 && act->cur >= 0) {
-        nto = weiri_prog_targets(g, me->cta, act, to);
+        nto = weiri_prog_spots(g, me->cta, act, to);
         for (int t = 0; t < nto; t++) join(j, thing_cursor(j, ai, act->cur), thing_bar(j, to[t], act->bar));
         if (g->p->bars.v[act->bar].stages != g->p->cursors.v[act->cur].stages && !g->depth_fault) {
             g->depth_fault =
@@ -685,7 +699,7 @@ static int passed_rec(weiri_prog *g, int bar, int actor, int bit) {
 
 /* Who arrives where; at barriers that copies reach, too, that alone says nothing of a phase. */
 static void note_arrivals(weiri_prog *g, const weiri_actor *me, const weiri_action *act) {
-    int to[64], n = weiri_prog_targets(g, me->cta, act, to), row = me->row + me->by[weiri_prog_by(act)];
+    int to[64], n = weiri_prog_spots(g, me->cta, act, to), row = me->row + me->by[weiri_prog_by(act)];
     for (int t = 0; t < n; t++) {
         weiri_bari *b = &g->bars[to[t] * g->nbars + act->bar];
         if (act->kind != ACT_ARRIVE) b->lands = true;

@@ -65,6 +65,8 @@ void weiri_run_at_exit(weiri_run *r) {
             if (p->pipes.v[i].full == bar && p->pipes.v[i].region >= 0) data = true, res = p->pipes.v[i].res;
         for (int cta = 0; data && cta < g->nctas; cta++) {
             const weiri_bari *b = &g->bars[cta * g->nbars + bar];
+            int leader = weiri_prog_leader(g, cta); /* what an mma hands to the next of the same two CTAs the leader waits for alone */
+            if (cta != leader && !b->waiters && g->bars[leader * g->nbars + bar].waiters) continue;
             for (int s = 0; s < p->bars.v[bar].stages; s++) {
                 spot sp = spot_of(r, cta, bar, s);
                 bit done = spot_bit(r, &sp, 0);
@@ -94,7 +96,7 @@ static bool all_arrived(const weiri_run *r, const spot *s, int *arrivals) {
             const weiri_action *a = c->ins.v[x].op == IN_ACT ? c->ins.v[x].act : NULL;
             if (!a || a->bar != s->bar || a->kind < ACT_ARRIVE || a->kind > ACT_UMMA_COMMIT || !weiri_prog_runs(g, me, a))
                 continue;
-            int k = weiri_prog_targets(g, me->cta, a, to);
+            int k = weiri_prog_spots(g, me->cta, a, to);
             bool here = false;
             for (int t = 0; t < k; t++) here = here || to[t] == s->cta;
             const int *cur = cursor_vars(r, me, a->cur);

@@ -385,7 +385,7 @@ static void land(weiri_run *r, int ai, int pc, const weiri_action *act, int use,
     effects(r, ai, pc, act);
     if (act->bar < 0) return;
     for (int t = 0; t < n && !r->fatal; t++) {
-        spot s = spot_of(r, to[t], act->bar, stage);
+        spot s = spot_of(r, act->at_leader ? weiri_prog_leader(g, to[t]) : to[t], act->bar, stage);
         usable(r, &s, act, ai, need);
         if (!in_phase(r, &s, act, ai, need, lap(use, g->p->bars.v[act->bar].stages), true)) return;
         s.v[B_TX] -= (int)act->bytes;
@@ -484,7 +484,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         break;
     }
     case ACT_ARRIVE: {
-        int n = weiri_prog_targets(g, me->cta, act, to);
+        int n = weiri_prog_spots(g, me->cta, act, to);
         for (int t = 0; t < n && !r->fatal; t++) {
             spot s = spot_of(r, to[t], act->bar, stage);
             arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals, 0, true);
@@ -493,7 +493,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         break;
     }
     case ACT_EXPECT: {
-        int n = weiri_prog_targets(g, me->cta, act, to);
+        int n = weiri_prog_spots(g, me->cta, act, to);
         for (int t = 0; t < n && !r->fatal; t++) {
             spot s = spot_of(r, to[t], act->bar, stage);
             arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals ? act->arrivals : 1, act->bytes, true);
@@ -503,7 +503,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
     }
     case ACT_CP_ARRIVE:
     case ACT_UMMA_COMMIT: { /* arrives by itself once the accesses before it are done; brings nothing else */
-        int n = weiri_prog_targets(g, me->cta, act, to);
+        int n = weiri_prog_spots(g, me->cta, act, to);
         for (int t = 0; t < n && !r->fatal; t++) {
             spot s = spot_of(r, to[t], act->bar, stage);
             arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals, 0, false);

@@ -30,10 +30,13 @@ static bool type_of(weiri_tc_kind kind, uint32_t code, weir_dtype *t) {
 }
 
 bool weiri_tc_valid(const weiri_tc_shape *s, char *why, size_t size) {
-    int step = s->m == 64 ? TC_N_STEP_M64 : TC_N_STEP_M128;
-    if (s->m != 64 && s->m != 128) snprintf(why, size, "%d rows; an mma of one CTA has 64 or 128", s->m);
+    int ctas = s->pair ? 2 : 1, step = s->pair ? TC_PAIR_N_STEP : s->m == 64 ? TC_N_STEP_M64 : TC_N_STEP_M128;
+    if (s->pair && s->m != 128 && s->m != 256)
+        snprintf(why, size, "%d rows in each of two CTAs; their mma has 64 or 128 in each", s->m / ctas);
+    else if (!s->pair && s->m != 64 && s->m != 128) snprintf(why, size, "%d rows; an mma of one CTA has 64 or 128", s->m);
     else if (s->n < step || s->n > TC_MAX_N || s->n % step)
-        snprintf(why, size, "%d columns; with %d rows an mma has a multiple of %d, up to %d", s->n, s->m, step, TC_MAX_N);
+        snprintf(why, size, "%d columns; %s %d rows an mma has a multiple of %d, up to %d", s->n, s->pair ? "of two CTAs with" : "with",
+                 s->m, step, TC_MAX_N);
     else if ((s->a_mn || s->b_mn) && s->kind != TC_KIND_F16)
         snprintf(why, size, "a transposed operand of %s; only 16-bit operands may be transposed",
                  weir_dtype_name(s->a_mn ? s->a : s->b));
@@ -69,7 +72,19 @@ int weiri_tc_swizzle(int layout) {
                                       : -1;
 }
 
-int weiri_tc_lane(int rows, int m) { return rows == 64 ? TC_WARP_LANES * (m / TC_M64_LANES) + m % TC_M64_LANES : m; }
+void weiri_tc_cell(const weiri_tc_shape *s, int m, int n, int *cta, int *lane, int *column) {
+    int rows = s->pair ? s->m / 2 : s->m;
+    *cta = m / rows;
+    m %= rows;
+    *lane = m;
+    *column = n;
+    if (s->pair && rows == 64) { /* the columns' halves lie one above the other */
+        *lane += n >= s->n / 2 ? TC_LANES / 2 : 0;
+        *column = n % (s->n / 2);
+    } else if (rows == 64) *lane = TC_WARP_LANES * (m / TC_M64_LANES) + m % TC_M64_LANES;
+}
+
+int weiri_tc_columns(bool pair, int rows, int n) { return pair && rows == 64 ? n / 2 : n; }
 
 bool weiri_tc_decode_scaled(weiri_tc_kind kind, uint32_t idesc, weiri_tc_scaled *s, char *why, size_t size) {
     uint32_t a = idesc >> TC_IDESC_A_SHIFT & 7, b = idesc >> TC_IDESC_B_SHIFT & 7, rows = idesc >> TC_IDESC_M_SHIFT & 31;

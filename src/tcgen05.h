@@ -22,6 +22,7 @@ enum {
     TC_K_BYTES = 32,             /* of an operand, per instruction */
     TC_MAX_N = 256,
     TC_N_STEP_M64 = 8, TC_N_STEP_M128 = 16,
+    TC_PAIR_N_STEP = 32,         /* columns of an mma of two CTAs */
     /* shared-memory descriptor: fields of 16-byte units as on sm_90a, and these */
     TC_DESC_CONSTANT_BIT = 46,   /* set in every descriptor */
     TC_DESC_LAYOUT_SHIFT = 61,
@@ -51,6 +52,7 @@ typedef struct weiri_tc_shape {
     weir_dtype a, b;
     bool a_mn, b_mn;             /* MN-major */
     int m, n;
+    bool pair;                   /* by two CTAs (cta_group::2): each has half the rows of A, of B and of D */
 } weiri_tc_shape;
 
 /* The same of a block-scaled kind, which authors' bodies issue: D { 128, n } in f32. */
@@ -62,17 +64,19 @@ typedef struct weiri_tc_scaled {
 } weiri_tc_scaled;
 /* false: why has what is wrong. */
 bool weiri_tc_decode_scaled(weiri_tc_kind kind, uint32_t idesc, weiri_tc_scaled *s, char *why, size_t size);
-/* Can one CTA's tensor core do it? Else a text with the numbers that would do. */
+/* Can the tensor core of one CTA, or of a pair, do it? Else a text with the numbers that would do. */
 bool weiri_tc_valid(const weiri_tc_shape *s, char *why, size_t size);
 bool weiri_tc_kind_of(weir_dtype t, weiri_tc_kind *kind);
 const char *weiri_tc_kind_name(weiri_tc_kind kind);                      /* "f16": as in the primitive w_umma_f16 */
 uint32_t weiri_tc_idesc(const weiri_tc_shape *s);
-/* false: bits outside the known fields, or values that no shape has. */
+/* false: bits outside the known fields, or values that no shape has. `pair` is no part of the descriptor. */
 bool weiri_tc_decode(weiri_tc_kind kind, uint32_t idesc, weiri_tc_shape *s);
 /* Layout code of a swizzle span in bytes, and back (-1: none such). */
 int weiri_tc_layout(int swizzle);
 int weiri_tc_swizzle(int layout);
-/* Lane of row m of a D of `rows` rows. */
-int weiri_tc_lane(int rows, int m);
+/* Where element (m, n) of D lies: in which CTA of a pair (else 0), in which lane and column from D's own on. */
+void weiri_tc_cell(const weiri_tc_shape *s, int m, int n, int *cta, int *lane, int *column);
+/* Columns that a D of n columns takes, `rows` of its rows in each CTA. */
+int weiri_tc_columns(bool pair, int rows, int n);
 
 #endif

@@ -1,5 +1,6 @@
 /* Straight lines from a plan: trees walked with real sizes, cursors turned into stages and laps, warps into the threads among them
  * that do different things. */
+#include "plan_tc.h"
 #include "unroll.h"
 
 #include <string.h>
@@ -66,7 +67,7 @@ static int targets(const walker *w, const weiri_action *a, int *out) {
     for (int c = 0; a->targets && c < w->u->ctas && n < 64; c++) {
         place o = place_of(w, c);
         int axes = (o.m != me.m) + 2 * (o.n != me.n) + 4 * (o.k != me.k) + 8 * (o.v != me.v);
-        bool single = axes == 1 || axes == 2 || axes == 4 || axes == 8;
+        bool single = (axes & 3) != 3;
         if (c != w->cta && (axes & a->targets) == axes && (!a->cross || single)) out[n++] = c;
     }
     return n;
@@ -675,6 +676,7 @@ weiri_unrolled *weiri_unroll(const weiri_plan *p, const weiri_sizes *sizes) {
             }
     for (int i = 0; i < p->smem.n; i++)
         if (p->smem.v[i].tmem) give_up(&w, "it uses tensor memory");
+    if (weiri_tc_pair(p->k)) give_up(&w, "two CTAs share its mmas");
     add_threads(&w);
     int actors = u->threads.n ? u->threads.v[u->threads.n - 1].actor + 1 : 0, nodes = p->k->nnodes + 2;
     w.nmeets = u->ctas * MEETS + 1 + 2 * actors;

@@ -6,6 +6,7 @@
 
 #include "layout.h"
 #include "range.h"
+#include "tcgen05.h"
 
 /* ---- uses --------------------------------------------------------------------------------------------------------------- */
 
@@ -1001,19 +1002,20 @@ static void check_lanes(checker *c) {
 
 static void check_tmem(checker *c) {
     const weir_kernel *k = c->k;
-    int have = weiri_layout_capacity(k->arch).tmem_columns, need = 0;
+    int have = weiri_layout_capacity(k->arch).tmem_columns, need = 0, wide = 0;
     const weir_res *most = NULL;
     for (int i = 0; i < k->res.n && have; i++) {
         const weir_res *r = k->res.v[i];
         if (r->kind != WEIR_RES_TMEM) continue;
-        int columns = r->tile[1] * (r->pipe.given.stages > 0 ? r->pipe.given.stages : 1);
-        need += columns;
-        if (!most || columns > most->tile[1] * most->pipe.given.stages) most = r;
+        int stages = r->pipe.given.stages > 0 ? r->pipe.given.stages : 1;
+        int columns = weiri_tc_columns(k->cluster.v > 1, r->tile[0], r->tile[1]);
+        need += columns * stages;
+        if (!most || columns * stages > wide * most->pipe.given.stages) most = r, wide = columns;
     }
     if (need <= have || !most) return;
     weir_finding *f = weiri_find(c->out, "V-TMEM-01", first(&most->at),
                                  "the tmem_tiles take %d columns of tensor memory, an SM has %d ('%s' takes %d x %d)", need,
-                                 have, most->name, most->pipe.given.stages, most->tile[1]);
+                                 have, most->name, most->pipe.given.stages, wide);
     f->objects[0] = most->name;
     f->expected = weiri_arena_fmt(c->out->a, "at most %d columns", have);
     f->got = weiri_arena_fmt(c->out->a, "%d", need);
@@ -1267,11 +1269,14 @@ static void mma_fits(checker *c, const weiri_op *op) {
         const weir_res *base = weiri_view_base(c->k, op->arg[1]);
         if (base) second_place(f, &base->at, "b is declared here");
     }
-    if (ea.shape[0] != acc->tile[0] || eb.shape[0] != acc->tile[1]) {
-        weir_finding *f =
-            at_op(c, op, "V-MMA-01", "%s:mma: a %s times b %s is { %d, %d }, '%s' is { %d, %d }", acc->name, shape_text(c, &ea),
-                  shape_text(c, &eb), ea.shape[0], eb.shape[0], acc->name, acc->tile[0], acc->tile[1]);
-        f->hint = "a is { M, K } and b is { N, K }; s:read():t() transposes";
+    /* with v = 2 each CTA has its rows of a and of the sums, and half the rows of b */
+    const int ctas = acc->kind == WEIR_RES_TMEM && c->k->arch >= WEIR_ARCH_SM_100A && c->k->cluster.v == 2 ? 2 : 1;
+    if (ea.shape[0] != acc->tile[0] || ctas * eb.shape[0] != acc->tile[1]) {
+        weir_finding *f = at_op(c, op, "V-MMA-01", "%s:mma: a %s times %sb %s is { %d, %d }, '%s' is { %d, %d }", acc->name,
+                                shape_text(c, &ea), ctas > 1 ? "both CTAs' " : "", shape_text(c, &eb), ea.shape[0],
+                                ctas * eb.shape[0], acc->name, acc->tile[0], acc->tile[1]);
+        f->hint = ctas > 1 ? "with v = 2 a is { M, K } and b { N / 2, K }: half of b's rows, k.cta.v says which"
+                           : "a is { M, K } and b is { N, K }; s:read():t() transposes";
         second_place(f, &acc->at, "declared here");
     }
     bool eight = weir_dtype_size(ta) == 1 && weir_dtype_size(tb) == 1; /* e4m3 and e5m2 may meet */

@@ -32,7 +32,7 @@ static const char *const macro_families[] = { "INT",     "UINT",  "M_",     "FP_
 static const char locals[] =
     "main smem warp lane tid rank smem_base mbar ttid turn wtid wg kk a b f fh h i j q x y x0 x1 at twist row col out pairs "
     "first left quarter tmem iter stage bar nthreads elected tile task_sync next slot fabsf floorf fmaxf fminf min max "
-    "atomicAdd ";
+    "atomicAdd leader right ";
 
 /* What NVRTC declares before the first line: the kernel, a function at file scope, cannot have these names. Found by compiling a kernel of
  * each name that CUDA's and the C library's headers hold (CUDA 13.0); those beginning with cuda and make_ are not listed. */

@@ -8,19 +8,22 @@ local M = {}
 --- | m, n, k = 128, 64, 64: the tile; stages = 3, sums = 2; dtype, out = "bf16"; group = "fused_merge" | "merge" | "none"
 --- | a, b = "tma" | "threads" | "cp_async": who fills the operand; ta, tb: stored transposed
 --- | zero_k: K may be 0; steps(K, k): the length of the loop over K. store = "plain" | "staged"; cluster = { m, n }, multicast loads; issue = 1: warps of the task with the mma; relu; swizzle = 128
+--- | v = 2: two CTAs share each mma: M and N are the rows and columns of one CTA's tile, b a stage's half of N; mma_cta: the task's `cta`
 --- | store_lanes: so many tasks take the finished tiles in turn, a stage of sums each for good
 function M.gemm(o)
   o = o or {}
   local BM, BN, BK, S = o.m or 128, o.n or 64, o.k or 64, o.stages or 3
   local dtype, out, mode = o.dtype or "bf16", o.out or "bf16", o.group or "fused_merge"
   local cm, cn = table.unpack(o.cluster or { 1, 1 })
-  local k = weir.kernel { name = "gemm", arch = "sm_100a", cluster = { m = cm, n = cn } }
+  local v = o.v or 1
+  local k = weir.kernel { name = "gemm", arch = o.arch or "sm_100a", cluster = { v = v, m = cm, n = cn } }
   local Ms, Ns, K = k:dim "M", k:dim "N", k:dim("K", { min = o.zero_k and 0 or 1 })
   local function operand(name, rows, tile, transposed)
     local t = k:tensor { name = name:upper(), dtype = dtype == "tf32" and "f32" or dtype, shape = transposed and { K, rows } or { rows, K } }
     return k:gmem_tile { name = "g" .. name, tensor = t, tile = transposed and { BK, tile } or { tile, BK } }
   end
-  local ga, gb = operand("a", Ms, BM, o.ta), operand("b", Ns, BN, o.tb)
+  local BH = BN // v -- rows of B that a CTA loads
+  local ga, gb = operand("a", Ms, BM, o.ta), operand("b", Ns, BH, o.tb)
   local D = k:tensor { name = "D", dtype = out, shape = { Ms, Ns }, out = true }
   local wq = k:work_queue { name = "wq", kind = o.queue, over = D, tile = { BM, BN } }
   local EN = o.store == "staged" and math.min(BN, 64) or BN
@@ -30,7 +33,7 @@ function M.gemm(o)
     local pipe = by == "tma" and P.tma_umma { stages = S } or P.async_umma { stages = S, producer_op = by == "cp_async" and "load" or nil }
     return k:smem_tile { name = name, dtype = dtype, tile = transposed and { BK, tile } or { tile, BK }, swizzle = o.swizzle or 128, pipeline = pipe }
   end
-  local a, b = ring("a", BM, o.ta, o.a), ring("b", BN, o.tb, o.b)
+  local a, b = ring("a", BM, o.ta, o.a), ring("b", BH, o.tb, o.b)
   local ma, mb, ab = a, b, nil
   if mode ~= "none" then
     ab = k:group { name = "ab", mode = mode, members = { a, b } }
@@ -72,7 +75,7 @@ function M.gemm(o)
       for t in weir.work_tile_loop(wq) do
         for kk in weir.domain_loop(0, steps) do
           for _, x in ipairs(list) do
-            if x == "a" then fill(ma, ga, o.a, o.ta, t.m, kk, along_a) else fill(mb, gb, o.b, o.tb, t.n, kk, along_b) end
+            if x == "a" then fill(ma, ga, o.a, o.ta, t.m, kk, along_a) else fill(mb, gb, o.b, o.tb, v > 1 and t.n * v + k.cta.v or t.n, kk, along_b) end
           end
         end
         wq:next()
@@ -96,7 +99,7 @@ function M.gemm(o)
     end }
   end
   if (o.issue or 1) > 1 then warp = 8 end
-  k:task { name = "mma", warps = { warp, o.issue or 1 }, registers = o.registers and 40 or nil, schedule = function()
+  k:task { name = "mma", warps = { warp, o.issue or 1 }, registers = o.registers and 40 or nil, cta = o.mma_cta, schedule = function()
     for _ in weir.work_tile_loop(wq) do
       acc:acquire(); acc:zero()
       for _ in weir.domain_loop(0, steps) do

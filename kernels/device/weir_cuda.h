@@ -226,6 +226,36 @@ W_TMA("3d", W_C3, "%2,%3,%4", "%3,%4,%5", "%4,%5,%6", "%5,%6,%7", "r"(c0), "r"(c
 W_TMA("4d", W_C4, "%2,%3,%4,%5", "%3,%4,%5,%6", "%4,%5,%6,%7", "%5,%6,%7,%8", "r"(c0), "r"(c1), "r"(c2), "r"(c3))
 W_TMA("5d", W_C5, "%2,%3,%4,%5,%6", "%3,%4,%5,%6,%7", "%4,%5,%6,%7,%8", "%5,%6,%7,%8,%9",
       "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4))
+// Pairs of CTAs: the barrier may be the other CTA's, so its address is mapped. The multicast forms signal, for each target, the CTA of
+// its pair that has the same place in it as that one. Only compiled where they exist.
+#if defined(__CUDA_ARCH_FEAT_SM100_ALL)
+#define W_PAIR(D, FORM, OPERANDS) \
+    "{ .reg .b32 b; mapa.shared::cluster.u32 b, %2, %3;\n" \
+    "cp.async.bulk.tensor." D ".shared::cluster.global.mbarrier::complete_tx::bytes" FORM " [%0], [%1, {" OPERANDS "; }"
+#define W_TMA_PAIR(D, COORD, AT4, AT5, AT6, ...) \
+    W_FN void w_tma_load_pair(u32 dst, const w_tmap *map, u32 bar, u32 cta, COORD) { \
+        W_ASM(W_PAIR(D, ".cta_group::2", AT4 "}], [b]") :: "r"(dst), "l"(map), "r"(bar), "r"(cta), __VA_ARGS__); \
+    } \
+    W_FN void w_tma_load_pair_multicast(u32 dst, const w_tmap *map, u32 bar, u32 cta, u16 mask, COORD) { \
+        W_ASM(W_PAIR(D, ".multicast::cluster.cta_group::2", AT5 "}], [b], %4") \
+              :: "r"(dst), "l"(map), "r"(bar), "r"(cta), "h"(mask), __VA_ARGS__); \
+    } \
+    W_FN void w_tma_load_pair_hint(u32 dst, const w_tmap *map, u32 bar, u32 cta, u64 policy, COORD) { \
+        W_ASM(W_PAIR(D, ".cta_group::2.L2::cache_hint", AT5 "}], [b], %4") \
+              :: "r"(dst), "l"(map), "r"(bar), "r"(cta), "l"(policy), __VA_ARGS__); \
+    } \
+    W_FN void w_tma_load_pair_multicast_hint(u32 dst, const w_tmap *map, u32 bar, u32 cta, u16 mask, u64 policy, COORD) { \
+        W_ASM(W_PAIR(D, ".multicast::cluster.cta_group::2.L2::cache_hint", AT6 "}], [b], %4, %5") \
+              :: "r"(dst), "l"(map), "r"(bar), "r"(cta), "h"(mask), "l"(policy), __VA_ARGS__); \
+    }
+W_TMA_PAIR("1d", W_C1, "%4", "%5", "%6", "r"(c0))
+W_TMA_PAIR("2d", W_C2, "%4,%5", "%5,%6", "%6,%7", "r"(c0), "r"(c1))
+W_TMA_PAIR("3d", W_C3, "%4,%5,%6", "%5,%6,%7", "%6,%7,%8", "r"(c0), "r"(c1), "r"(c2))
+W_TMA_PAIR("4d", W_C4, "%4,%5,%6,%7", "%5,%6,%7,%8", "%6,%7,%8,%9", "r"(c0), "r"(c1), "r"(c2), "r"(c3))
+W_TMA_PAIR("5d", W_C5, "%4,%5,%6,%7,%8", "%5,%6,%7,%8,%9", "%6,%7,%8,%9,%10", "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4))
+#undef W_TMA_PAIR
+#undef W_PAIR
+#endif
 #undef W_C1
 #undef W_C2
 #undef W_C3
@@ -285,16 +315,29 @@ W_FN void w_tmem_alloc(u32 slot, u32 columns) { // nobody allocates later: anoth
 W_FN void w_tmem_free(u32 tmem, u32 columns) {
     W_ASM("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" :: "r"(tmem), "r"(columns));
 }
-#define W_UMMA(KIND) \
-    W_ASM("{ .reg .pred p; setp.ne.b32 p, %4, 0; tcgen05.mma.cta_group::1.kind::" KIND " [%0], %1, %2, %3, p; }" \
-          :: "r"(tmem), "l"(a), "l"(b), "r"(idesc), "r"(acc))
-W_FN void w_umma_f16(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { W_UMMA("f16"); }
-W_FN void w_umma_tf32(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { W_UMMA("tf32"); }
-W_FN void w_umma_f8(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { W_UMMA("f8f6f4"); }
+#define W_UMMA(CTAS, KIND, A, ATYPE) \
+    W_ASM("{ .reg .pred p; setp.ne.b32 p, %4, 0; tcgen05.mma.cta_group::" CTAS ".kind::" KIND " [%0], " A ", %2, %3, p; }" \
+          :: "r"(tmem), ATYPE(a), "l"(b), "r"(idesc), "r"(acc))
+W_FN void w_umma_f16(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { W_UMMA("1", "f16", "%1", "l"); }
+W_FN void w_umma_tf32(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { W_UMMA("1", "tf32", "%1", "l"); }
+W_FN void w_umma_f8(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { W_UMMA("1", "f8f6f4", "%1", "l"); }
+W_FN void w_umma_tf32_ts(u32 tmem, u32 a, u64 b, u32 idesc, u32 acc) { W_UMMA("1", "tf32", "[%1]", "r"); }
+// Of a pair of CTAs; ptxas refuses a kernel that has both kinds.
+W_FN void w_tmem_alloc_pair(u32 slot, u32 columns) {
+    W_ASM("tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%0], %1;\n"
+          "tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;" :: "r"(slot), "r"(columns));
+}
+W_FN void w_tmem_free_pair(u32 tmem, u32 columns) {
+    W_ASM("tcgen05.dealloc.cta_group::2.sync.aligned.b32 %0, %1;" :: "r"(tmem), "r"(columns));
+}
+W_FN void w_umma_f16_pair(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { W_UMMA("2", "f16", "%1", "l"); }
+W_FN void w_umma_tf32_pair(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { W_UMMA("2", "tf32", "%1", "l"); }
+W_FN void w_umma_f8_pair(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { W_UMMA("2", "f8f6f4", "%1", "l"); }
+W_FN void w_umma_tf32_ts_pair(u32 tmem, u32 a, u64 b, u32 idesc, u32 acc) { W_UMMA("2", "tf32", "[%1]", "r"); }
 #undef W_UMMA
-W_FN void w_umma_tf32_ts(u32 tmem, u32 a, u64 b, u32 idesc, u32 acc) {
-    W_ASM("{ .reg .pred p; setp.ne.b32 p, %4, 0; tcgen05.mma.cta_group::1.kind::tf32 [%0], [%1], %2, %3, p; }"
-          :: "r"(tmem), "r"(a), "l"(b), "r"(idesc), "r"(acc));
+W_FN void w_umma_commit_pair(u32 bar, u16 mask) {
+    W_ASM("tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;"
+          :: "r"(bar), "h"(mask));
 }
 W_FN void w_umma_commit(u32 bar) { // an own shared::cta address is valid as shared::cluster; implies fence::before_thread_sync
     W_ASM("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" :: "r"(bar));

@@ -57,8 +57,8 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
     X0(void, w_fence_async)                                                                                                    \
     X0(void, w_sim_fence)                                                                                                      \
     X(void, w_tma_prefetch, (const w_tmap *map), (map))                                                                        \
-    X(void, w_sim_tma_load, (u32 dst, const w_tmap *map, u32 bar, u32 mask, u32 rank, const i32 *c),                           \
-      (dst, map, bar, mask, rank, c))                                                                                          \
+    X(void, w_sim_tma_load, (u32 dst, const w_tmap *map, u32 bar, u32 cta, u32 mask, u32 rank, const i32 *c),                  \
+      (dst, map, bar, cta, mask, rank, c))                                                                                     \
     X(void, w_sim_tma_store, (const w_tmap *map, u32 src, u32 reduce, u32 rank, const i32 *c), (map, src, reduce, rank, c))    \
     X0(void, w_bulk_commit)                                                                                                    \
     X(void, w_sim_bulk_wait, (u32 n, u32 read), (n, read))                                                                     \
@@ -73,12 +73,15 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
       (n, type, ta, tb, d, ra, a, b, acc))                                                                                     \
     X(void, w_tmem_alloc, (u32 slot, u32 columns), (slot, columns))                                                            \
     X(void, w_tmem_free, (u32 tmem, u32 columns), (tmem, columns))                                                             \
-    X(void, w_sim_umma, (u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u32 acc), (kind, tmem, a, b, idesc, acc))                \
-    X(void, w_umma_tf32_ts, (u32 tmem, u32 a, u64 b, u32 idesc, u32 acc), (tmem, a, b, idesc, acc))                            \
+    X(void, w_tmem_alloc_pair, (u32 slot, u32 columns), (slot, columns))                                                       \
+    X(void, w_tmem_free_pair, (u32 tmem, u32 columns), (tmem, columns))                                                        \
+    X(void, w_sim_umma, (u32 ctas, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u32 acc),                                      \
+      (ctas, kind, tmem, a, b, idesc, acc))                                                                                    \
+    X(void, w_sim_umma_ts, (u32 ctas, u32 tmem, u32 a, u64 b, u32 idesc, u32 acc), (ctas, tmem, a, b, idesc, acc))             \
     X(void, w_sim_umma_mx, (u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u32 scale_a, u32 scale_b, u32 acc),                   \
       (kind, tmem, a, b, idesc, scale_a, scale_b, acc))                                                                        \
     X(void, w_sim_tmem_cp, (u32 shape, u32 tmem, u64 desc), (shape, tmem, desc))                                               \
-    X(void, w_sim_umma_commit, (u32 bar, u32 mask), (bar, mask))                                                               \
+    X(void, w_sim_umma_commit, (u32 ctas, u32 bar, u32 mask), (ctas, bar, mask))                                               \
     X(void, w_sim_tmem_ld, (u32 n, u32 *r, u32 tmem), (n, r, tmem))                                                            \
     X(void, w_sim_tmem_st, (u32 n, u32 tmem, const u32 *r), (n, tmem, r))                                                      \
     X0(void, w_tmem_wait_st)                                                                                                   \
@@ -362,10 +365,10 @@ W_FN void w_fence_async_global(void) {}   // not modelled: global memory has one
 
 // ---- tensor maps and bulk copies ----------------------------------------------------------------------------------------
 
-template <class... C> W_FN void w_sim_load(u32 dst, const w_tmap *map, u32 bar, u32 mask, C... c) {
+template <class... C> W_FN void w_sim_load(u32 dst, const w_tmap *map, u32 bar, u32 cta, u32 mask, C... c) {
     static_assert(sizeof...(C) >= 1 && sizeof...(C) <= 5, "a tensor map has 1 to 5 coordinates");
     const i32 at[] = { (i32)c... };
-    w_sim_tma_load(dst, map, bar, mask, sizeof...(C), at);
+    w_sim_tma_load(dst, map, bar, cta, mask, sizeof...(C), at);
 }
 template <class... C> W_FN void w_sim_store(const w_tmap *map, u32 src, u32 reduce, C... c) {
     static_assert(sizeof...(C) >= 1 && sizeof...(C) <= 5, "a tensor map has 1 to 5 coordinates");
@@ -374,17 +377,31 @@ template <class... C> W_FN void w_sim_store(const w_tmap *map, u32 src, u32 redu
 }
 // mask 0: no multicast
 template <class... C> W_FN void w_tma_load(u32 dst, const w_tmap *map, u32 bar, i32 c0, C... c) {
-    w_sim_load(dst, map, bar, 0, c0, c...);
+    w_sim_load(dst, map, bar, W_SIM_OWN, 0, c0, c...);
 }
 template <class... C> W_FN void w_tma_load_multicast(u32 dst, const w_tmap *map, u32 bar, u16 mask, i32 c0, C... c) {
     if (!mask) w_sim_trap("a multicast load with an empty mask");
-    w_sim_load(dst, map, bar, mask, c0, c...);
+    w_sim_load(dst, map, bar, W_SIM_OWN, mask, c0, c...);
 }
 template <class... C> W_FN void w_tma_load_hint(u32 dst, const w_tmap *map, u32 bar, u64, i32 c0, C... c) {
-    w_sim_load(dst, map, bar, 0, c0, c...);
+    w_sim_load(dst, map, bar, W_SIM_OWN, 0, c0, c...);
 }
 template <class... C> W_FN void w_tma_load_multicast_hint(u32 dst, const w_tmap *map, u32 bar, u16 mask, u64, i32 c0, C... c) {
     w_tma_load_multicast(dst, map, bar, mask, c0, c...);
+}
+template <class... C> W_FN void w_tma_load_pair(u32 dst, const w_tmap *map, u32 bar, u32 cta, i32 c0, C... c) {
+    w_sim_load(dst, map, bar, cta, 0, c0, c...);
+}
+template <class... C> W_FN void w_tma_load_pair_multicast(u32 dst, const w_tmap *map, u32 bar, u32 cta, u16 mask, i32 c0, C... c) {
+    if (!mask) w_sim_trap("a multicast load with an empty mask");
+    w_sim_load(dst, map, bar, cta, mask, c0, c...);
+}
+template <class... C> W_FN void w_tma_load_pair_hint(u32 dst, const w_tmap *map, u32 bar, u32 cta, u64, i32 c0, C... c) {
+    w_sim_load(dst, map, bar, cta, 0, c0, c...);
+}
+template <class... C>
+W_FN void w_tma_load_pair_multicast_hint(u32 dst, const w_tmap *map, u32 bar, u32 cta, u16 mask, u64, i32 c0, C... c) {
+    w_tma_load_pair_multicast(dst, map, bar, cta, mask, c0, c...);
 }
 template <class... C> W_FN void w_tma_store(const w_tmap *map, u32 src, i32 c0, C... c) { w_sim_store(map, src, 0, c0, c...); }
 template <class... C> W_FN void w_tma_reduce_add(const w_tmap *map, u32 src, i32 c0, C... c) {
@@ -425,9 +442,14 @@ template <int N, int TYPE, int TB> W_FN void w_wgmma_rs(float *d, const u32 *a, 
 W_FN u64 w_umma_desc(u32 addr, u32 lbo, u32 sbo, u32 layout) {
     return (u64)((addr & 0x3ffffu) >> 4) | (u64)(lbo >> 4) << 16 | (u64)(sbo >> 4) << 32 | 1ull << 46 | (u64)layout << 61;
 }
-W_FN void w_umma_f16(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { w_sim_umma(0, tmem, a, b, idesc, acc); }   // ORDER: weiri_tc_kind
-W_FN void w_umma_tf32(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { w_sim_umma(1, tmem, a, b, idesc, acc); }
-W_FN void w_umma_f8(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { w_sim_umma(2, tmem, a, b, idesc, acc); }
+W_FN void w_umma_f16(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { w_sim_umma(1, 0, tmem, a, b, idesc, acc); }   // ORDER: weiri_tc_kind
+W_FN void w_umma_tf32(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { w_sim_umma(1, 1, tmem, a, b, idesc, acc); }
+W_FN void w_umma_f8(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { w_sim_umma(1, 2, tmem, a, b, idesc, acc); }
+W_FN void w_umma_tf32_ts(u32 tmem, u32 a, u64 b, u32 idesc, u32 acc) { w_sim_umma_ts(1, tmem, a, b, idesc, acc); }
+W_FN void w_umma_f16_pair(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { w_sim_umma(2, 0, tmem, a, b, idesc, acc); }
+W_FN void w_umma_tf32_pair(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { w_sim_umma(2, 1, tmem, a, b, idesc, acc); }
+W_FN void w_umma_f8_pair(u32 tmem, u64 a, u64 b, u32 idesc, u32 acc) { w_sim_umma(2, 2, tmem, a, b, idesc, acc); }
+W_FN void w_umma_tf32_ts_pair(u32 tmem, u32 a, u64 b, u32 idesc, u32 acc) { w_sim_umma_ts(2, tmem, a, b, idesc, acc); }
 enum { W_MX_E4M3 = 0, W_MX_E5M2 = 1, W_MX_E2M1 = 1 };
 W_FN u32 w_umma_mx_idesc(u32 n, u32 type_a, u32 type_b, u32 ue8m0, u32 id_a, u32 id_b) {
     return id_b << 4 | type_a << 7 | type_b << 10 | n >> 3 << 17 | ue8m0 << 23 | 8u << 24 | id_a << 29;
@@ -441,10 +463,14 @@ W_FN void w_tmem_cp_128x128b(u32 tmem, u64 desc) { w_sim_tmem_cp(W_SIM_CP_128x12
 W_FN void w_tmem_cp_64x128b_02_13(u32 tmem, u64 desc) { w_sim_tmem_cp(W_SIM_CP_64x128b_02_13, tmem, desc); }
 W_FN void w_tmem_cp_64x128b_01_23(u32 tmem, u64 desc) { w_sim_tmem_cp(W_SIM_CP_64x128b_01_23, tmem, desc); }
 W_FN void w_tmem_cp_32x128b(u32 tmem, u64 desc) { w_sim_tmem_cp(W_SIM_CP_32x128b, tmem, desc); }
-W_FN void w_umma_commit(u32 bar) { w_sim_umma_commit(bar, 0); }   // mask 0: the own CTA
+W_FN void w_umma_commit(u32 bar) { w_sim_umma_commit(1, bar, 0); }   // mask 0: the own CTA
 W_FN void w_umma_commit_multicast(u32 bar, u16 mask) {
     if (!mask) w_sim_trap("a multicast commit with an empty mask");
-    w_sim_umma_commit(bar, mask);
+    w_sim_umma_commit(1, bar, mask);
+}
+W_FN void w_umma_commit_pair(u32 bar, u16 mask) {
+    if (!mask) w_sim_trap("a multicast commit with an empty mask");
+    w_sim_umma_commit(2, bar, mask);
 }
 W_FN void w_tmem_ld_x8(u32 *r, u32 tmem) { w_sim_tmem_ld(8, r, tmem); }
 W_FN void w_tmem_ld_x16(u32 *r, u32 tmem) { w_sim_tmem_ld(16, r, tmem); }

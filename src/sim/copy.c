@@ -225,7 +225,7 @@ static void retire(machine *m, op *o) {
 
 static void filled(const op *o) {
     weiri_smem_fill_end(o->dst_cta, o->dst, o->bytes, true);
-    weiri_race_filled(o->dst_cta, o->dst, o->bytes, weiri_sync_bar(o->dst_cta, o->bar), o->at);
+    weiri_race_filled(o->dst_cta, o->dst, o->bytes, o->dst_cta, weiri_sync_bar(o->dst_cta, o->bar), o->at);
 }
 
 /* Takes one step with a pending op; it leaves the queue when it is done. */
@@ -235,8 +235,9 @@ static void step(machine *m, op *o) {
     case OP_LOAD:
         dequeue(m, o);
         run_load(o);
-        filled(o);
-        weiri_sync_complete(o->dst_cta, o->bar, o->bytes, by, o->at);
+        weiri_smem_fill_end(o->dst_cta, o->dst, o->bytes, true);
+        weiri_race_filled(o->dst_cta, o->dst, o->bytes, o->bar_cta, weiri_sync_bar(o->bar_cta, o->bar), o->at);
+        weiri_sync_complete(o->bar_cta, o->bar, o->bytes, by, o->at);
         free_op(m, o);
         break;
     case OP_STORE:
@@ -316,7 +317,9 @@ static void need_aligned(thread *t, u32 addr, u32 to, const char *what) {
         weiri_sim_fault(t->m, t, t->at, "sim-align", "%s shared address %u, which is no multiple of %u", what, addr, to);
 }
 
-static void tma_load(w_sim_api *api, u32 dst, const w_tmap *map, u32 bar, u32 mask, u32 rank, const i32 *c) {
+/* at: the CTA of the own pair whose barrier counts the bytes, for a multicast that of each target's pair with the same place in it;
+ * 0xffffffff: each target's own. */
+static void tma_load(w_sim_api *api, u32 dst, const w_tmap *map, u32 bar, u32 at, u32 mask, u32 rank, const i32 *c) {
     thread *t = weiri_sim_self(api);
     weiri_sim_touch(t, dst);
     machine *m = t->m;
@@ -327,16 +330,24 @@ static void tma_load(w_sim_api *api, u32 dst, const w_tmap *map, u32 bar, u32 ma
     need_aligned(t, dst, 128, "a TMA load to");
     if (mask >> cl->n)
         weiri_sim_fault(m, t, t->at, "sim-cluster", "a multicast to the CTAs 0x%x of a cluster of %d", mask, cl->n);
+    bool pair = at != 0xffffffffu;
+    if (pair && (at / 2 != t->c->rank / 2 || (int)at >= cl->n)) {
+        weiri_sim_fault(m, t, t->at, "sim-cluster", "a TMA load of CTA %u counted by CTA %u, which is not of its pair", t->c->rank, at);
+        return;
+    }
     if (!mask) mask = 1u << t->c->rank;
     for (int i = 0; i < cl->n; i++) {
-        cta *to = &cl->ctas[i];
+        cta *to = &cl->ctas[i], *counts = pair ? &cl->ctas[(i & ~1) | (int)(at & 1)] : to;
         if (!(mask >> i & 1)) continue;
+        if (!counts->running)
+            weiri_sim_fault(m, t, t->at, "sim-exited", "a TMA load counted by CTA %u, which has exited", counts->block);
         if (!to->running) weiri_sim_fault(m, t, t->at, "sim-exited", "a multicast load to CTA %u, which has exited", to->block);
         if (!weiri_smem_inside(to, dst, bytes, t, "a TMA load to")) return;
-        weiri_sync_need(to, bar, t);
+        weiri_sync_need(counts, bar, t);
         weiri_smem_fill_begin(to, dst, bytes, t, t->at, "a TMA load into");
         op *o = new_op(m, OP_LOAD, t);
         o->dst_cta = to;
+        o->bar_cta = counts;
         o->map = d;
         memcpy(o->c, c, rank * sizeof *c);
         o->dst = dst;
@@ -344,7 +355,7 @@ static void tma_load(w_sim_api *api, u32 dst, const w_tmap *map, u32 bar, u32 ma
         o->bar = bar;
         for (u32 j = 0; j < box_rows(d); j++) {
             row r = box_row(d, c, j);
-            if (r.p) weiri_race_global_load(t, t->at, r.p + r.lo, (u64)(r.hi - r.lo), to, weiri_sync_bar(to, bar));
+            if (r.p) weiri_race_global_load(t, t->at, r.p + r.lo, (u64)(r.hi - r.lo), counts, weiri_sync_bar(counts, bar));
         }
         issue(m, o);
     }

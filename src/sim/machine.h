@@ -68,6 +68,7 @@ typedef struct op {
     op_kind kind;
     thread *by; u32 at;          /* who issued it, under which action */
     cta *dst_cta;                /* LOAD, PUSH: where bytes and completion go */
+    cta *bar_cta;                /* LOAD: where the completion goes */
     cta *src_cta;                /* STORE, PUSH */
     const weiri_tmap *map; i32 c[5]; bool reduce;
     u32 dst, src, bytes;         /* shared addresses; CP: dst and the size written */
@@ -238,7 +239,7 @@ struct weiri_machine {
     sync_var **sync_vars;
     int pages_made;              /* of global memory's records */
     char *params; size_t params_size;   /* copies the threads may read */
-    float *mat_a, *mat_b;        /* operand scratch: 128 x 32, 32 x 256 */
+    float *mat_a, *mat_b;        /* operand scratch: 256 x 32, 32 x 256 */
     float *table[5];             /* by wgmma type: every bit pattern as a float, made when first used */
     weiri_buf *findings; int nfindings;
     bool stop;
@@ -301,7 +302,7 @@ void weiri_race_bulk_waited(thread *t, u32 serial, bool read_only);
 void weiri_race_access(thread *t, u32 addr, u32 n, bool write, bool atomic, const char *what);
 /* An asynchronous one: checked when it is issued, kept as what tells others that it is over. */
 void weiri_race_check(cta *c, u32 addr, u32 n, const thread *by, u32 at, bool write, const char *what);
-void weiri_race_filled(cta *c, u32 addr, u32 n, const bar *b, u32 at);
+void weiri_race_filled(cta *c, u32 addr, u32 n, const cta *counts, const bar *b, u32 at);   /* b: of `counts` */
 void weiri_race_pushed(cta *c, u32 addr, u32 n, const cta *to, const bar *b, u32 at);
 void weiri_race_wrote(cta *c, u32 addr, u32 n, const thread *by, u32 clock, u32 at);
 void weiri_race_read(cta *c, u32 addr, u32 n, const thread *by, u32 at);

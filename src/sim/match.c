@@ -111,7 +111,7 @@ void weiri_match_build(machine *m) {
         part all = list(&b, p->prologue);
         if (pt) {
             part body = list(&b, pt->root);
-            body.nullable |= pt->solo; /* the task's other lanes */
+            body.nullable |= pt->solo || pt->leader; /* the task's other lanes; the other CTA of a pair */
             append(&b, &all, &body);
         }
         part end = list(&b, p->epilogue);

@@ -400,8 +400,8 @@ static void set(cta *c, u32 addr, u32 n, bool write, cell now) {
 }
 
 /* Bytes that a copy has written, to be known by who waits for the phase of b that is open. */
-void weiri_race_filled(cta *c, u32 addr, u32 n, const bar *b, u32 at) {
-    set(c, addr, n, true, (cell){ (u32)b->phase + 1, (u16)weiri_race_bar(c, b), (u16)at });
+void weiri_race_filled(cta *c, u32 addr, u32 n, const cta *counts, const bar *b, u32 at) {
+    set(c, addr, n, true, (cell){ (u32)b->phase + 1, (u16)weiri_race_bar(counts, b), (u16)at });
 }
 
 /* Bytes of c that a copy has read which completes on barrier b of CTA `to`. */

@@ -242,7 +242,7 @@ static void make_machine(machine *m) {
     m->threads = weiri_sim_alloc(m, (size_t)m->nctas * (size_t)p->threads * sizeof *m->threads);
     m->ring_cap = m->nctas * p->threads + 1;
     m->ring = weiri_sim_alloc(m, (size_t)m->ring_cap * sizeof *m->ring);
-    m->mat_a = weiri_sim_alloc(m, 128 * 32 * sizeof(float));
+    m->mat_a = weiri_sim_alloc(m, 256 * 32 * sizeof(float));
     m->mat_b = weiri_sim_alloc(m, 32 * 256 * sizeof(float));
     m->clock = 1;
     weiri_race_make(m);

@@ -4,7 +4,9 @@
  * thread arrives at its mbarrier. The product is computed at some time in between, chosen by the seed. A load brings poison
  * until tcgen05.wait::ld. A copy to tensor memory (tcgen05.cp) stands in the same queue; what a thread issues runs in order there,
  * so that an mma finds the scales that a copy before it brought. A store is over at tcgen05.wait::st. Every hand-over of columns
- * between threads needs the two fences: `before` by who had them, `after` by who takes them over; a commit counts as the first. */
+ * between threads needs the two fences: `before` by who had them, `after` by who takes them over; a commit counts as the first.
+ *
+ * With v = 2 (cta_group::2) the mmas of a pair stand in the even CTA's queue and touch both CTAs' operands and columns. */
 #include <string.h>
 
 #include "../tcgen05.h"
@@ -12,7 +14,7 @@
 
 enum { QUARTERS = 4, MAX_ALLOCS = 16, MAX_PIECES = 512 };
 enum { OP_ALLOC = TC_WARP_OP | 1, OP_FREE = TC_WARP_OP | 2, OP_WAIT_LD = TC_WARP_OP | 3, OP_LD = TC_WARP_OP | 0x40,
-       OP_WAIT_ST = TC_WARP_OP | 4, OP_ST = TC_WARP_OP | 0x80 };
+       OP_WAIT_ST = TC_WARP_OP | 4, OP_ST = TC_WARP_OP | 0x80, OP_ALLOC_PAIR = TC_WARP_OP | 5, OP_FREE_PAIR = TC_WARP_OP | 6 };
 
 typedef struct alloc {
     u32 column, columns, warp;
@@ -59,6 +61,7 @@ struct tensor {
     alloc alloc[MAX_ALLOCS];
     int nallocs;
     bool relinquished;
+    int group;                        /* CTAs of its instructions, 1 or 2; 0: there was none yet */
     u16 writing[TC_COLUMNS];          /* mmas in flight */
     u16 loading[TC_COLUMNS];          /* loads that have not been waited for, mmas in flight that read A there */
     const thread *writer[TC_COLUMNS]; /* of the newest mma */
@@ -75,7 +78,7 @@ struct tensor {
     int nq, cap;
     u32 *clocks[64];                  /* free ones */
     int nclocks;
-    float *d; /* scratch: TC_LANES x TC_MAX_N */
+    float *d; /* scratch: 2 x TC_LANES x TC_MAX_N */
     double *scaled_a, *scaled_b; /* and of block-scaled operands; NULL: there were none */
 };
 
@@ -84,13 +87,41 @@ struct tensor {
 static u32 column_of(u32 tmem) { return tmem & ((1u << TC_LANE_SHIFT) - 1); }
 static u32 lane_of(u32 tmem) { return tmem >> TC_LANE_SHIFT; }
 
+/* The other tensor memory of the pair; NULL: the CTA has none, or is of no pair. */
+static tensor *peer_of(const tensor *x) {
+    u32 other = x->c->rank ^ 1u;
+    return (int)other < x->c->cl->n ? x->c->cl->ctas[other].tc : NULL;
+}
+
+/* The tensor memories that an mma of x's queue touches. */
+static int sides(tensor *x, bool pair, tensor *side[2]) {
+    side[0] = x;
+    side[1] = pair ? peer_of(x) : NULL;
+    return side[1] ? 2 : 1;
+}
+
+static int columns_of(const entry *e) { return weiri_tc_columns(e->s.pair, e->s.pair ? e->s.m / 2 : e->s.m, e->s.n); }
+
+/* Is the instruction of the kind that the kernel has? */
+static bool right_group(tensor *x, const thread *t, bool pair, const char *what) {
+    int group = pair ? 2 : 1;
+    if (!x->group) x->group = group;
+    if (x->group == group) return true;
+    weiri_sim_fault(t->m, t, t->at, "sim-tmem", "%s of %s in a kernel of %s; one kernel has one kind", what,
+                    pair ? "two CTAs (cta_group::2)" : "one CTA (cta_group::1)", pair ? "single CTAs" : "pairs");
+    return false;
+}
+
 /* Do the columns belong to the CTA? A fault of t otherwise. */
 static bool own_columns(tensor *x, const thread *t, u32 tmem, u32 n, const char *what) {
     u32 c = column_of(tmem);
     for (int i = 0; i < x->nallocs; i++)
         if (x->alloc[i].column <= c && c + n <= x->alloc[i].column + x->alloc[i].columns) return true;
-    weiri_sim_fault(t->m, t, t->at, "sim-tmem", "%s columns %u to %u of tensor memory, which are not allocated", what, c,
-                    c + n - 1);
+    if (x->c == t->c)
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "%s columns %u to %u of tensor memory, which are not allocated", what, c, c + n - 1);
+    else
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "%s columns %u to %u of tensor memory of CTA %u, which are not allocated there", what,
+                        c, c + n - 1, x->c->block);
     return false;
 }
 
@@ -111,11 +142,18 @@ static bool same_in_lanes(const warp *w, int nargs, const char *what) {
     return true;
 }
 
-static void run_alloc(warp *w, u32 members) {
-    (void)members;
+static bool is_taken(const tensor *x, u32 c, u32 n) {
+    for (int i = 0; i < x->nallocs; i++)
+        if (c < x->alloc[i].column + x->alloc[i].columns && x->alloc[i].column < c + n) return true;
+    return false;
+}
+
+/* For a pair its two CTAs allocate together, the same columns: who comes first chooses. */
+static void alloc_columns(warp *w, bool pair) {
     thread *t = w->lane[0];
     machine *m = t->m;
-    tensor *x = t->c->tc;
+    tensor *x = t->c->tc, *y = pair ? peer_of(x) : NULL;
+    bool second = y && y->nallocs > x->nallocs;
     u32 slot = t->arg[0], n = t->arg[1], free_at[TC_COLUMNS / TC_MIN_COLUMNS], nfree = 0;
     if (!same_in_lanes(w, 2, "tcgen05.alloc")) return;
     if (n < TC_MIN_COLUMNS || n > TC_COLUMNS || (n & (n - 1)))
@@ -126,11 +164,13 @@ static void run_alloc(warp *w, u32 members) {
         weiri_sim_fault(m, t, t->at, "sim-align",
                         "the address of tensor memory goes to shared address %u, which is no multiple of 4", slot);
     if (!weiri_smem_inside(t->c, slot, 4, t, "the address of tensor memory at")) return;
-    for (u32 c = 0; c + n <= TC_COLUMNS; c += TC_MIN_COLUMNS) { /* anywhere: nobody may count on column 0 */
-        bool taken = false;
-        for (int i = 0; i < x->nallocs; i++)
-            taken |= c < x->alloc[i].column + x->alloc[i].columns && x->alloc[i].column < c + n;
-        if (!taken) free_at[nfree++] = c;
+    for (u32 c = 0; c + n <= TC_COLUMNS && !second; c += TC_MIN_COLUMNS) /* anywhere: nobody may count on column 0 */
+        if (!is_taken(x, c, n) && !(y && is_taken(y, c, n))) free_at[nfree++] = c;
+    if (second) {
+        const alloc *his = &y->alloc[x->nallocs];
+        if (his->columns != n)
+            weiri_sim_fault(m, t, t->at, "sim-tmem", "tcgen05.alloc of %u columns, the pair's other CTA asks for %u", n, his->columns);
+        free_at[nfree++] = his->column;
     }
     if (!nfree || x->nallocs == MAX_ALLOCS) {
         weiri_sim_fault(m, t, t->at, "sim-tmem",
@@ -149,10 +189,13 @@ static void run_alloc(warp *w, u32 members) {
     }
 }
 
-static void run_free(warp *w, u32 members) {
-    (void)members;
+static void run_alloc(warp *w, u32 members) { (void)members, alloc_columns(w, false); }
+static void run_alloc_pair(warp *w, u32 members) { (void)members, alloc_columns(w, true); }
+
+static void free_columns(warp *w, bool pair) {
     thread *t = w->lane[0];
-    tensor *x = t->c->tc;
+    tensor *x = t->c->tc, *side[2];
+    int nsides = sides(x, pair, side);
     u32 at = column_of(t->arg[0]), n = t->arg[1];
     int i = 0;
     if (!same_in_lanes(w, 2, "tcgen05.dealloc")) return;
@@ -164,30 +207,44 @@ static void run_free(warp *w, u32 members) {
     if (x->alloc[i].warp != t->tid / 32)
         weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.dealloc by warp %u of what warp %u allocated", t->tid / 32,
                         x->alloc[i].warp);
-    for (u32 c = at; c < at + n; c++)
-        if (x->writing[c] || x->loading[c]) {
-            weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.dealloc while %s column %u: its wait is missing",
-                            x->writing[c] ? "an mma or copy in flight writes" : "a load in flight reads", c);
-            return;
-        }
+    for (int s = 0; s < nsides; s++)
+        for (u32 c = at; c < at + n; c++)
+            if (side[s]->writing[c] || side[s]->loading[c]) {
+                weiri_sim_fault(t->m, t, t->at, "sim-tmem", "tcgen05.dealloc while %s column %u: its wait is missing",
+                                side[s]->writing[c] ? "an mma or copy in flight writes" : "a load in flight reads", c);
+                return;
+            }
     x->alloc[i] = x->alloc[--x->nallocs];
 }
 
-static void tmem_alloc(w_sim_api *api, u32 slot, u32 columns) {
+static void run_free(warp *w, u32 members) { (void)members, free_columns(w, false); }
+static void run_free_pair(warp *w, u32 members) { (void)members, free_columns(w, true); }
+
+static void ask(w_sim_api *api, u32 at, u32 columns, u32 op, bool pair, const char *what, void (*run)(warp *w, u32 members)) {
     thread *t = weiri_sim_self(api);
-    if (!t->c->tc && t->m->plan->k->arch >= WEIR_ARCH_SM_100A) weiri_tc_make(t->c); /* a body's own */
-    if (!tensor_of(t, "tcgen05.alloc")) return;
-    t->arg[0] = slot;
+    tensor *x = tensor_of(t, what);
+    if (!x || !right_group(x, t, pair, what)) return;
+    t->arg[0] = at;
     t->arg[1] = columns;
-    weiri_sync_warp(t, OP_ALLOC, 0xffffffffu, run_alloc);
+    weiri_sync_warp(t, op, 0xffffffffu, run);
 }
 
-static void tmem_free(w_sim_api *api, u32 tmem, u32 columns) {
-    thread *t = weiri_sim_self(api);
-    if (!tensor_of(t, "tcgen05.dealloc")) return;
-    t->arg[0] = tmem;
-    t->arg[1] = columns;
-    weiri_sync_warp(t, OP_FREE, 0xffffffffu, run_free);
+/* Tensor memory may be a body's own. */
+static void make_tensor(thread *t) {
+    if (!t->c->tc && t->m->plan->k->arch >= WEIR_ARCH_SM_100A) weiri_tc_make(t->c);
+}
+
+static void tmem_alloc(w_sim_api *api, u32 slot, u32 columns) {
+    make_tensor(weiri_sim_self(api));
+    ask(api, slot, columns, OP_ALLOC, false, "tcgen05.alloc", run_alloc);
+}
+static void tmem_free(w_sim_api *api, u32 tmem, u32 columns) { ask(api, tmem, columns, OP_FREE, false, "tcgen05.dealloc", run_free); }
+static void tmem_alloc_pair(w_sim_api *api, u32 slot, u32 columns) {
+    make_tensor(weiri_sim_self(api));
+    ask(api, slot, columns, OP_ALLOC_PAIR, true, "tcgen05.alloc", run_alloc_pair);
+}
+static void tmem_free_pair(w_sim_api *api, u32 tmem, u32 columns) {
+    ask(api, tmem, columns, OP_FREE_PAIR, true, "tcgen05.dealloc", run_free_pair);
 }
 
 /* ---- fences ------------------------------------------------------------------------------------------------------------- */
@@ -223,7 +280,7 @@ static bool sums_over(const tensor *x, const thread *t, u32 c, const char *what)
 static bool stores_over(const tensor *x, const thread *t, u32 q, u32 c, bool store, const char *what) {
     const thread *by = x->put[q][c].by;
     if (!x->put[q][c].stored) return true;
-    bool own = by->tid / 32 == t->tid / 32, left = x->put[q][c].fenced != 0;
+    bool own = by->c == t->c && by->tid / 32 == t->tid / 32, left = x->put[q][c].fenced != 0;
     if (own && store) return true;
     if (!x->put[q][c].waited) {
         weiri_sim_fault(t->m, t, t->at, "sim-tmem",
@@ -273,10 +330,11 @@ static u64 descriptor(const thread *t, u64 desc, const char *name) {
     return (desc & (0x3fffull | 0x3fffull << 16 | 0x3fffull << 32)) | code << 62;
 }
 
-/* Addresses of the pieces of shared memory that an entry reads: side 0 is A, 1 is B or what a copy takes. */
+/* Addresses of the pieces of shared memory that an entry reads, in each of its CTAs: side 0 is A, 1 is B or what a copy takes. */
 static int pieces_of(const entry *e, int side, u32 *addr) {
+    u32 rows = (u32)(side ? e->s.n : e->s.m) / (e->s.pair ? 2 : 1);
     if (!e->cp && !side && e->from_tmem) return 0;
-    if (!e->cp) return weiri_wgmma_pieces(side ? e->b : e->a, (u32)(side ? e->s.n : e->s.m), side ? e->s.b_mn : e->s.a_mn, addr);
+    if (!e->cp) return weiri_wgmma_pieces(side ? e->b : e->a, rows, side ? e->s.b_mn : e->s.a_mn, addr);
     int n = side ? weiri_wgmma_pieces(e->b, e->cp->rows, 0, addr) : 0, kept = 0;
     if (e->cp->columns == 8) return n;
     for (int i = 0; i < n; i += 2) addr[kept++] = addr[i]; /* 16 bytes of a row */
@@ -286,40 +344,46 @@ static int pieces_of(const entry *e, int side, u32 *addr) {
 /* The operands of an mma begin or cease to be read. */
 static void mark(tensor *x, const entry *e, bool begin) {
     u32 addr[MAX_PIECES];
+    tensor *part[2];
+    int nparts = sides(x, e->s.pair, part);
     for (int side = 0; side < 2; side++) {
         int n = pieces_of(e, side, addr);
-        for (int i = 0; i < n; i++) {
+        for (int i = 0; i < n * nparts; i++) {
+            cta *c = part[i / n]->c;
+            u32 at = addr[i % n];
             if (!begin) {
-                weiri_smem_aread_end(x->c, addr[i], GRANULE);
+                weiri_smem_aread_end(c, at, GRANULE);
                 continue;
             }
-            if (!weiri_smem_inside(x->c, addr[i], GRANULE, e->by,
+            if (!weiri_smem_inside(c, at, GRANULE, e->by,
                                    e->cp  ? "a tcgen05.cp from"
                                    : side ? "operand B of an mma at"
                                           : "operand A of an mma at"))
                 return;
-            weiri_smem_aread_begin(x->c, addr[i], GRANULE, e->by, e->at,
+            weiri_smem_aread_begin(c, at, GRANULE, e->by, e->at,
                                    e->cp  ? "a tcgen05.cp reads"
                                    : side ? "an mma reads B from"
                                           : "an mma reads A from");
-            weiri_race_read(x->c, addr[i], GRANULE, e->by, e->at);
+            weiri_race_read(c, at, GRANULE, e->by, e->at);
         }
     }
 }
 
 const thread *weiri_tc_reader(const cta *c, u32 addr, u32 *at) {
     u32 piece[MAX_PIECES];
-    for (int i = 0; c->tc && i < c->tc->nq; i++) {
-        const entry *e = &c->tc->q[i];
-        for (int side = 0; side < 2 && !e->commit; side++) {
-            int n = pieces_of(e, side, piece);
-            for (int j = 0; j < n; j++)
-                if (piece[j] <= addr && addr < piece[j] + GRANULE) {
-                    *at = e->at;
-                    return e->by;
-                }
+    const tensor *queue[2] = { c->tc, c->tc && c->tc->group == 2 ? peer_of(c->tc) : NULL };
+    for (int q = 0; q < 2; q++)
+        for (int i = 0; queue[q] && i < queue[q]->nq; i++) {
+            const entry *e = &queue[q]->q[i];
+            for (int side = 0; side < 2 && !e->commit; side++) {
+                int n = pieces_of(e, side, piece);
+                for (int j = 0; j < n; j++)
+                    if (piece[j] <= addr && addr < piece[j] + GRANULE) {
+                        *at = e->at;
+                        return e->by;
+                    }
+            }
         }
-    }
     return NULL;
 }
 
@@ -386,40 +450,53 @@ static void execute_scaled(tensor *x, entry *e) {
         }
 }
 
+static u32 *cell_of(tensor *side[2], const entry *e, u32 row, u32 col, u64 **written, u64 *bit) {
+    int cta, lane, column;
+    weiri_tc_cell(&e->s, (int)row, (int)col, &cta, &lane, &column);
+    tensor *x = side[cta];
+    u32 at = column_of(e->tmem) + (u32)column, l = lane_of(e->tmem) + (u32)lane;
+    *written = &x->written[2 * at + l / 64];
+    *bit = 1ull << l % 64;
+    return &x->cell[at * TC_LANES + l];
+}
+
 static void execute(tensor *x, entry *e) {
     machine *m = x->c->m;
+    tensor *side[2];
     if (e->cp || e->scaled) {
         if (e->cp) execute_cp(x, e);
         else execute_scaled(x, e);
         return;
     }
-    u32 k = k_of(e), rows = (u32)e->s.m, n = (u32)e->s.n, c0 = column_of(e->tmem), l0 = lane_of(e->tmem);
-    if (e->from_tmem) {
-        for (u32 row = 0; row < rows; row++)
-            for (u32 i = 0; i < k; i++) {
-                u32 at = column_of(e->at_tmem) + i, lane = (u32)weiri_tc_lane((int)rows, (int)row);
-                u32 bits =
-                    x->written[2 * at + lane / 64] >> lane % 64 & 1 ? x->cell[at * TC_LANES + lane] & ~0x1fffu : TC_POISON;
-                memcpy(&m->mat_a[row * k + i], &bits, sizeof bits); /* tf32 ignores the low 13 bits */
-            }
-    } else weiri_wgmma_operand(x->c, e->a, rows, e->s.a_mn, wgmma_type(e->s.a), m->mat_a, k, 1);
-    weiri_wgmma_operand(x->c, e->b, n, e->s.b_mn, wgmma_type(e->s.b), m->mat_b, 1, n);
-    for (u32 r = 0; r < rows; r++) {
-        u32 lane = l0 + (u32)weiri_tc_lane((int)rows, (int)r);
+    int nsides = sides(x, e->s.pair, side);
+    u32 k = k_of(e), rows = (u32)e->s.m, own = rows / (u32)nsides, n = (u32)e->s.n, part = n / (u32)nsides;
+    u64 *written, bit;
+    for (int s = 0; s < nsides; s++) {
+        float *a = m->mat_a + (u32)s * own * k;
+        if (e->from_tmem) {
+            for (u32 row = 0; row < own; row++) /* 128 rows: a lane each */
+                for (u32 i = 0; i < k; i++) {
+                    u32 at = column_of(e->at_tmem) + i;
+                    u32 bits = is_written(side[s], at, row) ? side[s]->cell[at * TC_LANES + row] & ~0x1fffu : TC_POISON;
+                    memcpy(&a[row * k + i], &bits, sizeof bits); /* tf32 ignores the low 13 bits */
+                }
+        } else weiri_wgmma_operand(side[s]->c, e->a, own, e->s.a_mn, wgmma_type(e->s.a), a, k, 1);
+        weiri_wgmma_operand(side[s]->c, e->b, part, e->s.b_mn, wgmma_type(e->s.b), m->mat_b + (u32)s * part, 1, n);
+    }
+    for (u32 r = 0; r < rows; r++)
         for (u32 c = 0; c < n; c++) {
-            u32 old = x->written[2 * (c0 + c) + lane / 64] >> lane % 64 & 1 ? x->cell[(c0 + c) * TC_LANES + lane] : TC_POISON;
+            const u32 *cell = cell_of(side, e, r, c, &written, &bit);
+            u32 old = *written & bit ? *cell : TC_POISON;
             if (e->accumulate) memcpy(&x->d[r * n + c], &old, sizeof old);
             else x->d[r * n + c] = 0;
         }
-    }
     for (u32 r = 0; r < rows; r += 64) weiri_wgmma_multiply(x->d + r * n, m->mat_a + r * k, m->mat_b, n, k);
-    for (u32 r = 0; r < rows; r++) {
-        u32 lane = l0 + (u32)weiri_tc_lane((int)rows, (int)r);
+    for (u32 r = 0; r < rows; r++)
         for (u32 c = 0; c < n; c++) {
-            memcpy(&x->cell[(c0 + c) * TC_LANES + lane], &x->d[r * n + c], sizeof(u32));
-            x->written[2 * (c0 + c) + lane / 64] |= 1ull << lane % 64;
+            u32 *cell = cell_of(side, e, r, c, &written, &bit);
+            memcpy(cell, &x->d[r * n + c], sizeof *cell);
+            *written |= bit;
         }
-    }
     e->executed = true;
 }
 
@@ -448,13 +525,13 @@ static u32 own_reads(const tensor *x, const thread *t, u32 c) {
     return n;
 }
 
-/* Others' accesses of the columns that this mma must come after. */
-static void check_columns(tensor *x, const thread *t, const entry *e) {
-    u32 c0 = column_of(e->tmem), n = (u32)e->s.n;
+/* Others' accesses of the columns of y that this mma, of x's queue, must come after. */
+static void check_columns(const tensor *x, const tensor *y, const thread *t, const entry *e) {
+    u32 c0 = column_of(e->tmem), n = (u32)columns_of(e);
     for (int i = 0; i < x->nq; i++) {
         const entry *o = &x->q[i];
         u32 oc = column_of(o->tmem);
-        if (o->commit || oc >= c0 + n || c0 >= oc + (u32)o->s.n) continue;
+        if (o->commit || oc >= c0 + n || c0 >= oc + (u32)columns_of(o)) continue;
         if (o->by != t)
             weiri_sim_fault(t->m, t, t->at, "sim-tmem", "an mma writes column %u while an mma of warp %u on it is in flight",
                             c0, o->by->tid / 32);
@@ -463,33 +540,35 @@ static void check_columns(tensor *x, const thread *t, const entry *e) {
                             "two mmas in flight write overlapping columns without being of one place and shape");
     }
     for (u32 c = c0; c < c0 + n; c++) {
-        if (x->loading[c] > (e->cp ? own_reads(x, t, c) : 0)) {
+        if (y->loading[c] > (e->cp ? own_reads(x, t, c) : 0)) {
             weiri_sim_fault(t->m, t, t->at, "sim-tmem",
                             "%s writes column %u while a load or another mma in flight reads it: the wait is missing",
                             e->cp ? "a tcgen05.cp" : "an mma", c);
             return;
         }
-        if (!taken_over(x, t, c, e->cp ? "a tcgen05.cp writes" : "an mma writes")) return;
+        if (!taken_over(y, t, c, e->cp ? "a tcgen05.cp writes" : "an mma writes")) return;
         for (int q = 0; q < QUARTERS; q++) {
-            if (!x->seen[q][c].read || x->seen[q][c].by->tid / 32 == t->tid / 32) continue;
-            bool left = x->seen[q][c].fenced != 0;
-            if (left && t->tc_after > x->seen[q][c].fenced) continue;
+            const thread *by = y->seen[q][c].by;
+            if (!y->seen[q][c].read || (by->c == t->c && by->tid / 32 == t->tid / 32)) continue;
+            bool left = y->seen[q][c].fenced != 0;
+            if (left && t->tc_after > y->seen[q][c].fenced) continue;
             weiri_sim_fault(t->m, t, t->at, "sim-tcgen05-fence",
                             "an mma writes column %u, which warp %u has read: tcgen05.fence::%s is missing", c,
-                            x->seen[q][c].by->tid / 32,
+                            by->tid / 32,
                             left ? "after_thread_sync behind the wait" : "before_thread_sync before the hand-over");
             return;
         }
     }
 }
 
-/* A of the mma in tensor memory: the sums of another mma that is done. */
+/* A of the mma in tensor memory x: the sums of another mma that is done. */
 static bool check_a(tensor *x, const thread *t, const entry *e) {
     u32 c0 = column_of(e->at_tmem), k = k_of(e);
-    if (lane_of(e->at_tmem) || e->s.m != TC_LANES) {
+    int own = e->s.m / (e->s.pair ? 2 : 1);
+    if (lane_of(e->at_tmem) || own != TC_LANES) {
         weiri_sim_fault(t->m, t, t->at, "sim-tmem",
                         "an mma of %d rows reads A from lane %u of tensor memory; the simulator has 128 rows from lane 0",
-                        e->s.m, lane_of(e->at_tmem));
+                        own, lane_of(e->at_tmem));
         return false;
     }
     if (!own_columns(x, t, e->at_tmem, k, "an mma reads")) return false;
@@ -540,13 +619,18 @@ static void enqueue(tensor *x, const entry *e) {
     bool may = true;
     for (int i = 0; i < x->nq; i++) may &= x->q[i].commit || x->q[i].executed;
     entry *now = push(x, e);
-    for (u32 c = column_of(e->tmem); c < column_of(e->tmem) + (u32)e->s.n; c++) {
-        x->writing[c]++;
-        x->writer[c] = e->by;
-        x->done[c] = 0;
-        for (int q = 0; q < QUARTERS; q++) x->seen[q][c].read = x->put[q][c].stored = 0;
+    tensor *side[2];
+    int nsides = sides(x, e->s.pair, side);
+    for (int s = 0; s < nsides; s++) {
+        tensor *y = side[s];
+        for (u32 c = column_of(e->tmem); c < column_of(e->tmem) + (u32)columns_of(e); c++) {
+            y->writing[c]++;
+            y->writer[c] = e->by;
+            y->done[c] = 0;
+            for (int q = 0; q < QUARTERS; q++) y->seen[q][c].read = y->put[q][c].stored = 0;
+        }
+        for (u32 c = 0; e->from_tmem && c < k_of(e); c++) y->loading[column_of(e->at_tmem) + c]++;
     }
-    for (u32 c = 0; e->from_tmem && c < k_of(e); c++) x->loading[column_of(e->at_tmem) + c]++;
     for (u32 c = 0; e->scaled && c < scale_columns(TC_LANES); c++) x->loading[column_of(e->scale_a) + c]++;
     for (u32 c = 0; e->scaled && c < scale_columns((u32)e->sc.n); c++) x->loading[column_of(e->scale_b) + c]++;
     if (may && (weiri_sim_rand(m) & 1)) execute(x, now);
@@ -559,28 +643,41 @@ static void read_done(tensor *x, u32 c, u32 clock, const thread *t) {
     for (int q = 0; q < QUARTERS; q++) x->seen[q][c].read = x->seen[q][c].fenced = clock, x->seen[q][c].by = t;
 }
 
-static void issue(thread *t, u32 kind, u32 tmem, const u64 *a, u32 a_tmem, u64 b, u32 idesc, u32 accumulate) {
+static void issue(thread *t, bool pair, u32 kind, u32 tmem, const u64 *a, u32 a_tmem, u64 b, u32 idesc, u32 accumulate) {
     machine *m = t->m;
-    tensor *x = tensor_of(t, "a tcgen05.mma");
+    tensor *x = tensor_of(t, "a tcgen05.mma"), *side[2];
     char why[160];
     entry e = { .by = t, .at = t->at, .tmem = tmem, .accumulate = accumulate != 0, .from_tmem = !a, .at_tmem = a_tmem };
-    if (!x) return;
+    if (!x || !right_group(x, t, pair, "a tcgen05.mma")) return;
+    int nsides = sides(x, pair, side);
+    if (pair && (t->c->rank & 1 || nsides < 2)) {
+        weiri_sim_fault(m, t, t->at, "sim-cluster",
+                        "an mma of two CTAs issued by CTA %u of its cluster; the simulator has the even one of a pair", t->c->rank);
+        return;
+    }
     if (!weiri_tc_decode((weiri_tc_kind)kind, idesc, &e.s)) {
         weiri_sim_fault(m, t, t->at, "sim-descriptor",
                         "instruction descriptor %#x of kind %s: a field has a value that the simulator does not know", idesc,
                         weiri_tc_kind_name((weiri_tc_kind)kind));
         return;
     }
-    if (!weiri_tc_valid(&e.s, why, sizeof why)) weiri_sim_fault(m, t, t->at, "sim-descriptor", "an mma of %s", why);
+    e.s.pair = pair;
+    if (!weiri_tc_valid(&e.s, why, sizeof why)) {
+        weiri_sim_fault(m, t, t->at, "sim-descriptor", "an mma of %s", why);
+        if (pair) return; /* halves of nothing */
+    }
     if (a) e.a = descriptor(t, *a, "A");
-    else if (!check_a(x, t, &e)) return;
+    for (int s = 0; s < nsides && !a; s++)
+        if (!check_a(side[s], t, &e)) return;
     e.b = descriptor(t, b, "B");
     u32 lane = lane_of(tmem);
-    if (lane && (e.s.m != 64 || lane != TC_M64_LANES))
+    if (lane && (pair || e.s.m != 64 || lane != TC_M64_LANES))
         weiri_sim_fault(m, t, t->at, "sim-tmem", "an mma of %d rows into lane %u of tensor memory; it begins at lane 0%s",
-                        e.s.m, lane, e.s.m == 64 ? " or 16" : "");
-    if (!own_columns(x, t, tmem, (u32)e.s.n, "an mma writes")) return;
-    check_columns(x, t, &e);
+                        e.s.m, lane, !pair && e.s.m == 64 ? " or 16" : "");
+    for (int s = 0; s < nsides; s++) {
+        if (!own_columns(side[s], t, tmem, (u32)columns_of(&e), "an mma writes")) return;
+        check_columns(x, side[s], t, &e);
+    }
     enqueue(x, &e);
 }
 
@@ -595,7 +692,7 @@ static void umma_mx(w_sim_api *api, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc,
                 .scaled = true,
                 .scale_a = scale_a,
                 .scale_b = scale_b };
-    if (!x) return;
+    if (!x || !right_group(x, t, false, "a tcgen05.mma")) return;
     if (!weiri_tc_decode_scaled((weiri_tc_kind)kind, idesc, &e.sc, why, sizeof why)) {
         weiri_sim_fault(t->m, t, t->at, "sim-descriptor", "instruction descriptor %#x of a block-scaled mma: %s", idesc, why);
         return;
@@ -609,7 +706,7 @@ static void umma_mx(w_sim_api *api, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc,
     if (!own_columns(x, t, tmem, (u32)e.s.n, "an mma writes") || !check_scales(x, t, &e, false) ||
         !check_scales(x, t, &e, true))
         return;
-    check_columns(x, t, &e);
+    check_columns(x, x, t, &e);
     enqueue(x, &e);
 }
 
@@ -618,28 +715,28 @@ static void tmem_cp(w_sim_api *api, u32 shape, u32 tmem, u64 desc) {
     tensor *x = tensor_of(t, "a tcgen05.cp");
     const cp_shape *cp = &cp_shapes[shape];
     entry e = { .by = t, .at = t->at, .tmem = tmem, .cp = cp, .s = { .m = TC_LANES, .n = (int)cp->columns } };
-    if (!x) return;
+    if (!x || !right_group(x, t, false, "a tcgen05.cp")) return;
     e.b = descriptor(t, desc, "of a copy");
     if (lane_of(tmem))
         weiri_sim_fault(t->m, t, t->at, "sim-tmem", "a tcgen05.cp.%s to lane %u of tensor memory; it begins at lane 0",
                         cp->name, lane_of(tmem));
     if (!own_columns(x, t, tmem, cp->columns, "a tcgen05.cp writes")) return;
-    check_columns(x, t, &e);
+    check_columns(x, x, t, &e);
     enqueue(x, &e);
 }
 
-static void umma(w_sim_api *api, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u32 accumulate) {
-    issue(weiri_sim_self(api), kind, tmem, &a, 0, b, idesc, accumulate);
+static void umma(w_sim_api *api, u32 ctas, u32 kind, u32 tmem, u64 a, u64 b, u32 idesc, u32 accumulate) {
+    issue(weiri_sim_self(api), ctas > 1, kind, tmem, &a, 0, b, idesc, accumulate);
 }
 
-static void umma_tf32_ts(w_sim_api *api, u32 tmem, u32 a, u64 b, u32 idesc, u32 accumulate) {
-    issue(weiri_sim_self(api), TC_KIND_TF32, tmem, NULL, a, b, idesc, accumulate);
+static void umma_ts(w_sim_api *api, u32 ctas, u32 tmem, u32 a, u64 b, u32 idesc, u32 accumulate) {
+    issue(weiri_sim_self(api), ctas > 1, TC_KIND_TF32, tmem, NULL, a, b, idesc, accumulate);
 }
 
-static void commit(w_sim_api *api, u32 bar, u32 mask) {
+static void commit(w_sim_api *api, u32 ctas, u32 bar, u32 mask) {
     thread *t = weiri_sim_self(api);
     tensor *x = tensor_of(t, "a tcgen05.commit");
-    if (!x || !weiri_sync_need(t->c, bar, t)) return;
+    if (!x || !right_group(x, t, ctas > 1, "a tcgen05.commit") || !weiri_sync_need(t->c, bar, t)) return;
     u32 all = (1u << t->c->cl->n) - 1;
     if (mask & ~all)
         weiri_sim_fault(t->m, t, t->at, "sim-cluster", "a commit to the CTAs 0x%x of a cluster of %d", mask, t->c->cl->n);
@@ -672,9 +769,14 @@ static void arrive(tensor *x, int i) {
             continue;
         }
         mark(x, e, false);
-        for (u32 c = column_of(e->tmem); c < column_of(e->tmem) + (u32)e->s.n; c++)
-            if (!--x->writing[c]) x->done[c] = clock;
-        for (u32 c = 0; e->from_tmem && c < k_of(e); c++) read_done(x, column_of(e->at_tmem) + c, clock, now.by);
+        tensor *side[2];
+        int nsides = sides(x, e->s.pair, side);
+        for (int s = 0; s < nsides; s++) {
+            tensor *y = side[s];
+            for (u32 c = column_of(e->tmem); c < column_of(e->tmem) + (u32)columns_of(e); c++)
+                if (!--y->writing[c]) y->done[c] = clock;
+            for (u32 c = 0; e->from_tmem && c < k_of(e); c++) read_done(y, column_of(e->at_tmem) + c, clock, now.by);
+        }
         for (u32 c = 0; e->scaled && c < scale_columns(TC_LANES); c++) read_done(x, column_of(e->scale_a) + c, clock, now.by);
         for (u32 c = 0; e->scaled && c < scale_columns((u32)e->sc.n); c++) read_done(x, column_of(e->scale_b) + c, clock, now.by);
     }
@@ -870,7 +972,7 @@ void weiri_tc_make(cta *c) {
     c->tc->c = c;
     c->tc->cell = weiri_sim_alloc(m, sizeof(u32) * TC_LANES * TC_COLUMNS);
     c->tc->written = weiri_sim_alloc(m, 2 * sizeof(u64) * TC_COLUMNS);
-    c->tc->d = weiri_sim_alloc(m, sizeof(float) * TC_LANES * TC_MAX_N);
+    c->tc->d = weiri_sim_alloc(m, sizeof(float) * 2 * TC_LANES * TC_MAX_N);
 }
 
 void weiri_tc_reset(cta *c) {
@@ -878,6 +980,7 @@ void weiri_tc_reset(cta *c) {
     if (!x) return;
     x->nallocs = x->nq = 0;
     x->relinquished = false;
+    x->group = 0;
     memset(x->writing, 0, sizeof x->writing);
     memset(x->loading, 0, sizeof x->loading);
     memset(x->done, 0, sizeof x->done);
@@ -888,6 +991,12 @@ void weiri_tc_reset(cta *c) {
 void weiri_tc_cta_exit(cta *c) {
     tensor *x = c->tc;
     if (!x) return;
+    const tensor *y = x->group == 2 ? peer_of(x) : NULL;
+    for (int i = 0; y && i < y->nq; i++) {
+        if (y->q[i].commit) continue; /* whom it reaches is seen when it arrives */
+        weiri_sim_fault(c->m, y->q[i].by, y->q[i].at, "sim-exit", "CTA %u exits while an mma of its pair is in flight", c->block);
+        return;
+    }
     if (x->nq) {
         const entry *e = &x->q[0];
         weiri_sim_fault(c->m, e->by, e->at, "sim-exit", "CTA %u exits while %s is in flight", c->block,
@@ -904,7 +1013,9 @@ void weiri_tc_calls(w_sim_api *api) {
     api->w_tmem_alloc = tmem_alloc;
     api->w_tmem_free = tmem_free;
     api->w_sim_umma = umma;
-    api->w_umma_tf32_ts = umma_tf32_ts;
+    api->w_tmem_alloc_pair = tmem_alloc_pair;
+    api->w_tmem_free_pair = tmem_free_pair;
+    api->w_sim_umma_ts = umma_ts;
     api->w_sim_umma_mx = umma_mx;
     api->w_sim_tmem_cp = tmem_cp;
     api->w_sim_tmem_st = tmem_st;

@@ -257,6 +257,9 @@ int weiri_prog_targets(const weiri_prog *g, int cta, const weiri_action *act, in
 /* CTAs whose barriers it reaches, one for each target. */
 int weiri_prog_spots(const weiri_prog *g, int cta, const weiri_action *act, int *out);
 int weiri_prog_leader(const weiri_prog *g, int cta);    /* the CTA with v = 0 of its pair; with v = 1 itself */
+/* A barrier on which the leader alone waits: what one mma of a pair hands to the next reaches the other CTA's too, where nobody asks. Its
+ * arrivals are those of the leader's. */
+bool weiri_prog_unwatched(const weiri_prog *g, int cta, int bar);
 weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e);
 int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_action *act);  /* barrier id; 16: the CTA's */
 int weiri_prog_lane(const weiri_prog *g, const weiri_actor *me, int cur);                  /* first stage of a cursor */

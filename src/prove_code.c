@@ -1,5 +1,6 @@
 /* The plan as the prover runs it: flat code per task, actors per CTA, and the numbered bits and ints that make up a state. */
 #include <stdlib.h>
+#include "plan_tc.h"
 #include "prove_know.h"
 
 /* ---- targets, executors ------------------------------------------------------------------------------------------------- */
@@ -41,6 +42,11 @@ int weiri_prog_spots(const weiri_prog *g, int cta, const weiri_action *act, int 
     int n = weiri_prog_targets(g, cta, act, out);
     for (int i = 0; act->at_leader && i < n; i++) out[i] = weiri_prog_leader(g, out[i]);
     return n;
+}
+
+bool weiri_prog_unwatched(const weiri_prog *g, int cta, int bar) {
+    int leader = weiri_prog_leader(g, cta);
+    return cta != leader && !g->bars[cta * g->nbars + bar].waiters && g->bars[leader * g->nbars + bar].waiters;
 }
 
 int weiri_prog_by(const weiri_action *act) {
@@ -536,7 +542,7 @@ int weiri_prog_effect(const weiri_prog *g, const weiri_actor *me, const weiri_ac
     if (e->reg < 0 && (e->region < 0 || e->region >= g->p->smem.n)) return 0;
     if ((act->kind == ACT_LOAD_BULK || act->kind == ACT_PUSH_BULK) && e->write) return weiri_prog_targets(g, me->cta, act, out);
     out[0] = me->cta;
-    if (act->kind != ACT_MMA || !act->leader) return 1;
+    if (act->kind != ACT_MMA || !weiri_tc_pair(g->p->k)) return 1;
     for (int v = 1; v < g->p->k->cluster.v; v++) out[v] = me->cta + v;
     return g->p->k->cluster.v;
 }

@@ -65,8 +65,7 @@ void weiri_run_at_exit(weiri_run *r) {
             if (p->pipes.v[i].full == bar && p->pipes.v[i].region >= 0) data = true, res = p->pipes.v[i].res;
         for (int cta = 0; data && cta < g->nctas; cta++) {
             const weiri_bari *b = &g->bars[cta * g->nbars + bar];
-            int leader = weiri_prog_leader(g, cta); /* what an mma hands to the next of the same two CTAs the leader waits for alone */
-            if (cta != leader && !b->waiters && g->bars[leader * g->nbars + bar].waiters) continue;
+            if (weiri_prog_unwatched(g, cta, bar)) continue;
             for (int s = 0; s < p->bars.v[bar].stages; s++) {
                 spot sp = spot_of(r, cta, bar, s);
                 bit done = spot_bit(r, &sp, 0);

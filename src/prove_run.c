@@ -165,6 +165,17 @@ static bool in_phase(weiri_run *r, const spot *s, const weiri_action *act, int a
     return s->v[B_PHASE] == k;
 }
 
+/* It arrives in another CTA, which must be there still. */
+static void reach(weiri_run *r, int ai, int by, int cta) {
+    const weiri_actor *me = &r->g->actors.v[ai];
+    if (cta == me->cta) return;
+    bit b = bit_of(r->g, 0, 0, r->g->bit_remote + ai * r->g->nctas + cta);
+    forget(r, b);
+    set(r, 0, b);
+    if (by == BY_ALL) set_all(r, me, b);
+    else set(r, me->row + me->by[by], b);
+}
+
 static void arrive(weiri_run *r, const spot *s, const weiri_action *act, int ai, int by, int k, int n, int64_t bytes,
                    bool knows) {
     const weiri_actor *me = &r->g->actors.v[ai];
@@ -196,13 +207,7 @@ static void arrive(weiri_run *r, const spot *s, const weiri_action *act, int ai,
         r->fatal = true;
         return;
     }
-    if (s->cta != me->cta) {
-        bit b = bit_of(r->g, 0, 0, r->g->bit_remote + ai * r->g->nctas + s->cta);
-        forget(r, b);
-        set(r, 0, b);
-        if (by == BY_ALL) set_all(r, me, b);
-        else set(r, me->row + me->by[by], b);
-    }
+    reach(r, ai, by, s->cta);
     if (knows) give(r, me, by, s->gather);
 }
 
@@ -506,6 +511,10 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         int n = weiri_prog_spots(g, me->cta, act, to);
         for (int t = 0; t < n && !r->fatal; t++) {
             spot s = spot_of(r, to[t], act->bar, stage);
+            if (weiri_prog_unwatched(g, to[t], act->bar)) {
+                reach(r, ai, by, to[t]);
+                continue;
+            }
             arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals, 0, false);
             if (r->fatal) break;
             if (act->kind == ACT_UMMA_COMMIT) follow_commit(r, me, need, s.gather);

@@ -7,6 +7,7 @@ local tap = require "tap"
 local lab = require "lab"
 local push = require "push"
 local weir, plan = lab.weir, lab.plan
+local s = require "sm100a"
 
 local kernels = {
   gemm = { lab.gemm, function(p, o) return lab.run_gemm(p, 64, 64, 330, o) end },
@@ -17,6 +18,8 @@ local kernels = {
   nolag = { function() return lab.gemm { lag = 0 } end, function(p, o) return lab.run_gemm(p, 64, 64, 330, o) end },
   threads = { lab.thread_copy, function(p, o) o.grid = 1 return lab.run_copy(p, { 1500 }, o) end },
 }
+kernels.pair = { function() return s.gemm { v = 2, n = 32, sums = 1 } end,          -- two CTAs share each mma (sm_100a); two tiles a CTA
+  function(p, o) o.grid = 2 return lab.run_gemm(p, 500, 30, 330, o) end }
 kernels.tiles = { lab.gemm, function(p, o) o.grid = 1 return lab.run_gemm(p, 128, 64, 100, o) end }    -- two tiles, one CTA
 kernels.nothing = { lab.gemm, function(p, o)               -- K = 0, on stacks where K = 330 left its sums
   lab.run_gemm(p, 64, 64, 330, o)
@@ -108,6 +111,32 @@ for name, kernel in pairs(kernels) do
   tap.is(p:source(), plan.emit(p), name .. " as it is: emitted again, the same")
   tap.is({ true, "" }, { kernel[2](p, { device = lab.device() }) }, name .. " as it is: right")
 end
+
+-- ---- two CTAs that share each mma (v = 2) ----------------------------------------------------------------------------------------------
+try("the leader arms its own half only", "pair", set("action", { "expect_tx" }, "bytes", -16384), { proof = "PROVE-TX", sim = "[sim-" })
+try("each CTA arms its own barrier", "pair", set("action", { "expect_tx" }, "leader", value(false)), { proof = "PROVE-", sim = "[sim-arrivals]" })
+try("each load counts on its own CTA's barrier", "pair", set("action", { "bulk_issue" }, "at_leader", value(false)), { proof = "PROVE-", sim = "[sim-" })
+try("no load of A by either", "pair", drop("bulk_issue"), { proof = "PROVE-TX", sim = "[sim-deadlock]" })
+try("the other CTA does not wait before it loads", "pair", set("action", { "wait", "ab_empty" }, "leader", value(true)), { proof = "PROVE-", sim = "[sim-" })
+try("neither waits before it loads", "pair", drop("wait", "ab_empty"), { proof = "PROVE-ASYNC-READ", sim = "[sim-" })
+try("operands given back to the leader alone", "pair", set("action", { "tcgen05_commit", "ab_empty" }, "targets", value(0)), { proof = "PROVE-", sim = "[sim-" })
+try("operands never given back", "pair", drop("tcgen05_commit", "ab_empty"), { proof = "PROVE-DEADLOCK", sim = "[sim-deadlock]" })
+try("sums handed to the leader's threads alone", "pair", set("action", { "tcgen05_commit", "acc_full" }, "targets", value(0)), { proof = "PROVE-", sim = "[sim-" })
+try("sums never handed over", "pair", drop("tcgen05_commit", "acc_full"), { proof = "PROVE-DEADLOCK", sim = "[sim-deadlock]" })
+try("each CTA's threads release to their own CTA", "pair", set("action", { "arrive", "acc_empty" }, "at_leader", value(false)), { proof = "PROVE-COUNT", sim = "[sim-deadlock]" })
+try("the other CTA's threads do not release", "pair", set("action", { "arrive", "acc_empty" }, "leader", value(true)), { proof = "PROVE-COUNT", sim = "[sim-deadlock]" })
+try("a count of one CTA's threads", "pair", set("bars", "acc_empty", "count", -4), { proof = "PROVE-", sim = "[sim-" })
+try("no wait for free columns", "pair", drop("wait", "acc_empty"), { proof = "PROVE-", sim = "[sim-" })
+try("no wait for operands", "pair", drop("wait", "ab_full"), { proof = "PROVE-", sim = "[sim-" })
+try("no fence behind the other CTA's wait", "pair", drop("tcgen05_after", nil, 2), { proof = "PROVE-PROXY", sim = "[sim-tcgen05-fence]" })
+try("no fence before the release", "pair", drop("tcgen05_before", nil, 2), { proof = "PROVE-PROXY", sim = "[sim-tcgen05-fence]" })
+try("no mma", "pair", drop("mma_issue"), { sim = "[sim-tmem]" })
+try("nobody allocates", "pair", drop("tmem_alloc"), { proof = "PROVE-PLAN", sim = "[sim-" })
+try("nobody frees", "pair", drop("tmem_free"), { proof = "PROVE-PLAN", sim = "dealloc is missing" })
+try("no cluster barrier before columns are freed", "pair", drop("cluster_wait", nil, 2), { proof = "PROVE-", sim = "[sim-" })
+try("no cluster barrier before the first use", "pair", drop("cluster_wait"), { proof = "PROVE-RACE", sim = "[sim-" })
+try("an mma by both CTAs, in a task that is the leader's", "pair", set("action", { "mma_issue" }, "leader", value(false)),
+  { text = "same", sim = "right", harmless = "the task is the leader's as a whole" })
 
 -- ---- every kind left out, or moved ------------------------------------------------------------------------------------------------------
 try("no acquire", "gemm", drop("wait", "ab_empty"), { proof = "PROVE-ASYNC-READ", sim = "[sim-arrivals]" })

@@ -1,4 +1,6 @@
--- Kernels for sm_100a, as tests need them. Required by t/sm100a.t.
+-- Kernels for sm_100a, as tests need them. Required by t/sm100a.t, t/sm100a_pairs.t and t/perturb.t.
+local lab = require "lab" -- before weir
+local tap = require "tap"
 local weir = require "weir"
 local P, cd = weir.pipeline, weir.ceil_div
 
@@ -15,14 +17,14 @@ function M.gemm(o)
   local BM, BN, BK, S = o.m or 128, o.n or 64, o.k or 64, o.stages or 3
   local dtype, out, mode = o.dtype or "bf16", o.out or "bf16", o.group or "fused_merge"
   local cm, cn = table.unpack(o.cluster or { 1, 1 })
-  local v = o.v or 1
-  local k = weir.kernel { name = "gemm", arch = o.arch or "sm_100a", cluster = { v = v, m = cm, n = cn } }
+  local ctas = o.v or 1
+  local k = weir.kernel { name = "gemm", arch = o.arch or "sm_100a", cluster = { v = ctas, m = cm, n = cn } }
   local Ms, Ns, K = k:dim "M", k:dim "N", k:dim("K", { min = o.zero_k and 0 or 1 })
   local function operand(name, rows, tile, transposed)
     local t = k:tensor { name = name:upper(), dtype = dtype == "tf32" and "f32" or dtype, shape = transposed and { K, rows } or { rows, K } }
     return k:gmem_tile { name = "g" .. name, tensor = t, tile = transposed and { BK, tile } or { tile, BK } }
   end
-  local BH = BN // v -- rows of B that a CTA loads
+  local BH = o.b_rows or BN // ctas -- rows of B that a CTA loads
   local ga, gb = operand("a", Ms, BM, o.ta), operand("b", Ns, BH, o.tb)
   local D = k:tensor { name = "D", dtype = out, shape = { Ms, Ns }, out = true }
   local wq = k:work_queue { name = "wq", kind = o.queue, over = D, tile = { BM, BN } }
@@ -75,7 +77,7 @@ function M.gemm(o)
       for t in weir.work_tile_loop(wq) do
         for kk in weir.domain_loop(0, steps) do
           for _, x in ipairs(list) do
-            if x == "a" then fill(ma, ga, o.a, o.ta, t.m, kk, along_a) else fill(mb, gb, o.b, o.tb, v > 1 and t.n * v + k.cta.v or t.n, kk, along_b) end
+            if x == "a" then fill(ma, ga, o.a, o.ta, t.m, kk, along_a) else fill(mb, gb, o.b, o.tb, ctas > 1 and t.n * ctas + k.cta.v or t.n, kk, along_b) end
           end
         end
         wq:next()
@@ -153,18 +155,19 @@ function M.run_gemm(program, o, dev, m, n, k)
 end
 
 --- D = A * transpose(B) + R, spec K07.3: the sums and the loaded tile R are one merge, released together.
-function M.residual(by)
+function M.residual(by, v)
   local BM, BN, BK = 128, 32, 64
-  local k = weir.kernel { name = "residual", arch = "sm_100a" }
+  local k = weir.kernel { name = "residual", arch = "sm_100a", cluster = { v = v } }
   local Ms, Ns, K = k:dim "M", k:dim "N", k:dim("K", { min = 1 })
   local function tile(name, shape, t, out)
     return k:gmem_tile { name = "g" .. name, tensor = k:tensor { name = name, dtype = "bf16", shape = shape, out = out }, tile = t }
   end
-  local ga, gb = tile("A", { Ms, K }, { BM, BK }), tile("B", { Ns, K }, { BN, BK })
+  local BH = BN // (v or 1)
+  local ga, gb = tile("A", { Ms, K }, { BM, BK }), tile("B", { Ns, K }, { BH, BK })
   local gr, gd = tile("R", { Ms, Ns }, { BM, BN }), tile("D", { Ms, Ns }, { BM, BN }, true)
   local wq = k:work_queue { name = "wq", over = gd.tensor, tile = { BM, BN } }
   local function ring(name, t) return k:smem_tile { name = name, dtype = "bf16", tile = t, swizzle = 128, pipeline = P.tma_umma { stages = 3 } } end
-  local a, b = ring("a", { BM, BK }), ring("b", { BN, BK })
+  local a, b = ring("a", { BM, BK }), ring("b", { BH, BK })
   local ab = k:group { name = "ab", mode = "merge", members = { a, b } }
   local acc = k:tmem_tile { name = "acc", tile = { BM, BN }, pipeline = P.umma_async { stages = 1 } }
   local res = k:smem_tile { name = "res", dtype = "bf16", tile = { BM, BN }, pipeline = by == "threads" and P.async_async { stages = 1 } or P.tma_async { stages = 1 } }
@@ -177,7 +180,7 @@ function M.residual(by)
     sum:release()
   end) }
   k:task { name = "load_a", warps = { 4, 1 }, schedule = each_k(function(t, kk) ab.a:acquire(); ab.a:tma_load(ga:at(t.m, kk)); ab.a:commit() end) }
-  k:task { name = "load_b", warps = { 5, 1 }, schedule = each_k(function(t, kk) ab.b:acquire(); ab.b:tma_load(gb:at(t.n, kk)); ab.b:commit() end) }
+  k:task { name = "load_b", warps = { 5, 1 }, schedule = each_k(function(t, kk) ab.b:acquire(); ab.b:tma_load(gb:at(v and t.n * v + k.cta.v or t.n, kk)); ab.b:commit() end) }
   k:task { name = "mma", warps = { 6, 1 }, schedule = tiles(function()
     sum.acc:acquire(); sum.acc:zero()
     for _ in weir.domain_loop(0, cd(K, BK)) do
@@ -194,14 +197,14 @@ function M.residual(by)
 end
 
 --- D = relu(A * transpose(B)) and R = relu(A), spec K07.4: a fork gives each loaded tile of A to the tensor core and to threads.
-function M.fork(by)
-  local BM, BN, BK, S = 128, 16, 64, 4
-  local k = weir.kernel { name = "fork", arch = "sm_100a" }
+function M.fork(by, v)
+  local BM, BN, BK, S = 128, v and 32 or 16, 64, 4
+  local k = weir.kernel { name = "fork", arch = "sm_100a", cluster = { v = v } }
   local Ms, Ns, K = k:dim "M", k:dim "N", k:dim("K", { min = 1 })
   local function tile(name, shape, t, out)
     return k:gmem_tile { name = "g" .. name, tensor = k:tensor { name = name, dtype = "bf16", shape = shape, out = out }, tile = t }
   end
-  local ga, gb = tile("A", { Ms, K }, { BM, BK }), tile("B", { Ns, K }, { BN, BK })
+  local ga, gb = tile("A", { Ms, K }, { BM, BK }), tile("B", { Ns, K }, { BN // (v or 1), BK })
   local gd, gr = tile("D", { Ms, Ns }, { BM, BN }, true), tile("R", { Ms, K }, { BM, BK }, true)
   local wq = k:work_queue { name = "wq", kind = "grid", over = gd.tensor, tile = { BM, BN } }
   local threads = by == "threads"
@@ -209,7 +212,7 @@ function M.fork(by)
     pipeline = threads and P.async_umma { stages = S } or P.tma_umma { stages = S } }
   local a_act = k:smem_tile { name = "a_act", storage = a_mm, pipeline = threads and P.async_async { stages = S } or P.tma_async { stages = S } }
   local a = k:group { name = "a", mode = "fork", members = { a_mm, a_act } }
-  local b = k:smem_tile { name = "b", dtype = "bf16", tile = { BN, BK }, swizzle = 128, pipeline = P.tma_umma { stages = S } }
+  local b = k:smem_tile { name = "b", dtype = "bf16", tile = { BN // (v or 1), BK }, swizzle = 128, pipeline = P.tma_umma { stages = S } }
   local acc = k:tmem_tile { name = "acc", tile = { BM, BN }, pipeline = P.umma_async { stages = 1 } }
   local function each_k(f) return function()
     for t in weir.work_tile_loop(wq) do for kk in weir.domain_loop(0, cd(K, BK)) do f(t, kk) end wq:next() end end end
@@ -221,7 +224,7 @@ function M.fork(by)
     if threads then a.a_mm:store(ga:at(t.m, kk)) else a.a_mm:tma_load(ga:at(t.m, kk)) end
     a:commit()
   end) }
-  k:task { name = "load_b", warps = { 5, 1 }, schedule = each_k(function(t, kk) b:acquire(); b:tma_load(gb:at(t.n, kk)); b:commit() end) }
+  k:task { name = "load_b", warps = { 5, 1 }, schedule = each_k(function(t, kk) b:acquire(); b:tma_load(gb:at(v and t.n * v + k.cta.v or t.n, kk)); b:commit() end) }
   k:task { name = "mma", warps = { 6, 1 }, schedule = function()
     for _ in weir.work_tile_loop(wq) do
       acc:acquire(); acc:zero()
@@ -241,22 +244,24 @@ function M.fork(by)
 end
 
 --- D = (A * transpose(B)) * transpose(C): the sums of one mma stay in tensor memory and are operand a of the next, in tf32.
---- | one = false: both in one task; c = "bf16": what does not fit; stages of the sums between them: sums = 2; fork = true: threads store those too, as E
+--- | v = 2: two CTAs share each mma; one = false: both in one task; c = "bf16": what does not fit; stages of the sums between them: sums = 2; fork = true: threads store those too, as E
 function M.chain(o)
-  local BM, BN, BK, BP = 128, 32, 64, 48
-  local k = weir.kernel { name = "chain", arch = "sm_100a" }
+  local v = o.v or 1
+  local BM, BN, BK, BP = 128, 32, 64, v > 1 and 64 or 48
+  local k = weir.kernel { name = "chain", arch = "sm_100a", cluster = { v = v } }
+  local function half(i) return v > 1 and i * v + k.cta.v or i end -- of B and C a CTA has its part
   local Ms, Ns, Ps, K = k:dim "M", k:dim("N", { max = BN }), k:dim "P", k:dim("K", { min = 1 })
   local function tile(name, dtype, shape, t, out)
     return k:gmem_tile { name = "g" .. name, tensor = k:tensor { name = name, dtype = dtype, shape = shape, out = out }, tile = t }
   end
-  local ga, gb = tile("A", "bf16", { Ms, K }, { BM, BK }), tile("B", "bf16", { Ns, K }, { BN, BK })
-  local gc, gd = tile("C", o.c or "f32", { Ps, Ns }, { BP, BN }), tile("D", "f32", { Ms, Ps }, { BM, BP }, true)
+  local ga, gb = tile("A", "bf16", { Ms, K }, { BM, BK }), tile("B", "bf16", { Ns, K }, { BN // v, BK })
+  local gc, gd = tile("C", o.c or "f32", { Ps, Ns }, { BP // v, BN }), tile("D", "f32", { Ms, Ps }, { BM, BP }, true)
   local ge = o.fork and tile("E", "f32", { Ms, Ns }, { BM, BN }, true)
   local wq = k:work_queue { name = "wq", over = gd.tensor, tile = { BM, BP } }
   local function ring(name, dtype, t, swizzle)
     return k:smem_tile { name = name, dtype = dtype, tile = t, swizzle = swizzle or 128, pipeline = P.tma_umma { stages = 2 } }
   end
-  local a, b, c = ring("a", "bf16", { BM, BK }), ring("b", "bf16", { BN, BK }), ring("c", o.c or "tf32", { BP, BN }, o.c and 64)
+  local a, b, c = ring("a", "bf16", { BM, BK }), ring("b", "bf16", { BN // v, BK }), ring("c", o.c or "tf32", { BP // v, BN }, o.c and 64)
   local x = k:tmem_tile { name = "x", tile = { BM, BN }, pipeline = P.umma_umma { stages = o.sums or 2 } }
   local acc = k:tmem_tile { name = "acc", tile = { BM, BP }, pipeline = P.umma_async { stages = 2 } }
   local seen, both
@@ -277,9 +282,9 @@ function M.chain(o)
   k:task { name = "load", warps = { 4, 1 }, schedule = tiles(function(t)
     for kk in weir.domain_loop(0, cd(K, BK)) do
       a:acquire(); a:tma_load(ga:at(t.m, kk)); a:commit()
-      b:acquire(); b:tma_load(gb:at(0, kk)); b:commit()
+      b:acquire(); b:tma_load(gb:at(half(0), kk)); b:commit()
     end
-    c:acquire(); c:tma_load(gc:at(t.n, 0)); c:commit()
+    c:acquire(); c:tma_load(gc:at(half(t.n), 0)); c:commit()
   end) }
   local function first()
     x:acquire()
@@ -359,6 +364,42 @@ function M.run_groups(program, what, dev, m, n, k)
     if w[i] ~= math.max(x[i], 0) then return false, ("wrong numbers: R[%d] is %g, should be %g"):format(i - 1, w[i], math.max(x[i], 0)) end
   end
   return true, ""
+end
+
+-- ---- one kernel, all the way ----------------------------------------------------------------------------------------------------------
+M.unchecked = "model not checked on hardware"
+
+local nvrtc, why_not
+local function has_nvrtc()
+  local ok, program = pcall(function() return M.gemm():build { device = lab.device() } end)
+  local cubin, message = false, "no program"
+  if ok then cubin, message = program:cubin() end
+  return cubin and true or false, tostring(message)
+end
+
+-- No warning, no spill, no note that something was serialised.
+local function compiles(program, name)
+  if nvrtc == nil then nvrtc, why_not = has_nvrtc() end
+  if not nvrtc then return tap.skip("NVRTC is not found: " .. why_not:match "[^\n]*") end
+  local cubin, message = program:cubin()
+  local log = cubin and program:log() or tostring(message)
+  local complaint = not cubin and log or log:match "[^\n]*warning[^\n]*" or log:match "[^\n]*C75%d%d[^\n]*" or log:match "[^\n]*[1-9]%d* bytes spill[^\n]*"
+  tap.is(nil, complaint, name .. ": NVRTC makes a cubin of it without a complaint")
+end
+
+--- Proved; right with three seeds in the simulator; compiled by NVRTC, unless uncompiled.
+function M.check(name, k, run, uncompiled)
+  local report = k:verify()
+  if not tap.is("SAFE", report.proof.verdict, name .. ": proved") then tap.diag(report.text) return end
+  tap.like(M.unchecked, report.proof.text, name .. ": the verdict says what it rests on")
+  local p
+  for _, seed in ipairs { 1, 12, 77 } do
+    local dev = weir.device("sim", { seed = seed })
+    p = k:build { device = dev }
+    local ok, message = run(p, dev)
+    tap.is({ true, "" }, { ok, message or "" }, ("%s: right, seed %d"):format(name, seed))
+  end
+  if not uncompiled then compiles(p, name) end
 end
 
 return M

@@ -9,36 +9,7 @@ local s = require "sm100a"
 local P = weir.pipeline
 local unchecked = "model not checked on hardware"
 
-local function has_nvrtc()
-  local ok, program = pcall(function() return s.gemm():build { device = lab.device() } end)
-  local cubin, message = false, "no program"
-  if ok then cubin, message = program:cubin() end
-  return cubin and true or false, tostring(message)
-end
-local nvrtc, why_not = has_nvrtc()
-
--- No warning, no spill, no note that something was serialised.
-local function compiles(program, name)
-  if not nvrtc then return tap.skip("NVRTC is not found: " .. why_not:match "[^\n]*") end
-  local cubin, message = program:cubin()
-  local log = cubin and program:log() or tostring(message)
-  local complaint = not cubin and log or log:match "[^\n]*warning[^\n]*" or log:match "[^\n]*C75%d%d[^\n]*" or log:match "[^\n]*[1-9]%d* bytes spill[^\n]*"
-  tap.is(nil, complaint, name .. ": NVRTC makes a cubin of it without a complaint")
-end
-
-local function check(name, k, run)
-  local report = k:verify()
-  if not tap.is("SAFE", report.proof.verdict, name .. ": proved") then tap.diag(report.text) return end
-  tap.like(unchecked, report.proof.text, name .. ": the verdict says what it rests on")
-  local p
-  for _, seed in ipairs { 1, 12, 77 } do
-    local dev = weir.device("sim", { seed = seed })
-    p = k:build { device = dev }
-    local ok, message = run(p, dev)
-    tap.is({ true, "" }, { ok, message or "" }, ("%s: right, seed %d"):format(name, seed))
-  end
-  compiles(p, name)
-end
+local check = s.check
 
 -- ---- GEMMs --------------------------------------------------------------------------------------------------------------------------
 local cases = {
@@ -323,12 +294,6 @@ refused("readers of another place in the warpgroup", function()
 end, "[PLAN-WARPS]", "task 'put' reads 'acc' in tensor memory and has warps 2 to 5", "start at a multiple of 4 and take 4 warps")
 refused("sums as operand beside bf16", function() return s.chain { c = "bf16" } end, "[PLAN-TILE]",
   "a is the f32 sums of 'x' and b is bf16; only tf32 can follow", "umma_async, then async_umma")
-do
-  local k = weir.kernel { name = "pair", arch = "sm_100a", cluster = { v = 2 } }
-  k:smem_tile { name = "a", dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = P.tma_umma { stages = 1 } }
-  tap.like("v = 2 (CTAs that share one mma) cannot be built yet", k:verify().text, "v = 2 is refused by name")
-end
-
 do -- each number is listed
   local f = assert(io.open "docs/blackwell.md")
   local page = f:read "a"

@@ -34,8 +34,8 @@ static const field action_fields[] = {
     F(weiri_action, bytes, INT64), F(weiri_action, targets, INT), F(weiri_action, cross, INT),   F(weiri_action, n, INT),
     F(weiri_action, read, BOOL),   F(weiri_action, named, INT),   F(weiri_action, threads, INT), F(weiri_action, copy, INT),
     F(weiri_action, pipe, INT),    F(weiri_action, reg, INT),     F(weiri_action, fresh, INT),   F(weiri_action, neff, INT),
-    F(weiri_action, twl, BOOL),    F(weiri_action, cta0, BOOL),   F(weiri_action, note, TEXT),
-    F(weiri_action, first, BOOL),  END,
+    F(weiri_action, twl, BOOL),    F(weiri_action, cta0, BOOL),   F(weiri_action, note, TEXT),   F(weiri_action, first, BOOL),
+    F(weiri_action, leader, BOOL), F(weiri_action, at_leader, BOOL), END,
 };
 static const field smem_fields[] = {
     F(weiri_region, name, TEXT),   F(weiri_region, offset, INT64),

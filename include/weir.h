@@ -98,7 +98,7 @@ WEIR_API int weir_dtype_size(weir_dtype t);                    /* bytes */
 /* A value: dim, scalar, coordinate, loop index, read, arithmetic, view. Id 0 is "none". Valid within its kernel. */
 typedef struct weir_value { uint32_t id; } weir_value;
 
-typedef struct weir_cluster { int v, m, n, k; } weir_cluster;  /* CTAs along each axis; 0 counts as 1 */
+typedef struct weir_cluster { int v, m, n, k; } weir_cluster;  /* CTAs along each axis; 0 counts as 1. v: that share one mma, 1 or (sm_100a) 2 */
 
 typedef struct weir_kernel_desc {
     const char *name;        /* a C identifier */

@@ -6,6 +6,7 @@
 
 #include "lower.h"
 #include "plan.h"
+#include "plan_tc.h"
 #include "print.h"
 #include "protocol.h"
 
@@ -37,6 +38,13 @@ static int ctas_reached(const weiri_plan *p, const weiri_action *a) {
     for (int i = 0; a->reach && i < p->cluster; i++) n += a->reach[i] & 1;
     if (a->reach) return n;
     return a->targets > 0 ? weiri_served(p->k->cluster, a->targets, a->cross != 0) : 1;
+}
+
+/* CTAs that the arrivals and bytes of one CTA's barrier come from. */
+static int ctas_coming(const weiri_plan *p, const weiri_action *a) {
+    if (a->cta0 || a->at0 || !weiri_tc_pair(p->k)) return ctas_reached(p, a);
+    int along = a->targets & ~8, served = along > 0 ? weiri_served(p->k->cluster, along, a->cross != 0) : 1;
+    return !a->leader && (a->at_leader || a->targets & 8) ? served * p->k->cluster.v : served;
 }
 
 /* Executions of the action per use of a stage, in one CTA. */
@@ -77,12 +85,21 @@ static void put_reach(const weiri_plan *p, const weiri_action *a, weiri_buf *b) 
         }
     }
     else if (n > 1)
-        weiri_put(b, " in %d CTAs (along %s%s%s)", n, a->targets & 1 ? "m" : "", a->cross ? " and " : "",
-                  a->targets & 2 ? "n" : "");
+        weiri_put(b, " in %d CTAs (along %s%s%s%s)", n, a->targets & 8 ? "v" : "", a->targets & 1 ? "m" : "",
+                  a->cross ? " and " : "", a->targets & 2 ? "n" : "");
+    if (a->at_leader) weiri_put(b, n > 1 ? ", of the leader CTA of each pair" : " of the leader CTA (v = 0)");
 }
+
+static void put_plain_action(const explainer *e, const weiri_action *a, weiri_buf *b);
 
 /* What one action does, in words; nothing for those that only move cursors or compute. */
 static void put_action(const explainer *e, const weiri_action *a, weiri_buf *b) {
+    size_t before = b->n;
+    put_plain_action(e, a, b);
+    if (a->leader && b->n > before) weiri_put(b, ", in leader CTAs only");
+}
+
+static void put_plain_action(const explainer *e, const weiri_action *a, weiri_buf *b) {
     const weiri_plan *p = e->p;
     const weiri_ptask *t = &p->tasks[e->task];
     const char *bar = a->bar >= 0 ? p->bars.v[a->bar].name : "";
@@ -223,7 +240,7 @@ static bool add_term(explainer *e, const weiri_action *a, void *ud) {
     const weiri_ptask *t = &e->p->tasks[e->task];
     if (s->task != e->task) s->task = e->task, s->over = false;
     if (a->bar != s->bar || !a->op) return true;
-    int reach = ctas_reached(e->p, a);
+    int reach = ctas_coming(e->p, a);
     bool brings = a->kind == ACT_LOAD_BULK || a->kind == ACT_PUSH_BULK || (a->kind == ACT_BODY && a->bytes > 0);
     if (brings) {
         if (s->over) return true;
@@ -331,7 +348,8 @@ const char *weir_explain(weir_kernel *k, const weir_res *r) {
             if (pp->empty >= 0) put_bar(&e, pp->empty);
     }
     if (p->cluster > 1 && e.pipe >= 0)
-        weiri_put(b, "Every CTA of the cluster of %d does the same; counts are of one CTA's mbarriers.\n", p->cluster);
+        weiri_put(b, "Every CTA of the cluster of %d does the same%s; counts are of one CTA's mbarriers.\n", p->cluster,
+                  weiri_tc_pair(k) ? ", but for what leaders do alone" : "");
     return b->oom ? NULL : b->s;
 }
 

@@ -1311,21 +1311,24 @@ void weiri_plan_print(const weiri_plan *p, weiri_buf *b) {
 
 /* ---- what each line became -------------------------------------------------------------------------------------------------- */
 
+static const char *at_whom(const weiri_action *a) {
+    if (a->reach) return " of every CTA that fills the stage";
+    return a->at_leader ? a->targets ? " of the leader CTA of every pair served" : " of the leader CTA" : a->targets ? " of every CTA served" : "";
+}
+
 static void lowered_action(const weiri_plan *p, const weiri_action *a, weiri_buf *b) {
     const char *bar = a->bar >= 0 ? p->bars.v[a->bar].name : "";
     switch (a->kind) {
     case ACT_WAIT: weiri_put(b, "waits on %s", bar); return;
     case ACT_ARRIVE: {
         const weiri_bar *x = &p->bars.v[a->bar];
-        weiri_put(b, "%d arrival%s on %s%s, which counts ", a->arrivals, a->arrivals == 1 ? "" : "s", bar,
-                  a->reach ? " of every CTA that fills the stage" : a->targets ? " of every CTA served" : "");
+        weiri_put(b, "%d arrival%s on %s%s, which counts ", a->arrivals, a->arrivals == 1 ? "" : "s", bar, at_whom(a));
         if (!x->counts) weiri_put(b, "%d ", x->count);
         weiri_put(b, "(%s)", x->sum ? x->sum : ""); /* cover: memory */
         return;
     }
     case ACT_UMMA_COMMIT:
-        weiri_put(b, "tcgen05.commit to %s%s, which counts %d (%s)", bar,
-                  a->reach ? " of every CTA that fills the stage" : a->targets ? " of every CTA served" : "",
+        weiri_put(b, "tcgen05.commit to %s%s, which counts %d (%s)", bar, at_whom(a),
                   p->bars.v[a->bar].count, p->bars.v[a->bar].sum ? p->bars.v[a->bar].sum : ""); /* cover: memory */
         return;
     case ACT_EXPECT: weiri_put(b, "arms %" PRId64 " bytes on %s%s", a->bytes, bar, a->reach ? " of the CTA that is pushed to" : ""); return;
@@ -1333,7 +1336,7 @@ static void lowered_action(const weiri_plan *p, const weiri_action *a, weiri_buf
     case ACT_LOAD_BULK:
         weiri_put(b, "%d box%s, %" PRId64 " bytes to %s%s%s", a->copy >= 0 ? p->copies.v[a->copy].nbox : 0,
                   a->copy >= 0 && p->copies.v[a->copy].nbox == 1 ? "" : "es", a->bytes, bar,
-                  a->targets ? " of every CTA served" : "", a->first ? ", by the first of them" : "");
+                  at_whom(a), a->first ? ", by the first of them" : "");
         return;
     case ACT_STORE_BULK: weiri_put(b, "bulk store of %" PRId64 " bytes", a->bytes); return;
     case ACT_PUSH_BULK: weiri_put(b, "%" PRId64 " bytes to another CTA, on its %s", a->bytes, bar); return;
@@ -1354,6 +1357,7 @@ void weiri_plan_lowered(const weiri_plan *p, weiri_buf *b) {
         weiri_buf t;
         weiri_buf_init(&t, p->k->ctx);
         lowered_action(p, a, &t);
+        if (t.n && a->leader) weiri_put(&t, ", in leader CTAs only");
         if (t.n) {
             if (a->op == last) weiri_put(b, "; %s", t.s);
             else

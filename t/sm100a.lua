@@ -11,6 +11,7 @@ local M = {}
 --- | a, b = "tma" | "threads" | "cp_async": who fills the operand; ta, tb: stored transposed
 --- | zero_k: K may be 0; steps(K, k): the length of the loop over K. store = "plain" | "staged"; cluster = { m, n }, multicast loads; issue = 1: warps of the task with the mma; relu; swizzle = 128
 --- | v = 2: two CTAs share each mma: M and N are the rows and columns of one CTA's tile, b a stage's half of N; mma_cta: the task's `cta`
+--- | operands_by, commit_by, release_by: signaling of the mma that gives operands back and hands sums over, of the threads that give those back
 --- | store_lanes: so many tasks take the finished tiles in turn, a stage of sums each for good
 function M.gemm(o)
   o = o or {}
@@ -32,7 +33,7 @@ function M.gemm(o)
   local gd = k:gmem_tile { name = "gd", tensor = D, tile = { BM, EN } }
   local function ring(name, tile, transposed, by)
     by = by or "tma"
-    local pipe = by == "tma" and P.tma_umma { stages = S } or P.async_umma { stages = S, producer_op = by == "cp_async" and "load" or nil }
+    local pipe = by == "tma" and P.tma_umma { stages = S, consumer_signaling = o.operands_by } or P.async_umma { stages = S, producer_op = by == "cp_async" and "load" or nil }
     return k:smem_tile { name = name, dtype = dtype, tile = transposed and { BK, tile } or { tile, BK }, swizzle = o.swizzle or 128, pipeline = pipe }
   end
   local a, b = ring("a", BM, o.ta, o.a), ring("b", BH, o.tb, o.b)
@@ -41,7 +42,7 @@ function M.gemm(o)
     ab = k:group { name = "ab", mode = mode, members = { a, b } }
     ma, mb = ab:member "a", ab:member "b"
   end
-  local acc = k:tmem_tile { name = "acc", tile = { BM, BN }, pipeline = P.umma_async { stages = o.sums or 2 } }
+  local acc = k:tmem_tile { name = "acc", tile = { BM, BN }, pipeline = P.umma_async { stages = o.sums or 2, producer_signaling = o.commit_by, consumer_signaling = o.release_by } }
   for lane = 0, (o.store_lanes or 1) - 1 do
     local name = o.store_lanes and tostring(lane) or ""
     local stage = o.store == "staged" and k:smem_tile { name = "stage" .. name, dtype = out, tile = { BM, EN }, swizzle = 128, pipeline = P.async_tma { stages = 2 } }
@@ -113,7 +114,7 @@ function M.gemm(o)
       wq:next()
     end
   end }
-  return k
+  return k, { a = a, b = b, acc = acc }
 end
 
 --- Runs it: true, or false and what is wrong. o: as above, and grid: CTAs; m, n, k sizes.

@@ -161,4 +161,31 @@ refused("sums and a residual in one merge", function() return s.residual("tma", 
 refused("a fork of loads to an mma and to threads", function() return s.fork("tma", 2) end, "[PLAN-UNSUPPORTED]",
   "group 'a': with v = 2 the full barriers of 'a_mm' (tma_umma) are the leader CTA's, those of 'a_act' (tma_async) each CTA's own")
 
+-- Signaling that is written: accepted and counted as written; the proof says what it leads to.
+local function unsafe(name, o, ...)
+  o.v, o.sums = 2, 1
+  local report = s.gemm(o):verify()
+  tap.is("UNSAFE", report.proof.verdict, name .. ": not safe")
+  for _, part in ipairs { ... } do tap.like(part, report.text, name .. ": " .. part) end
+end
+unsafe("both CTAs give operands back", { operands_by = "all" }, "[PROVE-COUNT]", "an arrival of 'mma of CTA 1' at ab_empty[0] of CTA 1 may fall into the phase before", "which counts 2")
+unsafe("both CTAs hand sums over", { commit_by = "all" }, "[PROVE-COUNT]", "an arrival of 'mma of CTA 1' at acc_full[0]", "which counts 2")
+unsafe("the leader's threads alone wait and release", { release_by = "cta_leader" }, "[PROVE-RACE]", "'store warp 0 of CTA 1'", "which counts 4 (4 warps)")
+
+-- ---- what is said ------------------------------------------------------------------------------------------------------------------------
+do
+  local k, of = s.gemm { v = 2, group = "none", cluster = { 2, 1 } }
+  local report = k:verify()
+  local b, acc = k:explain(of.b), k:explain(of.acc)
+  tap.like("one thread copies 2048 bytes, counted on b_full in 2 CTAs (along m), of the leader CTA of each pair", b, "explain: where bytes count")
+  tap.like("         8192  b.tma_load by load: 2048 bytes x 4 CTAs", b, "explain: whose bytes a phase has")
+  tap.like("            2  b.release by mma: 1 thread x 2 CTAs", b, "explain: whose commits")
+  tap.like("one lane of each warp (4 warps) arrives on acc_empty of the leader CTA (v = 0)", acc, "explain: where threads release")
+  tap.like("            8  acc.release by store: 4 warps x 2 CTAs", acc, "explain: whose releases")
+  tap.like("one thread waits on acc_empty; the first 2 pass at once, in leader CTAs only", acc, "explain: who waits")
+  tap.is(nil, (b .. acc):match "these make", "explain: the sums agree")
+  tap.like("to b_full of the leader CTA of every pair served", report.text, "the report: where bytes count")
+  tap.like("acc.acquire: waits on acc_empty, in leader CTAs only", report.text, "the report: who waits")
+end
+
 tap.done()

@@ -18,7 +18,8 @@
 ---@field npy weir.npy
 local weir = {}
 
----A description of a kernel. arch: the device's own if left out, sm_90a with the simulator. cluster: CTAs along each axis.
+---A description of a kernel. arch: the device's own if left out, sm_90a with the simulator. cluster: CTAs along each axis;
+---v = 2 (sm_100a): two CTAs share each mma, with half of b's rows each.
 ---ctas_per_sm: CTAs that are to share an SM, which bounds registers and shared memory; 1 if left out.
 ---@param desc { name: string, arch?: "sm_80"|"sm_90a"|"sm_100a", cluster?: { v?: integer, m?: integer, n?: integer, k?: integer }, ctas_per_sm?: integer }
 ---@return weir.kernel

@@ -1333,6 +1333,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         a->stage = working_stage(l, r, true);
         a->targets = served > 1 ? axes : 0;
         a->first = served > 1 && op->issue_first;
+        if (op->issue_first && weiri_tc_leaders_full(k, r->pipe.given.type))
+            complain(l, "PLAN-UNSUPPORTED", op, "leave issue out: each CTA loads its slice", "is issued by the first CTA (issue = \"first\") for operands of an mma of two CTAs (v = 2)");
         a->at_leader = weiri_tc_leaders_full(k, r->pipe.given.type);
         check_start(l, op, &v, v.res);
         a->copy = make_copy(l, op, v.res, r, false, a->first ? 1 : served);

@@ -217,6 +217,19 @@ static void test_mma(weir_ctx *ctx) {
     }
 }
 
+/* The same of two CTAs; a kernel has one kind. */
+static const char pairs[] =
+    "u32 base = w_smem_base(), bar = base + 65536, r[8], cta = w_cluster_rank() & ~1u; u64 x = w_umma_desc(base, 16, 1024, 2);\n"
+    "u64 p = w_policy_evict_first();\n"
+    "#define ALL(...) w_tma_load_pair(base, &map, bar, cta, __VA_ARGS__); w_tma_load_pair_multicast(base, &map, bar, cta, 3, __VA_ARGS__); \\\n"
+    "  w_tma_load_pair_hint(base, &map, bar, cta, p, __VA_ARGS__); w_tma_load_pair_multicast_hint(base, &map, bar, cta, 3, p, __VA_ARGS__);\n"
+    "ALL(1) ALL(1, n) ALL(1, 2, n) ALL(1, 2, 3, n) ALL(1, 2, 3, 4, n)\n"
+    "if (w_warp() == 0) w_tmem_alloc_pair(bar + 16, 512); w_tcgen05_before(); w_cluster_arrive(); w_cluster_wait(); w_tcgen05_after();\n"
+    "u32 t = *(u32 *)w_ptr(bar + 16); if (cta == 0 && w_tid() == 0) { w_umma_f16_pair(t, x, x, 0x10400490, 0); w_umma_tf32_pair(t, x, x, 0x10400910, n);\n"
+    "w_umma_tf32_ts_pair(t, t + 256, x, 0x10200910, n); w_umma_f8_pair(t, x, x, 0x10400010, 1); w_umma_commit_pair(bar, 3); } w_mbar_wait(bar, 0); w_sync_warp();\n"
+    "w_tmem_ld_x8(r, t); w_tmem_wait_ld<8>(r); f[0] = r[n % 8 == 3 ? 3 : 4]; w_tcgen05_before(); w_cluster_arrive(); w_cluster_wait(); w_tcgen05_after();\n"
+    "if (w_warp() == 0) w_tmem_free_pair(t, 512);";
+
 static void test_ptxas(weir_ctx *ctx) {
     weiri_binary b;
     weiri_log_facts facts;
@@ -232,6 +245,11 @@ static void test_ptxas(weir_ctx *ctx) {
     is_int(WEIR_OK, compile(ctx, plain, WEIR_ARCH_SM_100A, &b), "sm_100a");
     weiri_binary_free(ctx, &b);
     is_int(WEIR_OK, compile(ctx, tensor_memory, WEIR_ARCH_SM_100A, &b), "tensor memory on sm_100a");
+    weiri_compile_log_check(b.log.s, &facts);
+    weiri_compile_log_complaint(&facts, complaint, sizeof complaint);
+    is_str("", complaint, "without warning or spill");
+    weiri_binary_free(ctx, &b);
+    is_int(WEIR_OK, compile(ctx, pairs, WEIR_ARCH_SM_100A, &b), "pairs of CTAs on sm_100a");
     weiri_compile_log_check(b.log.s, &facts);
     weiri_compile_log_complaint(&facts, complaint, sizeof complaint);
     is_str("", complaint, "without warning or spill");

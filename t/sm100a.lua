@@ -9,7 +9,7 @@ local M = {}
 --- D = act(A * transpose(B)), the shape of spec K02: loads, one thread that issues the mma, four warps that store.
 --- | m, n, k = 128, 64, 64: the tile; stages = 3, sums = 2; dtype, out = "bf16"; group = "fused_merge" | "merge" | "none"
 --- | a, b = "tma" | "threads" | "cp_async": who fills the operand; ta, tb: stored transposed
---- | zero_k: K may be 0; steps(K, k): the length of the loop over K. store = "plain" | "staged"; cluster = { m, n }, multicast loads; issue = 1: warps of the task with the mma; relu; swizzle = 128
+--- | zero_k: K may be 0; steps(K, k): the length of the loop over K. store = "plain" | "staged"; cluster = { m, n }, multicast loads, loads_by = "first"; issue = 1: warps of the task with the mma; relu; swizzle = 128
 --- | v = 2: two CTAs share each mma: M and N are the rows and columns of one CTA's tile, b a stage's half of N; mma_cta: the task's `cta`
 --- | operands_by, commit_by, release_by: signaling of the mma that gives operands back and hands sums over, of the threads that give those back
 --- | store_lanes: so many tasks take the finished tiles in turn, a stage of sums each for good
@@ -68,7 +68,7 @@ function M.gemm(o)
   local function fill(s, g, by, transposed, outer, kk, axis)
     s:acquire()
     local place = transposed and g:at(kk, outer) or g:at(outer, kk)
-    if by == "threads" then s:store(place) elseif by == "cp_async" then s:cp_async(place) else s:tma_load(place, { multicast = axis }) end
+    if by == "threads" then s:store(place) elseif by == "cp_async" then s:cp_async(place) else s:tma_load(place, { multicast = axis, issue = axis and o.loads_by }) end
     s:commit()
   end
   -- B is the same for the CTAs along m, A for those along n

@@ -155,6 +155,8 @@ refused("more columns than there are", function() return s.gemm { v = 2, n = 256
 tap.is(true, s.gemm({ v = 2, m = 64, n = 256, sums = 4, stages = 2 }):verify().ok, "64 rows in each CTA take half the columns: four stages of 256 fit")
 refused("part of the columns of 64 rows", function() return s.gemm { v = 2, m = 64, n = 128, store = "staged" } end, "[PLAN-UNSUPPORTED]",
   "stores part of the columns of 64 rows, whose halves lie one above the other with v = 2")
+refused("loads by the first CTA for all", function() return s.gemm { v = 2, cluster = { 2, 1 }, loads_by = "first" } end, "[PLAN-UNSUPPORTED]",
+  'issued by the first CTA (issue = "first") for operands of an mma of two CTAs (v = 2)')
 refused("cp.async", function() return s.gemm { v = 2, a = "cp_async" } end, "[X-V2-02]")
 refused("sums and a residual in one merge", function() return s.residual("tma", 2) end, "[PLAN-UNSUPPORTED]",
   "group 'sum': with v = 2 the empty barriers of 'acc' (umma_async) are the leader CTA's, those of 'res' (tma_async) each CTA's own")

@@ -112,7 +112,7 @@ found("the sums are handed to the leader alone", becomes("w_umma_commit_pair(acc
 found("both CTAs issue", becomes("if (leader && lane == 0)", "if (lane == 0)"), "[sim-")
 found("the other CTA issues", becomes("if (leader && lane == 0)", "if (!leader && lane == 0)"), "[sim-")
 found("an mma of one CTA", becomes("w_umma_f16_pair", "w_umma_f16"), "[sim-tmem]", "of one CTA (cta_group::1) in a kernel of pairs")
-found("columns of one CTA", becomes("w_tmem_alloc_pair", "w_tmem_alloc"), "[sim-tmem]", "cta_group::1")
+found("columns of one CTA", becomes("w_tmem_alloc_pair", "w_tmem_alloc"), "[sim-tmem]", "of two CTAs (cta_group::2) in a kernel of single CTAs")
 found("the other CTA allocates nothing", becomes("if (warp == 0) w_tmem_alloc_pair", "if (leader && warp == 0) w_tmem_alloc_pair"), "[sim-")
 found("the other CTA frees nothing", becomes("if (warp == 0) w_tmem_free_pair", "if (leader && warp == 0) w_tmem_free_pair"), "[sim-tmem]", "dealloc is missing")
 found("the two ask for different columns", function(t)

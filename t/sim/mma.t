@@ -7,20 +7,25 @@ local lab = require "lab"
 local weir = lab.weir
 local dev = lab.device()
 
--- A warp that runs `code` with x { 256 } to read and y { 256 } to write, u32.
-local function launch(code, words, device)
+-- Warps that run a body with x { 256 } to read and y { 256 } to write, u32.
+local bodies = require "bodies" (function(code)
   local k = weir.kernel { name = "warp", arch = "sm_90a" }
   local X = k:tensor { name = "x", dtype = "u32", shape = { 256 } }
   local Y = k:tensor { name = "y", dtype = "u32", shape = { 256 }, out = true }
-  local s = k:resource { name = "s", space = "smem", dtype = "u8", tile = { 1024 }, bind = { x = X, y = Y }, work = { run = weir.producer_work { code = code } } }
-  k:task { name = "one", warps = { 0, 1 }, schedule = function() s:run() end }
+  local which = k:scalar { name = "which", dtype = "i32" }
+  local s = k:resource { name = "s", space = "smem", dtype = "u8", tile = { 1024 }, bind = { x = X, y = Y },
+    work = { run = weir.producer_work { params = "i32 which", code = code } } }
+  k:task { name = "one", warps = { 0, 1 }, schedule = function() s:run(which) end }
+  return k:build { device = dev }
+end, function(program, which, words, device)
   local d = device or dev
   words = table.move(words, 1, #words, 1, {})
   while #words < 256 do words[#words + 1] = 0 end
   local x, y = d:tensor { dtype = "u32", shape = { 256 } }:set(words), d:tensor { dtype = "u32", shape = { 256 } }:fill(0)
-  local ok, message = k:build { device = d }:launch({ x = x, y = y }, { device = d, grid = 1 })
+  local ok, message = program:launch({ x = x, y = y, which = which }, { device = d, grid = 1 })
   return ok and y:get() or nil, tostring(message)
-end
+end)
+local launch, later = bodies.launch, bodies.later
 
 -- ---- fragments: row and column (k) of element i in lane l, as the tables of "Matrix Fragments for mma" give them -------------------------
 local g, q = function(l) return l // 4 end, function(l) return l % 4 end
@@ -60,11 +65,11 @@ end
 local size = { bf16 = 2, f16 = 2, tf32 = 4, s8 = 1, u8 = 1, e4m3 = 1, e5m2 = 1, f64 = 8 }
 local span = { bf16 = 16, f16 = 16, tf32 = 100, s8 = 128, u8 = 255, e4m3 = 8, e5m2 = 4, f64 = 1000 }
 
-local function check(call, K, ta, tb, layout, sum)
+local function check_now(call, K, ta, tb, layout, sum, most)
   math.randomseed(K, #call)
   local rows = sum == "f64" and 8 or 16
   local A, B, C = {}, {}, {}
-  local function number(t) return t == "u8" and math.random(0, span[t]) or math.random(-span[t], span[t] - (t == "s8" and 1 or 0)) end
+  local function number(t) local n = most or span[t]; return t == "u8" and math.random(0, n) or math.random(-n, n - (t == "s8" and 1 or 0)) end
   for r = 0, rows - 1 do A[r] = {} for k = 0, K - 1 do A[r][k] = number(ta) end end
   for k = 0, K - 1 do B[k] = {} for c = 0, 7 do B[k][c] = number(tb) end end
   for r = 0, rows - 1 do C[r] = {} for c = 0, 7 do C[r][c] = math.random(-50, 50) end end
@@ -105,13 +110,13 @@ local function check(call, K, ta, tb, layout, sum)
   tap.is({}, { wrong[1] }, call)
 end
 
+local function check(...) local given = table.pack(...); later(function() check_now(table.unpack(given, 1, given.n)) end) end
 for _, t in ipairs { "bf16", "f16" } do for _, K in ipairs { 16, 8 } do check(("w_mma<%d, W_%s>(d, a, b)"):format(K, t:upper()), K, t, t, f16, "f32") end end
 for _, K in ipairs { 8, 4 } do check(("w_mma<%d, W_TF32>(d, a, b)"):format(K), K, "tf32", "tf32", tf32, "f32") end
 for _, p in ipairs { { "E4M3", "e4m3", "e4m3" }, { "E5M2", "e5m2", "e5m2" }, { "E4M3_E5M2", "e4m3", "e5m2" }, { "E5M2_E4M3", "e5m2", "e4m3" } } do
   check(("w_mma<32, W_%s>(d, a, b)"):format(p[1]), 32, p[2], p[3], i8, "f32")
 end
-span.f16 = 8
-for _, K in ipairs { 16, 8 } do check(("w_mma_f16<%d>(d, a, b)"):format(K), K, "f16", "f16", f16, "f16") end
+for _, K in ipairs { 16, 8 } do check(("w_mma_f16<%d>(d, a, b)"):format(K), K, "f16", "f16", f16, "f16", 8) end
 for _, K in ipairs { 32, 16 } do
   for _, ta in ipairs { "s8", "u8" } do
     for _, tb in ipairs { "s8", "u8" } do check(("w_mma_i32<%d, W_%s, W_%s>(d, a, b)"):format(K, ta:upper(), tb:upper()), K, ta, tb, i8, "i32") end
@@ -122,29 +127,32 @@ check("w_mma_f64(d, v[0], v[1])", 4, "f64", "f64", f64, "f64")
 -- ---- numbers -----------------------------------------------------------------------------------------------------------------------------
 -- 2^24 + 1 + 1 + ... needs more than f32's bits until the end; a sum of f32 in steps would lose every 1
 local one = "u32 a[4], b[2]; for (u32 i = 0; i < 4; i++) a[i] = 0x3f803f80; for (u32 i = 0; i < 2; i++) b[i] = 0x3f803f80; float d[4] = { 16777216.f, 0.f, 0.f, 0.f };"
-tap.is(0x4b800008, (launch(one .. "w_mma<16, W_BF16>(d, a, b); y[lane] = __float_as_uint(d[0]);", {}) or {})[1], "the sum of one instruction is rounded once")
-tap.is(0x80000010, (launch("u32 a[4], b[2]; for (u32 i = 0; i < 4; i++) a[i] = 0x01010101; for (u32 i = 0; i < 2; i++) b[i] = 0x01010101; i32 d[4] = { 0x7ffffff0, 0, 0, 0 }; w_mma_i32<32, W_S8, W_S8>(d, a, b); y[lane] = (u32)d[0];", {}) or {})[1], "integers wrap")
-tap.is(0x7c00, (launch("u32 a[4], b[2], d[2] = { 0x7bff, 0 }; for (u32 i = 0; i < 4; i++) a[i] = 0x5c005c00; b[0] = b[1] = 0x5c005c00; w_mma_f16<16>(d, a, b); y[lane] = d[0] & 0xffff;", {}) or {})[1], "f16 sums overflow to infinity")
-tap.is(0x7fffffff, (launch(one:gsub("16777216.f", "__uint_as_float(0xff800000)") .. "a[0] = 0x7f807f80; w_mma<16, W_BF16>(d, a, b); y[lane] = __float_as_uint(d[0]);", {}) or {})[1], "infinities of two signs give the one NaN")
+later(function() tap.is(0x4b800008, (launch(one .. "w_mma<16, W_BF16>(d, a, b); y[lane] = __float_as_uint(d[0]);", {}) or {})[1], "the sum of one instruction is rounded once") end)
+later(function() tap.is(0x80000010, (launch("u32 a[4], b[2]; for (u32 i = 0; i < 4; i++) a[i] = 0x01010101; for (u32 i = 0; i < 2; i++) b[i] = 0x01010101; i32 d[4] = { 0x7ffffff0, 0, 0, 0 }; w_mma_i32<32, W_S8, W_S8>(d, a, b); y[lane] = (u32)d[0];", {}) or {})[1], "integers wrap") end)
+later(function() tap.is(0x7c00, (launch("u32 a[4], b[2], d[2] = { 0x7bff, 0 }; for (u32 i = 0; i < 4; i++) a[i] = 0x5c005c00; b[0] = b[1] = 0x5c005c00; w_mma_f16<16>(d, a, b); y[lane] = d[0] & 0xffff;", {}) or {})[1], "f16 sums overflow to infinity") end)
+later(function() tap.is(0x7fffffff, (launch(one:gsub("16777216.f", "__uint_as_float(0xff800000)") .. "a[0] = 0x7f807f80; w_mma<16, W_BF16>(d, a, b); y[lane] = __float_as_uint(d[0]);", {}) or {})[1], "infinities of two signs give the one NaN") end)
 
 -- movmatrix, and ldmatrix of one matrix and of two: rows of 16 bytes
 local matrix = "for (u32 i = lane; i < 256; i += 32) ((u32 *)smem)[i] = 2 * i | (2 * i + 1) << 16; w_sync_warp(); const u32 at = w_smem_base() + 16 * lane;"
 local function words_of(f) local t = {} for l = 0, 31 do t[#t + 1] = f(l) end return t end
 local function first(got, message) return got and table.move(got, 1, 32, 1, {}) or message end
 local function pair(lo, hi) return lo | hi << 16 end
-tap.is(words_of(function(l) return pair(8 * (l // 4) + 2 * (l % 4), 8 * (l // 4) + 2 * (l % 4) + 1) end), first(launch(matrix .. "u32 r[1]; w_ldmatrix1(at, r); y[lane] = r[0];", {})), "ldmatrix x1")
-tap.is(words_of(function(l) return pair(16 * (l % 4) + l // 4, 16 * (l % 4) + 8 + l // 4) end), first(launch(matrix .. "u32 r[1]; w_ldmatrix1t(at, r); y[lane] = r[0];", {})), "ldmatrix x1 trans")
-tap.is(words_of(function(l) return pair(16 * (l % 4) + l // 4, 16 * (l % 4) + 8 + l // 4) end), first(launch(matrix .. "u32 r[1]; w_ldmatrix1(at, r); y[lane] = w_movmatrix(r[0]);", {})), "movmatrix transposes")
-tap.is(words_of(function(l) return pair(64 + 8 * (l // 4) + 2 * (l % 4), 64 + 8 * (l // 4) + 2 * (l % 4) + 1) end), first(launch(matrix .. "u32 r[2]; w_ldmatrix2(at, r); y[lane] = r[1];", {})), "ldmatrix x2")
-tap.is(words_of(function(l) return pair(2 * l, 2 * l + 1) end), first(launch(matrix .. "u32 r[2]; w_ldmatrix2t(at, r); w_sync_warp(); w_stmatrix2t(at, r[0], r[1]); w_sync_warp(); y[lane] = ((u32 *)smem)[lane];", {})), "stmatrix x2 trans undoes ldmatrix x2 trans")
-tap.is(words_of(function(l) return pair(2 * l, 2 * l + 1) end), first(launch(matrix .. "u32 r[1]; w_ldmatrix1t(at, r); w_sync_warp(); w_stmatrix1t(at, r[0]); w_sync_warp(); y[lane] = ((u32 *)smem)[lane];", {})), "stmatrix x1 trans undoes ldmatrix x1 trans")
-tap.is(words_of(function(l) return pair(2 * l, 2 * l + 1) end), first(launch(matrix .. "u32 r[1]; w_ldmatrix1(at, r); w_sync_warp(); w_stmatrix1(at, r[0]); w_sync_warp(); y[lane] = ((u32 *)smem)[lane];", {})), "stmatrix x1")
+later(function() tap.is(words_of(function(l) return pair(8 * (l // 4) + 2 * (l % 4), 8 * (l // 4) + 2 * (l % 4) + 1) end), first(launch(matrix .. "u32 r[1]; w_ldmatrix1(at, r); y[lane] = r[0];", {})), "ldmatrix x1") end)
+later(function() tap.is(words_of(function(l) return pair(16 * (l % 4) + l // 4, 16 * (l % 4) + 8 + l // 4) end), first(launch(matrix .. "u32 r[1]; w_ldmatrix1t(at, r); y[lane] = r[0];", {})), "ldmatrix x1 trans") end)
+later(function() tap.is(words_of(function(l) return pair(16 * (l % 4) + l // 4, 16 * (l % 4) + 8 + l // 4) end), first(launch(matrix .. "u32 r[1]; w_ldmatrix1(at, r); y[lane] = w_movmatrix(r[0]);", {})), "movmatrix transposes") end)
+later(function() tap.is(words_of(function(l) return pair(64 + 8 * (l // 4) + 2 * (l % 4), 64 + 8 * (l // 4) + 2 * (l % 4) + 1) end), first(launch(matrix .. "u32 r[2]; w_ldmatrix2(at, r); y[lane] = r[1];", {})), "ldmatrix x2") end)
+later(function() tap.is(words_of(function(l) return pair(2 * l, 2 * l + 1) end), first(launch(matrix .. "u32 r[2]; w_ldmatrix2t(at, r); w_sync_warp(); w_stmatrix2t(at, r[0], r[1]); w_sync_warp(); y[lane] = ((u32 *)smem)[lane];", {})), "stmatrix x2 trans undoes ldmatrix x2 trans") end)
+later(function() tap.is(words_of(function(l) return pair(2 * l, 2 * l + 1) end), first(launch(matrix .. "u32 r[1]; w_ldmatrix1t(at, r); w_sync_warp(); w_stmatrix1t(at, r[0]); w_sync_warp(); y[lane] = ((u32 *)smem)[lane];", {})), "stmatrix x1 trans undoes ldmatrix x1 trans") end)
+later(function() tap.is(words_of(function(l) return pair(2 * l, 2 * l + 1) end), first(launch(matrix .. "u32 r[1]; w_ldmatrix1(at, r); w_sync_warp(); w_stmatrix1(at, r[0]); w_sync_warp(); y[lane] = ((u32 *)smem)[lane];", {})), "stmatrix x1") end)
 
 -- ---- findings ----------------------------------------------------------------------------------------------------------------------------
 local function finds(name, code, ...)
-  local got, message = launch(code, {}, weir.device("sim", { seed = 5 }))
-  tap.ok(not got, name)
-  for _, part in ipairs { ... } do tap.like(part, message, name .. ": " .. part) end
+  local parts = { ... }
+  later(function()
+    local got, message = launch(code, {}, weir.device("sim", { seed = 5 }))
+    tap.ok(not got, name)
+    for _, part in ipairs(parts) do tap.like(part, message, name .. ": " .. part) end
+  end)
 end
 finds("an mma.sync by some lanes", one .. "if (lane < 9) w_sync_warp(); else w_mma<16, W_BF16>(d, a, b); y[lane] = (u32)d[0];", "[sim-warp]", "the warp has diverged", "mma.sync")
 finds("an mma.sync that one lane leaves out", one .. "if (lane != 7) w_mma<16, W_BF16>(d, a, b); y[lane] = (u32)d[0];", "[sim-deadlock]", "the other lanes of its warp")
@@ -152,6 +160,8 @@ finds("lanes at two shapes", one .. "if (lane < 9) w_mma<8, W_BF16>(d, a, b); el
 finds("sums that nobody has set", one:gsub("float d.*$", "float d[4]; if (x[0] == 9) d[1] = 0;") .. "w_mma<16, W_BF16>(d, a, b); y[lane] = (u32)d[0];", "[sim-uninit]", "register 0 of the sum of an mma.sync holds the value of a variable that nothing has set")
 finds("an operand that nobody has set", one:gsub("b%[i%] =", "if (x[0] == 9) b[i] =") .. "w_mma<16, W_BF16>(d, a, b); y[lane] = (u32)d[0];", "[sim-uninit]", "of B of an mma.sync")
 finds("an address that is not shared memory", "y[0] = w_addr(x);", "[sim-bounds]", "the address behind a pointer to")
+
+bodies.go()
 
 -- ---- a whole GEMM ------------------------------------------------------------------------------------------------------------------------
 local describe = loadfile "examples/mma_sync.lua" "describe"

@@ -307,4 +307,121 @@ do
   tap.is("", why, "a tensor of each dtype")
   tap.is(want, p and lab.rows(p, "params", "name", "type"), "their types as parameters, and names that are taken")
 end
+
+-- ---- the unrolled program --------------------------------------------------------------------------------------------------------------------
+-- The prover and the explorer, which unrolls the plan's actions at given sizes, say the same of kernels with rare parts.
+local agreement = require "gen.agreement"
+local function explored(name, want, k, o)
+  o = o or {}
+  local why, program = planned(k)
+  if not tap.is("", why, name .. ": a plan") then return end
+  local sizes = {}
+  for n = 0, o.most or 2 do sizes[#sizes + 1] = { N = n, M = 128, K = 64 * n, n = n, q = 1, tiles = o.tiles or 2 } end
+  sizes.tiles = o.tiles
+  local both = agreement.compare(plan, program, sizes, { limit = o.limit or 3000, far = 20000 })
+  local seen = both.verdict == "UNSAFE" and both.findings[1].rule or both.verdict
+  if not tap.is({ want, false, o.open or false }, { seen, both.wrong or false, both.open or false }, name) then tap.diag(both.text) end
+end
+local function when(key_a, key_b, inside)
+  local function side(op, key)
+    return function(r)
+      for _ in weir.domain_loop(0, r.n) do
+        if inside then op(r.a) end
+        for _ in weir.when_true(weir.gt(r.q, 0), key and { key = key } or nil) do op(r.bus) end
+      end
+    end
+  end
+  return relay { stages = 2, give = side(fill, key_a), get = side(use, key_b) }
+end
+explored("a condition of an argument on both sides", "SAFE", when())
+explored("by one key", "SAFE", when("x", "x"))
+explored("by one key, beside another ring", "SAFE", when("x", "x", true))
+explored("by two keys", "PROVE-DEADLOCK", when("x", "y"))
+explored("guards on the first, the last and every second turn", "SAFE", relay { stages = 2,
+  give = function(r) for i in weir.domain_loop(0, r.n) do
+    for _ in i:first_iter() do fill(r.bus) end
+    for _ in i:last_iter() do fill(r.bus) end
+    for _ in i:every(2, 1) do fill(r.a) end
+    for _ in weir.when_false(weir.eq(i % 2, 0), { key = "odd" }) do fill(r.a) end
+  end end,
+  get = function(r) for i in weir.domain_loop(0, r.n) do
+    for _ in i:first_iter() do use(r.bus) end
+    for _ in i:last_iter() do use(r.bus) end
+    for _ in i:every(2, 1) do use(r.a) end
+    for _ in weir.when_false(weir.eq(i % 2, 0), { key = "odd" }) do use(r.a) end
+  end end })
+explored("stages that are held, all but one given back", "SAFE", relay { stages = 3,
+  give = function(r) for _ in weir.domain_loop(0, r.n) do fill(r.a) end end,
+  get = function(r) for _ in weir.domain_loop(0, r.n) do r.a:wait(); r.a:use(); r.a:release(1) end r.a:release(0) end })
+explored("the same, the last one never given back: nobody waits for it", "SAFE", relay { stages = 3,
+  give = function(r) for _ in weir.domain_loop(0, r.n) do fill(r.a) end end,
+  get = function(r) for _ in weir.domain_loop(0, r.n) do r.a:wait(); r.a:use(); r.a:release(1) end end })
+local function lanes(n)
+  local k = weir.kernel { name = "lanes", arch = "sm_90a" }
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { k:dim "N" } }
+  local r = k:resource { name = "r", space = "smem", dtype = "u8", tile = { 64 }, pipeline = P.async_async { stages = n },
+    work = { fill = weir.producer_work { code = ";" }, use = weir.consumer_work { code = "w.task_sync();" } } }
+  k:task { name = "give", warps = { 0, 1 }, schedule = function() for _ in weir.work_tile_loop(wq) do fill(r) wq:next() end end }
+  for lane = 0, n - 1 do
+    k:task { name = "get" .. lane, warps = { 1 + lane, 1 }, schedule = function()
+      for _ in weir.work_tile_loop(wq, { lane = lane, lanes = n }) do
+        use(r)
+        wq:next()
+      end
+    end }
+  end
+  return k
+end
+explored("work tiles dealt to two tasks", "SAFE", lanes(2), { tiles = 3 })
+explored("to three", "SAFE", lanes(3), { tiles = 4 })
+
+-- A copy by TMA: loads in slices, in whole by the first CTA, or by the body of one task on one CTA; stores from a staging tile.
+local function copy(o)
+  local c = o.cluster or 1
+  local k = weir.kernel { name = "copy", arch = "sm_90a", cluster = { m = c, n = o.cluster_n } }
+  local N = k:dim "N"
+  local X = k:tensor { name = "X", dtype = "f32", shape = { N * 16, 64 } }
+  local Y = k:tensor { name = "Y", dtype = "f32", shape = { N * 16, 64 }, out = true }
+  local x, y = k:gmem_tile { name = "x", tensor = X, tile = { 16, 64 } }, k:gmem_tile { name = "y", tensor = Y, tile = { 16, 64 } }
+  local pipe = o.by == "threads" and P.async_async { stages = 2 } or o.by == "cp_async" and P.async_async { stages = 2, producer_op = "load" } or P.tma_async { stages = 2 }
+  local s = k:smem_tile { name = "s", dtype = "f32", tile = { 16, 64 }, pipeline = pipe }
+  local out = o.staged and k:smem_tile { name = "out", dtype = "f32", tile = { 16, 64 }, pipeline = P.async_tma { stages = 2 } }
+  k:task { name = "load", warps = { 0, 1 }, schedule = function()
+    for i in weir.domain_loop(0, N) do
+      s:acquire()
+      if o.by == "threads" then s:store(x:at(i, 0)) elseif o.by == "cp_async" then s:cp_async(x:at(i, 0))
+      else s:tma_load(x:at(i, 0), { multicast = o.multicast, issue = o.issue }) end
+      s:commit()
+    end
+  end }
+  k:task { name = "put", warps = { 4, o.warps or 4 }, schedule = function()
+    for i in weir.domain_loop(0, N) do
+      s:wait()
+      if out then
+        out:acquire(); out:store(s:read()); out:commit()
+        s:release()
+        out:wait(); y:tma_store(out:read(), y:at(i, 0)); out:release()
+      else
+        y:store(s:read(), y:at(i, 0))
+        if o.release ~= false then s:release() end
+      end
+    end
+  end }
+  return k
+end
+explored("a copy by TMA", "SAFE", copy {}, { most = 3 })
+explored("a copy that gives no stage back", "PROVE-DEADLOCK", copy { release = false }, { most = 3 })
+explored("a copy by cp.async", "SAFE", copy { by = "cp_async" }, { most = 3 })
+explored("a copy by threads", "SAFE", copy { by = "threads" }, { most = 3 })
+explored("a copy through a staging tile", "SAFE", copy { staged = true }, { most = 3 })
+explored("a copy multicast in slices", "SAFE", copy { cluster = 2, multicast = "m" }, { most = 1, limit = 2000, open = "more states than the limit" })
+explored("a copy that the first CTA issues for both", "SAFE", copy { cluster = 2, multicast = "m", issue = "first" }, { most = 1, limit = 2000, open = "more states than the limit" })
+explored("a copy along n", "SAFE", copy { cluster_n = 2, multicast = "n" }, { most = 1, limit = 2000, open = "more states than the limit" })
+for _, o in ipairs { { group = "merge" }, { group = "none" }, { group = "fused_merge", cluster = 2 }, { lag = 0 }, { epilogue = "plain" } } do
+  o.stages, o.n = 2, 64
+  local words = {}
+  for key, v in pairs(o) do words[#words + 1] = key .. " = " .. tostring(v) end
+  table.sort(words)
+  explored("a GEMM: " .. table.concat(words, ", "), "SAFE", lab.gemm(o), { most = 1, tiles = 1, limit = 800, open = o.cluster and "more states than the limit" })
+end
 tap.done()

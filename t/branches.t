@@ -424,4 +424,54 @@ for _, o in ipairs { { group = "merge" }, { group = "none" }, { group = "fused_m
   table.sort(words)
   explored("a GEMM: " .. table.concat(words, ", "), "SAFE", lab.gemm(o), { most = 1, tiles = 1, limit = 800, open = o.cluster and "more states than the limit" })
 end
+
+-- ---- the plan, printed -----------------------------------------------------------------------------------------------------------------------
+-- Lines of k:print "plan" that must be there, in this order, without numbers of actions and places.
+local function printed(name, k, ...)
+  local text = "\n" .. k:print "plan":gsub("  [%w./]+%.%a+:%d+\n", "\n"):gsub("\n *%d+ ", "\n"):gsub("\n +", "\n"):gsub(" +", " ")
+  local at = 1
+  for _, line in ipairs { ... } do
+    local _, last = text:find("\n" .. line .. "\n", at, true)
+    if not tap.ok(last, ("%s: %s"):format(name, line)) then tap.diag(text) break end
+    at = last
+  end
+  k:close()
+end
+printed("a cluster of four, the first CTA issues", lab.gemm { cluster = 2, cluster_n = 2, issue = "first", load_registers = 40, mma_registers = 232, warpgroups = 2, n = 128, stages = 2 },
+  "kernel gemm: 384 threads, 4 CTAs a cluster, 98336 bytes of shared memory", "task load: warps 0 to 0, one thread", "setmaxnreg 40 by threads", "loop 0 .. ceil_div(K, 64)",
+  "expect_tx ab_full [ab next] arrivals 1 bytes 16384 by one -- acquire", "bulk_issue ab_full [ab next] bytes 16384 targets n from the first by one", "bulk_issue ab_full [ab held] bytes 16384 targets m from the first by one",
+  "task mma: warps 4 to 11, by warpgroup", "setmaxnreg 232 by threads", "mma_wait 1 by threads -- drain", "if more than 1 held on ab", "arrive ab_empty [ab close] arrivals 1 targets by rank by warpgroup-ctas -- release",
+  "bulk_wait [stage next] 1 read by warpgroup -- acquire", "named_sync barrier 1 (128 threads) by threads -- acquire", "bulk_wait 0 by warpgroup -- the stores are done", "exit", "cluster_wait by threads")
+printed("tensor memory, tiles dealt to two tasks", s100.gemm { store_lanes = 2, cluster = { 2, 1 } },
+  "tmem_alloc 128 columns by one -- tensor memory, its address left in shared memory", "tiles of wq, lane 0 of 2", "arrive acc_empty [acc close] arrivals 1 by lane -- release", "tiles of other lanes", "tiles of wq, lane 1 of 2",
+  "bulk_issue ab_full [ab held] bytes 4096 targets m by one", "task mma: warps 5 to 5, one thread", "tcgen05_commit ab_empty [ab close] arrivals 1 targets m by one -- release", "exit", "tmem_free 128 columns by one")
+printed("guards, and stages that are held", relay { stages = 4,
+  give = function(r) for i in weir.domain_loop(0, r.n) do
+    for _ in i:first_iter() do fill(r.a) end
+    for _ in i:last_iter() do fill(r.a) end
+    for _ in i:every(2, 1) do fill(r.a) end
+    for _ in weir.when_true(weir.eq(i % 2, 0)) do fill(r.a) end
+    for _ in weir.when_false(weir.gt(r.q, 0)) do fill(r.a) end
+  end end,
+  get = function(r)
+    for _ = 1, 3 do r.a:wait(); r.a:use() end
+    r.a:release(1)
+    for _ in weir.domain_loop(0, r.n) do r.a:wait(); r.a:use(); r.a:release(2) end
+    r.a:release(0)
+  end }, "guard first", "guard last", "guard every", "guard when i0 % 2 == 0", "guard unless q > 0", "task get: warps 1 to 1, by warp", "if more than 2 held on a", "while more than 0 held on a")
+do
+  local k = weir.kernel { name = "dealt", arch = "sm_90a" }
+  local n = k:dim "n"
+  local s = k:smem_tile { name = "s", dtype = "f32", tile = { 16, 64 }, pipeline = P.tma_async { stages = 4, interleave = { 2, 2, 2, 2 } } }
+  local x = k:gmem_tile { name = "x", tensor = k:tensor { name = "X", dtype = "f32", shape = { n * 16, 64 } }, tile = { 16, 64 } }
+  local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y", dtype = "f32", shape = { n * 16, 64 }, out = true }, tile = { 16, 64 } }
+  k:task { name = "load", warps = { 0, 2 }, schedule = function() for i in weir.domain_loop(0, n) do s:acquire(); s:tma_load(x:at(i, 0)); s:commit() end end }
+  for lane = 0, 1 do
+    k:task { name = "put" .. lane, warps = { 4 + 4 * lane, 4 }, schedule = function()
+      for i in weir.domain_loop(lane, n, 2) do s:wait(); y:store(s:read(), y:at(i, 0)); s:release() end
+    end }
+  end
+  printed("loops dealt to warps and to tasks", k, "task load: warps 0 to 1, one thread of each warp", "loop 0 .. n, dealt to 2 warps in turn", "expect_tx s_full [s next] arrivals 1 bytes 4096 by one -- acquire",
+    "task put0: warps 4 to 7, by warp", "loop 0 .. n, lane 0 of 2", "loop 1 .. n, lane 1 of 2")
+end
 tap.done()

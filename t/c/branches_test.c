@@ -1015,6 +1015,73 @@ static void tensor_core(void) {
     is_int(-1, weiri_tc_swizzle(7), "a layout code that is none");
 }
 
+/* ---- a host that tells no places ---------------------------------------------------------------------------------------- */
+
+typedef struct change {
+    const char *name;
+    int stages, swizzle, waits, columns;
+    const char *says;
+} change;
+
+static weir_kernel *placeless(weir_ctx *ctx, const change *c) {
+    weir_kernel *k = weir_kernel_new(ctx, &(weir_kernel_desc){ .name = "copy", .arch = WEIR_ARCH_SM_90A });
+    weir_value n = weir_dim(k, &(weir_dim_desc){ .name = "N" }), cols = weir_int(k, c->columns);
+    weir_tensor *tx =
+        weir_tensor_new(k, &(weir_tensor_desc){ .name = "X", .dtype = WEIR_F32, .rank = 2, .shape = { n, cols } });
+    weir_tensor *ty =
+        weir_tensor_new(k, &(weir_tensor_desc){ .name = "Y", .dtype = WEIR_F32, .rank = 2, .shape = { n, cols }, .out = true });
+    weir_res *x = weir_gmem_tile(k, &(weir_gmem_tile_desc){ .name = "x", .tensor = tx, .rank = 2, .tile = { 8, c->columns } });
+    weir_res *y = weir_gmem_tile(k, &(weir_gmem_tile_desc){ .name = "y", .tensor = ty, .rank = 2, .tile = { 8, c->columns } });
+    weir_res *s = weir_smem_tile(k, &(weir_smem_tile_desc){ .name = "s",
+                                                            .dtype = WEIR_F32,
+                                                            .tile = { 8, c->columns },
+                                                            .swizzle = c->swizzle,
+                                                            .pipeline = { .type = WEIR_TMA_ASYNC, .stages = c->stages } });
+    weir_value zero = weir_int(k, 0), one = weir_int(k, 1);
+    weir_task_begin(k, &(weir_task_desc){ .name = "load", .first_warp = 0, .num_warps = 1 });
+    weir_value i = weir_loop_begin(k, zero, weir_int(k, 4), one, 1);
+    weir_value from = weir_view_at(k, x, (weir_value[]){ i, zero }, 2);
+    weir_do(k, s, WEIR_ACQUIRE, -1);
+    weir_work(k, s, "tma_load", &(weir_work_desc){ .args = &from, .nargs = 1 }, NULL, 0);
+    weir_do(k, s, WEIR_COMMIT, -1);
+    weir_block_end(k, false);
+    weir_task_end(k);
+    weir_task_begin(k, &(weir_task_desc){ .name = "put", .first_warp = 4, .num_warps = 4 });
+    i = weir_loop_begin(k, zero, weir_int(k, c->waits), one, 1);
+    weir_do(k, s, WEIR_WAIT, -1);
+    weir_value out[] = { weir_view_read(k, s, 0), weir_view_at(k, y, (weir_value[]){ i, zero }, 2) };
+    weir_work(k, y, "store", &(weir_work_desc){ .args = out, .nargs = 2 }, NULL, 0);
+    weir_do(k, s, WEIR_RELEASE, -1);
+    weir_block_end(k, false);
+    weir_task_end(k);
+    return k;
+}
+
+static void no_places(weir_ctx *ctx) {
+    static const change t[] = {
+        { "as it should be", 2, 0, 4, 64, "proof: SAFE" },
+        { "a wait too many", 2, 0, 5, 64,
+          "error: task 'put' is blocked at wait 5 of 's': task 'load' ends after 4 commits [V-SIM-01]" },
+        { "a commit too many", 2, 0, 3, 64, "error: 1 commit of 's' is not consumed: 4 commits, 3 waits [V-SIM-02]" },
+        { "too many stages", 300, 0, 4, 64,
+          "error: kernel 'copy' needs 619200 bytes of shared memory, the target has 232448: 386752 too many (s 300 x 2048, "
+          "mbarriers 4800) [PLAN-SMEM]" },
+        { "a swizzle", 2, 128, 4, 24,
+          "error: tile 's': swizzle 128: a row of 24 x 4 bytes = 96 is not a multiple of the span" },
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        weir_kernel *k = placeless(ctx, &t[i]);
+        weir_report *report = NULL;
+        weir_verify(k, NULL, &report);
+        const char *text = report ? weir_report_text(report) : "";
+        ok(!strncmp(text, t[i].says, strlen(t[i].says)), "%s: the finding, and no place", t[i].name);
+        if (strncmp(text, t[i].says, strlen(t[i].says))) printf("# %s\n", text);
+        ok(report && (weir_report_count(report) == 0 || !weir_report_get(report, 0)->file), "%s: no file", t[i].name);
+        weir_report_free(report);
+        weir_kernel_free(k);
+    }
+}
+
 int main(void) {
     weir_ctx *ctx = weir_open(NULL);
     faults();
@@ -1025,6 +1092,7 @@ int main(void) {
     numbers();
     maps();
     tensor_core();
+    no_places(ctx);
     weir_close(ctx);
     return done();
 }

@@ -518,9 +518,26 @@ static const char *out_of_step_hint(search *s, const replay *p, const weiri_faul
         return weiri_arena_fmt(a, "'%s' runs %" PRId64 " step%s%s, '%s' %" PRId64 "%s%s%s: make both equally long", m.task, m.steps,
                                m.steps == 1 ? "" : "s", at_text(a, m.loop), n.task, n.steps, at_text(a, n.loop), with && *with ? " " : "",
                                with ? with : "");
-    if (m.guard == n.guard) return NULL;
+    const weir_kernel *k = g->p->k;
+    bool unlike = m.loop && n.loop && !(m.known && n.known) &&
+                  !(weiri_forms_same(k, m.loop->start, n.loop->start) && weiri_forms_same(k, m.loop->stop, n.loop->stop) &&
+                    weiri_forms_same(k, m.loop->step, n.loop->step));
+    if (m.guard == n.guard && !unlike) return NULL;
     weiri_buf b;
     weiri_buf_init(&b, s->ctx);
+    for (int i = 0; i < 2 && unlike; i++) { /* lengths of a tile, or that only the device knows */
+        const meeting *q = i ? &n : &m;
+        weiri_put(&b, "%s'%s' runs ", i ? ", " : "", q->task);
+        weiri_value_print(k, q->loop->start, &b);
+        weiri_put(&b, " .. ");
+        weiri_value_print(k, q->loop->stop, &b);
+        weiri_put(&b, "%s", at_text(a, q->loop));
+    }
+    if (unlike) {
+        const char *text = weiri_arena_fmt(a, "%s: make both equally long", b.s ? b.s : "");
+        weiri_buf_free(&b);
+        return text;
+    }
     for (int i = 0; i < 2; i++) {
         const meeting *q = i ? &n : &m;
         weiri_put(&b, "%s'%s' does it ", i ? ", " : "", q->task);

@@ -70,7 +70,17 @@ static weiri_node *append(weir_kernel *k, weiri_node_kind kind) {
     return n;
 }
 
-static weiri_node *open_block(weir_kernel *k, weiri_node_kind kind) { return k->open = append(k, kind); }
+/* A block that lies too deep is recorded as an empty one, and what is in it beside it. */
+static weiri_node *open_block(weir_kernel *k, weiri_node_kind kind) {
+    int nest = 0;
+    weiri_node *n = append(k, kind);
+    for (const weiri_node *x = k->open->parent; x; x = x->parent) nest++;
+    if (nest < WEIRI_MAX_NEST) return k->open = n;
+    if (!k->over++)
+        weiri_kernel_fault(k, &k->here, "C-NEST-13", "one loop over the product of the ranges, or one condition: a & b",
+                           "more than %d blocks in each other", WEIRI_MAX_NEST);
+    return n;
+}
 
 static weiri_node *enclosing(const weir_kernel *k, weiri_node_kind kind) {
     for (weiri_node *n = k->open; n; n = n->parent)
@@ -229,6 +239,7 @@ void weir_task_end(weir_kernel *k) {
     derive_members(k, t);
     k->task = NULL;
     k->open = NULL;
+    k->over = 0;
 }
 
 /* ---- loops and guards --------------------------------------------------------------------------------------------------- */
@@ -306,6 +317,7 @@ static weiri_node *loop_of(weir_kernel *k, const char *what, weir_value of) {
     }
     for (weiri_node *n = k->open; n; n = n->parent)
         if (n == v->loop) return n;
+    if (k->over) return v->loop;
     weiri_kernel_fault(k, &k->here, "C-NEST-07", "use it inside the loop", "%s: the loop of %s is closed", what, v->name);
     weiri_also_at(k, &v->loop->at, "the loop");
     return NULL;
@@ -458,6 +470,10 @@ void weir_skippable_begin(weir_kernel *k, weir_tiles t) {
 void weir_block_end(weir_kernel *k, bool broken) {
     if (!k->task || k->open == k->task->root) {
         weiri_kernel_fault(k, &k->here, "C-NEST-08", NULL, "a block ends that was not begun");
+        return;
+    }
+    if (k->over) {
+        k->over--;
         return;
     }
     weiri_node *n = k->open;

@@ -120,7 +120,7 @@ static void emit_action(emitter *e, const weiri_action *a) {
             for (int i = 0; i < a->op->nret; i++) {
                 const weiri_value *v = weiri_val(e->k, a->op->ret[i]);
                 if (v->kind == WEIR_VALUE_TILE) continue; /* loaded where its elements are used */
-                em_line(e, "const %s v%u = %s;", em_is_float(v->dtype) ? "float" : weiri_ctype(v->dtype), a->op->ret[i],
+                em_line(e, "const %s v%u = %s;", em_type(v), a->op->ret[i],
                         em_view_element(e, v->arg[0], "0", "0", true));
             }
             return;
@@ -243,7 +243,7 @@ static void name_taken(emitter *e, const weiri_pnode *block, bool needed) {
         if (u->in != &several && u->in->kind != PN_LOOP && u->in->kind != PN_TILES) continue;
         if (!is_there(e, block, id)) continue;
         const weiri_value *v = weiri_val(e->k, id);
-        const char *type = v->kind == WEIR_VALUE_COND ? "bool" : em_is_float(v->dtype) ? "float" : weiri_ctype(v->dtype);
+        const char *type = em_type(v);
         e->ahead = !needed;
         const char *text = em_expr(e, id);
         e->ahead = false;
@@ -715,6 +715,10 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
     e->uses = WEIRI_NEW_N(e->a, uint16_t, k->values.n + 1);
     e->made = WEIRI_NEW_N(e->a, uint8_t, k->values.n + 1);
     e->shared = WEIRI_NEW_N(e->a, shared_use, k->values.n + 1);
+    e->part = WEIRI_NEW_N(e->a, value_part, k->values.n + 1);
+    e->sign = WEIRI_NEW_N(e->a, uint8_t, k->values.n + 1);
+    e->frag = WEIRI_NEW_N(e->a, const weiri_preg *, k->values.n + 1);
+    e->frag_task = WEIRI_NEW_N(e->a, int, k->values.n + 1);
     uint8_t *seen = WEIRI_NEW_N(e->a, uint8_t, k->values.n + 1);
     for (int t = 0; t < k->tasks.n; t++)
         for (const weiri_node *n = weiri_node_next(k->tasks.v[t]->root, NULL); n; n = weiri_node_next(k->tasks.v[t]->root, n))

@@ -10,6 +10,14 @@
 
 enum { MADE = 1, MADE_INVERSE = 2 };
 
+/* Of a large value: what its text is made of (emit_value.c). */
+typedef struct value_part {
+    uint32_t names; /* the expression in which this holds */
+    uint32_t name;  /* e<name> in it; 0: written out */
+    uint32_t refs;  /* places in its text */
+    int text, deep; /* operations, what has a name counted as one */
+} value_part;
+
 typedef struct emitter {
     const weiri_plan *p;
     const weir_kernel *k;
@@ -42,6 +50,11 @@ typedef struct emitter {
     WEIRI_LIST(uint32_t) made_list;
     struct shared_use *shared; /* by value: what the last walk for names saw (emit.c) */
     uint32_t walk;             /* its number */
+    value_part *part;          /* by value */
+    uint32_t names, last_names, last_part;
+    uint8_t *sign;             /* by value: 1 known to be at least 0, 2 not, 0 not asked yet */
+    const weiri_preg **frag;   /* by value: the register tile it lies like in frag_task[] - 1 */
+    int *frag_task;
     bool ahead;                /* a value is computed where it may not be needed: its divisors may be 0 */
 } emitter;
 
@@ -61,6 +74,7 @@ typedef struct emitter {
 #define em_base_name weiri_em_base_name
 #define em_quoted weiri_em_quoted
 #define em_is_float weiri_em_is_float
+#define em_type weiri_em_type
 #define em_float_text weiri_em_float_text
 #define em_coord_name weiri_em_coord_name
 #define em_cta_expr weiri_em_cta_expr
@@ -129,6 +143,7 @@ const weir_place *weiri_em_place_of(const weiri_action *a);
 const char *weiri_em_base_name(emitter *e, const char *path);
 const char *weiri_em_quoted(emitter *e, const char *path); /* as a C string */
 bool weiri_em_is_float(weir_dtype t);
+const char *weiri_em_type(const weiri_value *v); /* that it is computed in */
 const char *weiri_em_float_text(emitter *e, double x);
 const char *weiri_em_coord_name(emitter *e, const weir_res *q, int axis);
 const char *weiri_em_cta_expr(emitter *e, int64_t axis);
@@ -149,7 +164,7 @@ const char *weiri_em_stage_pointer(emitter *e, uint32_t view, const char *row, c
 const char *weiri_em_slab(emitter *e, const weiri_view *v, const char **col);
 int weiri_em_share(emitter *e, const weiri_preg *r);
 bool weiri_em_has_frag(emitter *e, uint32_t id);
-const weiri_preg *weiri_em_frag_tile(emitter *e, uint32_t id, int depth);
+const weiri_preg *weiri_em_frag_tile(emitter *e, uint32_t id);
 void weiri_em_count_uses(emitter *e, uint32_t id, uint8_t *seen);
 bool weiri_em_outlives(emitter *e, const weiri_op *read, uint32_t value);
 void weiri_em_make(emitter *e, uint32_t id, uint8_t how);

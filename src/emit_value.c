@@ -75,7 +75,14 @@ static bool is_tile(const weiri_value *v) {
 }
 
 /* Is the value known to be >= 0? */
+static bool find_nonneg(emitter *e, uint32_t id);
+
 static bool nonneg(emitter *e, uint32_t id) {
+    if (!e->sign[id]) e->sign[id] = find_nonneg(e, id) ? 1 : 2;
+    return e->sign[id] == 1;
+}
+
+static bool find_nonneg(emitter *e, uint32_t id) {
     const weiri_value *v = weiri_val(e->k, id);
     switch (v->op) {
     case WEIR_OP_INT: return v->i >= 0;
@@ -168,14 +175,93 @@ static int share_of(emitter *e, const weir_res *r) {
     return pr >= 0 ? em_share(e, &e->p->regs.v[pr]) : 0;
 }
 
+const char *em_type(const weiri_value *v) {
+    if (v->kind == WEIR_VALUE_COND) return "bool";
+    return em_is_float(v->dtype) && v->dtype != WEIR_F64 ? "float" : weiri_ctype(v->dtype);
+}
+
+static const char *part(emitter *e, uint32_t id);
+
+/* ---- large values ----
+ * A value is a graph and its text a tree. Of one that is large, or deep, what is taken more than once is named inside the expression,
+ * and so is a part every few levels: compilers recurse as well. */
+
+enum { LARGE = 64, SHALLOW = 32, SMALL = 8 };
+
+static bool has_name(emitter *e, uint32_t id) {
+    return e->made[id] == MADE || weiri_val(e->k, id)->op == WEIR_OP_READ_REG || !weiri_val(e->k, id)->nargs;
+}
+
+/* Does the text of this value hold those of its arguments? */
+static bool is_written_out(emitter *e, uint32_t id) {
+    const weiri_value *v = weiri_val(e->k, id);
+    return !has_name(e, id) && v->op >= WEIR_OP_ADD && v->op <= WEIR_OP_CAST;
+}
+
+const char *em_expr(emitter *e, uint32_t id) {
+    const weiri_value *root = weiri_val(e->k, id);
+    if ((root->text <= LARGE && root->deep <= SHALLOW) || !is_written_out(e, id)) return part(e, id);
+    const uint32_t before = e->names, now = ++e->last_names;
+    value_part *at = e->part;
+    at[id] = (value_part){ .names = now, .refs = 1 };
+    uint32_t first = id;
+    for (uint32_t x = id; x >= first && x; x--) { /* parts are older than what they are parts of */
+        if (at[x].names != now || !is_written_out(e, x)) continue;
+        const weiri_value *v = weiri_val(e->k, x);
+        for (int i = 0; i < v->nargs; i++) {
+            value_part *y = &at[v->arg[i]];
+            if (y->names != now) *y = (value_part){ .names = now };
+            y->refs += v->op == WEIR_OP_MOD || v->op == WEIR_OP_ABS ? 2 : 1;
+            if (v->arg[i] < first) first = v->arg[i];
+        }
+    }
+    bool any = false;
+    for (uint32_t x = first; x <= id; x++) {
+        value_part *y = &at[x];
+        if (y->names != now) continue;
+        const weiri_value *v = weiri_val(e->k, x);
+        y->text = y->deep = 1;
+        for (int i = 0; i < v->nargs && is_written_out(e, x); i++) {
+            const value_part *z = &at[v->arg[i]];
+            y->text += z->name ? 1 : z->text;
+            if (y->deep <= z->deep && !z->name) y->deep = z->deep + 1;
+        }
+        if (x == id || !is_written_out(e, x) || !((y->refs > 1 && y->text >= SMALL) || y->deep >= SHALLOW)) continue;
+        y->name = ++e->last_part;
+        any = true;
+    }
+    const char *s;
+    e->names = now;
+    if (!any) s = part(e, id);
+    else {
+        weiri_buf b;
+        weiri_buf_init(&b, e->k->ctx);
+        weiri_put(&b, "[&] {\n");
+        for (uint32_t x = first; x < id; x++) {
+            if (at[x].names != now || !at[x].name) continue;
+            const uint32_t name = at[x].name;
+            const weiri_value *v = weiri_val(e->k, x);
+            at[x].name = 0; /* itself written out */
+            const char *text = part(e, x);
+            at[x].name = name;
+            weiri_put(&b, "%*sconst %s e%u = %s;\n", 2 * e->depth + 4, "", em_type(v), name, text);
+        }
+        weiri_put(&b, "%*sreturn %s; }()", 2 * e->depth + 4, "", part(e, id));
+        s = em_fmt(e, "%s", b.s ? b.s : "");
+        weiri_buf_free(&b);
+    }
+    e->names = before;
+    return s;
+}
+
 static const char *binary(emitter *e, const weiri_value *v, const char *op) {
-    return em_fmt(e, "(%s %s %s)", em_expr(e, v->arg[0]), op, em_expr(e, v->arg[1]));
+    return em_fmt(e, "(%s %s %s)", part(e, v->arg[0]), op, part(e, v->arg[1]));
 }
 
 /* `safe` divides by 0 too, for values that are computed where they may not be needed. */
 static const char *divide(emitter *e, const weiri_value *v, const char *op, const char *safe) {
     if (!e->ahead || weiri_val(e->k, v->arg[1])->op == WEIR_OP_INT) return binary(e, v, op);
-    return em_fmt(e, "%s(%s, %s)", safe, em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
+    return em_fmt(e, "%s(%s, %s)", safe, part(e, v->arg[0]), part(e, v->arg[1]));
 }
 
 /* The element of a tile that lies in array `name`. */
@@ -186,10 +272,11 @@ static const char *array_element(emitter *e, const char *name, int rows, int col
     return e->frags > 1 ? em_fmt(e, "%s[%s * %d + %s]", name, e->fr, cols / 2, e->el) : em_fmt(e, "%s[%s]", name, e->el);
 }
 
-const char *em_expr(emitter *e, uint32_t id) {
+static const char *part(emitter *e, uint32_t id) {
     const weiri_value *v = weiri_val(e->k, id);
     const char *a;
     int64_t c;
+    if (e->names && e->part[id].names == e->names && e->part[id].name) return em_fmt(e, "e%u", e->part[id].name);
     if (e->made[id] == MADE && (v->kind == WEIR_VALUE_SCALAR || (v->kind == WEIR_VALUE_COND && !is_tile(v)))) return em_fmt(e, "v%u", id);
     if (e->made[id] == MADE && !e->row && v->op != WEIR_OP_READ_REG)
         return array_element(e, em_fmt(e, "v%u", id), v->rows, v->cols);
@@ -213,7 +300,10 @@ const char *em_expr(emitter *e, uint32_t id) {
     case WEIR_OP_TILE_COLS: {
         const char *el = e->el;
         if (v->i) e->el = em_fmt(e, "(%s + %d)", el, (int)v->i / 2);
-        a = em_expr(e, v->arg[0]);
+        const uint32_t names = e->names;
+        if (v->i) e->names = 0; /* what has a name is another element */
+        a = v->i ? em_expr(e, v->arg[0]) : part(e, v->arg[0]);
+        e->names = names;
         e->el = el;
         return a;
     }
@@ -223,37 +313,37 @@ const char *em_expr(emitter *e, uint32_t id) {
     case WEIR_OP_DIV:
         if (e->made[id] == MADE_INVERSE && !e->row) {
             const weiri_value *y = weiri_val(e->k, v->arg[1]);
-            return em_fmt(e, "(%s * %s)", em_expr(e, v->arg[0]), array_element(e, em_fmt(e, "r%u", id), y->rows, y->cols));
+            return em_fmt(e, "(%s * %s)", part(e, v->arg[0]), array_element(e, em_fmt(e, "r%u", id), y->rows, y->cols));
         }
-        return em_fmt(e, "((float)%s / (float)%s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
+        return em_fmt(e, "((float)%s / (float)%s)", part(e, v->arg[0]), part(e, v->arg[1]));
     case WEIR_OP_IDIV:
-        if (em_is_float(v->dtype)) return em_fmt(e, "floorf(%s / %s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
+        if (em_is_float(v->dtype)) return em_fmt(e, "floorf(%s / %s)", part(e, v->arg[0]), part(e, v->arg[1]));
         if (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1])) return divide(e, v, "/", "w_div");
-        return em_fmt(e, "w_floor_div(%s, %s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
+        return em_fmt(e, "w_floor_div(%s, %s)", part(e, v->arg[0]), part(e, v->arg[1]));
     case WEIR_OP_MOD:
         if (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1])) return divide(e, v, "%", "w_mod");
-        return em_fmt(e, "(%s - w_floor_div(%s, %s) * %s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[0]), em_expr(e, v->arg[1]),
-                      em_expr(e, v->arg[1]));
+        return em_fmt(e, "(%s - w_floor_div(%s, %s) * %s)", part(e, v->arg[0]), part(e, v->arg[0]), part(e, v->arg[1]),
+                      part(e, v->arg[1]));
     case WEIR_OP_CEIL_DIV:
-        if (weiri_value_const(e->k, v->arg[1], &c) && c == 1) return em_expr(e, v->arg[0]);
-        if (nonneg(e, v->arg[0])) return em_fmt(e, "w_ceil_div(%s, %s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
-        return em_fmt(e, "(-w_floor_div(-%s, %s))", em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
-    case WEIR_OP_NEG: return em_fmt(e, "(-%s)", em_expr(e, v->arg[0]));
+        if (weiri_value_const(e->k, v->arg[1], &c) && c == 1) return part(e, v->arg[0]);
+        if (nonneg(e, v->arg[0])) return em_fmt(e, "w_ceil_div(%s, %s)", part(e, v->arg[0]), part(e, v->arg[1]));
+        return em_fmt(e, "(-w_floor_div(-%s, %s))", part(e, v->arg[0]), part(e, v->arg[1]));
+    case WEIR_OP_NEG: return em_fmt(e, "(-%s)", part(e, v->arg[0]));
     case WEIR_OP_MIN:
     case WEIR_OP_MAX:
         return em_fmt(e, "%s(%s, %s)",
                       em_is_float(v->dtype) ? (v->op == WEIR_OP_MIN ? "fminf" : "fmaxf")
                                             : (v->op == WEIR_OP_MIN ? "w_min" : "w_max"),
-                      em_expr(e, v->arg[0]), em_expr(e, v->arg[1]));
+                      part(e, v->arg[0]), part(e, v->arg[1]));
     case WEIR_OP_ABS:
-        return em_is_float(v->dtype) ? em_fmt(e, "fabsf(%s)", em_expr(e, v->arg[0]))
-                                     : em_fmt(e, "w_max(%s, -%s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[0]));
-    case WEIR_OP_EXP: return em_fmt(e, "w_exp2(%s * 1.44269504f)", em_expr(e, v->arg[0]));
-    case WEIR_OP_EXP2: return em_fmt(e, "w_exp2(%s)", em_expr(e, v->arg[0]));
-    case WEIR_OP_LOG2: return em_fmt(e, "w_log2(%s)", em_expr(e, v->arg[0]));
-    case WEIR_OP_RCP: return em_fmt(e, "w_rcp(%s)", em_expr(e, v->arg[0]));
-    case WEIR_OP_RSQRT: return em_fmt(e, "w_rsqrt(%s)", em_expr(e, v->arg[0]));
-    case WEIR_OP_TANH: return em_fmt(e, "w_tanh(%s)", em_expr(e, v->arg[0]));
+        return em_is_float(v->dtype) ? em_fmt(e, "fabsf(%s)", part(e, v->arg[0]))
+                                     : em_fmt(e, "w_max(%s, -%s)", part(e, v->arg[0]), part(e, v->arg[0]));
+    case WEIR_OP_EXP: return em_fmt(e, "w_exp2(%s * 1.44269504f)", part(e, v->arg[0]));
+    case WEIR_OP_EXP2: return em_fmt(e, "w_exp2(%s)", part(e, v->arg[0]));
+    case WEIR_OP_LOG2: return em_fmt(e, "w_log2(%s)", part(e, v->arg[0]));
+    case WEIR_OP_RCP: return em_fmt(e, "w_rcp(%s)", part(e, v->arg[0]));
+    case WEIR_OP_RSQRT: return em_fmt(e, "w_rsqrt(%s)", part(e, v->arg[0]));
+    case WEIR_OP_TANH: return em_fmt(e, "w_tanh(%s)", part(e, v->arg[0]));
     case WEIR_OP_LT: return binary(e, v, "<");
     case WEIR_OP_LE: return binary(e, v, "<=");
     case WEIR_OP_GT: return binary(e, v, ">");
@@ -262,13 +352,13 @@ const char *em_expr(emitter *e, uint32_t id) {
     case WEIR_OP_NE: return binary(e, v, "!=");
     case WEIR_OP_AND: return binary(e, v, "&&");
     case WEIR_OP_OR: return binary(e, v, "||");
-    case WEIR_OP_NOT: return em_fmt(e, "(!%s)", em_expr(e, v->arg[0]));
+    case WEIR_OP_NOT: return em_fmt(e, "(!%s)", part(e, v->arg[0]));
     case WEIR_OP_SELECT:
-        return em_fmt(e, "(%s ? %s : %s)", em_expr(e, v->arg[0]), em_expr(e, v->arg[1]), em_expr(e, v->arg[2]));
+        return em_fmt(e, "(%s ? %s : %s)", part(e, v->arg[0]), part(e, v->arg[1]), part(e, v->arg[2]));
     case WEIR_OP_CAST:
-        if (v->dtype == WEIR_F32 || v->dtype == WEIR_TF32) return em_fmt(e, "(float)%s", em_expr(e, v->arg[0]));
-        if (em_is_float(v->dtype)) return em_fmt(e, "(float)%s(%s)", weiri_ctype(v->dtype), em_expr(e, v->arg[0]));
-        return em_fmt(e, "(%s)%s", weiri_ctype(v->dtype), em_expr(e, v->arg[0]));
+        if (v->dtype == WEIR_F32 || v->dtype == WEIR_TF32) return em_fmt(e, "(float)%s", part(e, v->arg[0]));
+        if (em_is_float(v->dtype)) return em_fmt(e, "(float)%s(%s)", weiri_ctype(v->dtype), part(e, v->arg[0]));
+        return em_fmt(e, "(%s)%s", weiri_ctype(v->dtype), part(e, v->arg[0]));
     default: break;
     }
     if (v->kind == WEIR_VALUE_VIEW)
@@ -465,19 +555,28 @@ bool em_has_frag(emitter *e, uint32_t id) {
            weiri_value_uses(e->k, id, WEIR_OP_COL);
 }
 
-/* The register tile that decides how a value lies in registers: the widest one it reads. */
-const weiri_preg *em_frag_tile(emitter *e, uint32_t id, int depth) {
+static const weiri_preg *widest(emitter *e, uint32_t id) {
     const weiri_value *v = weiri_val(e->k, id);
     if ((v->op == WEIR_OP_READ_REG || v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL) && v->res) {
         int i = weiri_preg_of(e->p, e->task, v->res);
         return i >= 0 ? &e->p->regs.v[i] : NULL;
     }
     const weiri_preg *best = NULL;
-    for (int i = 0; i < v->nargs && depth < 64; i++) {
-        const weiri_preg *g = em_frag_tile(e, v->arg[i], depth + 1);
+    for (int i = 0; i < v->nargs; i++) {
+        const weiri_preg *g = em_frag_tile(e, v->arg[i]);
         if (g && (!best || g->cols > best->cols)) best = g;
     }
     return best;
+}
+
+/* The register tile that decides how a value lies in registers: the widest one it reads. */
+const weiri_preg *em_frag_tile(emitter *e, uint32_t id) {
+    if (!id || !em_has_frag(e, id)) return NULL;
+    if (e->frag_task[id] != e->task + 1) { /* values are equal in all tasks, tiles are one's */
+        e->frag[id] = widest(e, id);
+        e->frag_task[id] = e->task + 1;
+    }
+    return e->frag[id];
 }
 
 static bool is_reduction(weir_op op) { return op == WEIR_OP_ROW_MAX || op == WEIR_OP_ROW_MIN || op == WEIR_OP_ROW_SUM; }
@@ -494,7 +593,7 @@ void em_count_uses(emitter *e, uint32_t id, uint8_t *seen) {
 static bool reaches(emitter *e, uint32_t from, uint32_t to) {
     if (from == to) return true;
     const weiri_value *v = weiri_val(e->k, from);
-    if (v->op == WEIR_OP_READ_REG) return false;
+    if (from < to || v->op == WEIR_OP_READ_REG || !weiri_visit(e->k, from)) return false;
     for (int i = 0; i < v->nargs; i++)
         if (v->arg[i] && reaches(e, v->arg[i], to)) return true;
     return false;
@@ -503,6 +602,7 @@ static bool reaches(emitter *e, uint32_t from, uint32_t to) {
 /* Is the register tile changed between this read and the last op that takes what was read? Then the read must copy. */
 bool em_outlives(emitter *e, const weiri_op *read, uint32_t value) {
     bool after = false, changed = false;
+    weiri_visit_begin(e->k); /* one walk: what did not reach it once never does */
     for (const weiri_node *n = weiri_node_next(e->pt->task->root, NULL); n; n = weiri_node_next(e->pt->task->root, n)) {
         if (n->kind != NODE_OP) continue;
         const weiri_op *op = n->op;
@@ -521,10 +621,6 @@ bool em_outlives(emitter *e, const weiri_op *read, uint32_t value) {
 void em_make(emitter *e, uint32_t id, uint8_t how) {
     e->made[id] = how;
     WEIRI_PUSH(e->a, e->made_list, id);
-}
-
-static const char *element_type(const weiri_value *v) {
-    return v->kind == WEIR_VALUE_COND ? "bool" : em_is_float(v->dtype) ? "float" : weiri_ctype(v->dtype);
 }
 
 /* One row of a reduction: two chains (even and odd columns), joined at the end. */
@@ -573,7 +669,7 @@ static void make_reduction(emitter *e, uint32_t id, const weiri_value *v, const 
 /* x / y for a y that a whole row or column shares: one division for it, multiplications for the elements. */
 static void make_inverse(emitter *e, uint32_t id, uint32_t divisor) {
     const weiri_value *y = weiri_val(e->k, divisor);
-    const weiri_preg *pr = em_frag_tile(e, id, 0);
+    const weiri_preg *pr = em_frag_tile(e, id);
     if (!pr || e->made[id]) return;
     bool by_col = y->rows == 1;
     const int cols = weiri_share_cols(e->pt, y->cols);
@@ -609,7 +705,7 @@ static void ensure_part(emitter *e, uint32_t id, bool wider) {
     bool plain = !is_reduction(v->op) && (leaf || (e->uses[id] < 2 && !shared));
     if (y && is_tile(y) && spreads(y) && !spreads(v)) make_inverse(e, id, v->arg[1]);
     if (plain) return;
-    const weiri_preg *pr = em_frag_tile(e, id, 0);
+    const weiri_preg *pr = em_frag_tile(e, id);
     if (!pr) return;
     e->share = em_share(e, pr);
     e->frags = pr->frags;
@@ -620,7 +716,7 @@ static void ensure_part(emitter *e, uint32_t id, bool wider) {
     }
     bool by_row = v->cols == 1 || v->cols == 4, by_col = v->rows == 1;
     const int cols = weiri_share_cols(e->pt, v->cols), n = by_row ? 2 * pr->frags : by_col ? cols / 4 : pr->frags * cols / 2;
-    em_line(e, "%s v%u[%d];", element_type(v), id, n);
+    em_line(e, "%s v%u[%d];", em_type(v), id, n);
     if (!by_col) em_line(e, "#pragma unroll");
     em_line(e, "for (int f = 0; f < %d; f++) {", by_col ? 1 : pr->frags);
     e->depth++;

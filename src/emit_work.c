@@ -407,7 +407,7 @@ static const char *stored_element(emitter *e, uint32_t value, const weiri_preg *
 
 /* Fragments to a stage in shared memory. */
 void em_store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const weir_res *s) {
-    const weiri_preg *pr = value ? em_frag_tile(e, value, 0) : &e->p->regs.v[weiri_preg_of(e->p, e->task, s)];
+    const weiri_preg *pr = value ? em_frag_tile(e, value) : &e->p->regs.v[weiri_preg_of(e->p, e->task, s)];
     const weir_dtype dtype = weiri_stage_dtype(e->p, s);
     weiri_tile_geom g;
     weiri_geom(e->p, s, &g);
@@ -475,7 +475,7 @@ void em_store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const
 
 /* Fragments straight to global memory, in bounds, two columns at a time where the row allows. */
 static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const weir_res *g) {
-    const weiri_preg *pr = em_frag_tile(e, value, 0);
+    const weiri_preg *pr = em_frag_tile(e, value);
     const weiri_value *val = weiri_val(e->k, value);
     const weir_tensor *t = g->tensor;
     weiri_view v;
@@ -577,9 +577,9 @@ static bool stage_packs(emitter *e, uint32_t view, int elems, weiri_view *v) {
 
 /* Views of tensors and of stages in the value that packs can be loaded of; those that cannot are loaded an element at a time. Could
  * all be? */
-static bool find_packs(emitter *e, uint32_t id, int elems, int depth) {
+static bool find_packs(emitter *e, uint32_t id, int elems) {
     const weiri_value *v = weiri_val(e->k, id);
-    if (depth > 64) return false;
+    if (!weiri_visit(e->k, id)) return true;
     weiri_view view;
     uint32_t at = v->op == WEIR_OP_LOAD ? v->arg[0] : v->kind == WEIR_VALUE_VIEW ? id : 0;
     if (at) {
@@ -590,7 +590,7 @@ static bool find_packs(emitter *e, uint32_t id, int elems, int depth) {
         return true;
     }
     bool all = true;
-    for (int i = 0; i < v->nargs; i++) all = (!v->arg[i] || find_packs(e, v->arg[i], elems, depth + 1)) && all;
+    for (int i = 0; i < v->nargs; i++) all = (!v->arg[i] || find_packs(e, v->arg[i], elems)) && all;
     return all;
 }
 
@@ -626,7 +626,8 @@ static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint
     if (e->pt->solo) return false;
     if (gmem ? !packs_well(e, place, elems, &v) : !weiri_geom(e->p, dst, &g) || g.cols % elems || g.row_bytes % 16) return false;
     e->npack = 0;
-    if (!find_packs(e, value, elems, 0) && !gmem) {
+    weiri_visit_begin(e->k);
+    if (!find_packs(e, value, elems) && !gmem) {
         e->npack = 0;
         return false;
     }

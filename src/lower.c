@@ -901,9 +901,9 @@ static void touch(lowering *l, const weir_tensor *t) {
 }
 
 /* Plain reads that an argument asks for: stages in shared memory, tensors. */
-static void reads(lowering *l, weiri_action *a, uint32_t id, int depth) {
+static void reads_of(lowering *l, weiri_action *a, uint32_t id) {
     weiri_view v;
-    if (!id || depth > 64) return;
+    if (!weiri_visit(l->k, id)) return;
     const weiri_value *x = weiri_val(l->k, id);
     if (x->kind == WEIR_VALUE_VIEW) {
         if (!weiri_view_of(l->k, id, &v) || !v.res) return;
@@ -918,7 +918,12 @@ static void reads(lowering *l, weiri_action *a, uint32_t id, int depth) {
     if (x->op == WEIR_OP_READ_REG && x->res) return; /* its own READ op */
     /* scalars were loaded where that is written; a tile is loaded element by element where it is used */
     if (x->op == WEIR_OP_RETURN || (x->op == WEIR_OP_LOAD && x->kind != WEIR_VALUE_TILE)) return;
-    for (int i = 0; i < x->nargs; i++) reads(l, a, x->arg[i], depth + 1);
+    for (int i = 0; i < x->nargs; i++) reads_of(l, a, x->arg[i]);
+}
+
+static void reads(lowering *l, weiri_action *a, uint32_t id) {
+    weiri_visit_begin(l->k);
+    reads_of(l, a, id);
 }
 
 /* ---- tiles that are used late ------------------------------------------------------------------------------------------------- */
@@ -949,13 +954,13 @@ static bool inside(const weiri_node *n, const weiri_node *block) {
 }
 
 /* An op takes a tile value: what it was loaded from must still be there. */
-static void check_late(lowering *l, const weiri_node *use, uint32_t id, int depth) {
+static void check_late(lowering *l, const weiri_node *use, uint32_t id) {
     const weiri_value *x = weiri_val(l->k, id);
     const weiri_node *root = l->pt->task->root;
     weiri_view v;
-    if (!id || depth > 64 || x->kind != WEIR_VALUE_TILE || x->op == WEIR_OP_READ_REG) return;
+    if (!weiri_visit(l->k, id) || x->kind != WEIR_VALUE_TILE || x->op == WEIR_OP_READ_REG) return;
     for (int i = 0; i < x->nargs; i++)
-        if (x->op != WEIR_OP_LOAD) check_late(l, use, x->arg[i], depth + 1);
+        if (x->op != WEIR_OP_LOAD) check_late(l, use, x->arg[i]);
     if (x->op != WEIR_OP_LOAD || !weiri_view_of(l->k, x->arg[0], &v) || !v.res || weiri_region_of(l->p, v.res) < 0) return;
     const weiri_node *load = NULL;
     for (const weiri_node *n = weiri_node_next(root, NULL); n && !load; n = weiri_node_next(root, n))
@@ -977,8 +982,10 @@ static void check_late(lowering *l, const weiri_node *use, uint32_t id, int dept
 static void check_late_tiles(lowering *l) {
     const weiri_node *root = l->pt->task->root;
     for (const weiri_node *n = weiri_node_next(root, NULL); n; n = weiri_node_next(root, n))
-        for (int i = 0; n->kind == NODE_OP && n->op->atom != ATOM_LOAD && i < n->op->nargs; i++)
-            check_late(l, n, n->op->arg[i], 0);
+        for (int i = 0; n->kind == NODE_OP && n->op->atom != ATOM_LOAD && i < n->op->nargs; i++) {
+            weiri_visit_begin(l->k);
+            check_late(l, n, n->op->arg[i]);
+        }
 }
 
 static void stage_access(lowering *l, weiri_action *a, const weir_res *r, bool producer, bool write, bool async) {
@@ -1123,7 +1130,7 @@ typedef struct tensor_reading {
 
 static void tensor_read(void *ud, uint32_t view) {
     tensor_reading *x = ud;
-    reads(x->l, x->a, view, 0);
+    reads(x->l, x->a, view);
 }
 
 typedef struct found {
@@ -1344,7 +1351,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     }
     case ATOM_STORE:
         a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
-        for (int i = 0; i < op->nargs && i < 1; i++) reads(l, a, op->arg[i], 0);
+        for (int i = 0; i < op->nargs && i < 1; i++) reads(l, a, op->arg[i]);
         if (weiri_tc(k) && op->nargs) weiri_tc_leaves(k, op->arg[0], tensor_read, &(tensor_reading){ l, a });
         if (r->kind == WEIR_RES_GMEM) touch(l, r->tensor);
         else stage_access(l, a, r, true, true, false);
@@ -1390,7 +1397,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
         a->reg = r->index;
         reg_effect(l, a, op->atom == ATOM_SET, r);
-        for (int i = 0; i < op->nargs; i++) reads(l, a, op->arg[i], 0);
+        for (int i = 0; i < op->nargs; i++) reads(l, a, op->arg[i]);
         return;
     case ATOM_MMA:
         if (weiri_tc(k)) {
@@ -1429,10 +1436,10 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         return;
     case ATOM_LOAD:
         a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
-        for (int i = 0; i < op->nargs; i++) reads(l, a, op->arg[i], 0);
+        for (int i = 0; i < op->nargs; i++) reads(l, a, op->arg[i]);
         for (int i = 0; i < op->nret; i++) {
             const weiri_value *x = weiri_val(k, op->ret[i]);
-            for (int j = 0; j < x->nargs; j++) reads(l, a, x->arg[j], 0);
+            for (int j = 0; j < x->nargs; j++) reads(l, a, x->arg[j]);
         }
         return;
     case ATOM_CUSTOM:
@@ -1442,7 +1449,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
         for (int i = 0; i < r->nbind; i++) touch(l, r->bind[i].tensor);
         if (!op->work->aux && (weiri_in_smem(r) || op->work->tx_bytes)) trust(l, op);
-        for (int i = 0; i < op->nargs; i++) reads(l, a, op->arg[i], 0);
+        for (int i = 0; i < op->nargs; i++) reads(l, a, op->arg[i]);
         if (!op->work->aux && weiri_in_smem(r))
             stage_access(l, a, r, op->work->side == WEIR_SIDE_PRODUCER, op->work->side == WEIR_SIDE_PRODUCER,
                          op->work->async_read || weiri_tc_body(k, op));

@@ -281,15 +281,21 @@ weir_value weir_cta(weir_kernel *k, char axis) {
         true);
 }
 
-/* Computable at launch: an integer made of dims and plain numbers. */
-static bool of_launch(const weir_kernel *k, uint32_t id) {
+/* Made of dims, scalars and plain numbers, with `index` of the linear tile number too. */
+static bool made_of(const weir_kernel *k, uint32_t id, bool index) {
     const weiri_value *v = weiri_val(k, id);
-    if (v->op == WEIR_OP_INT || v->op == WEIR_OP_DIM) return true;
+    if (v->op == WEIR_OP_INT || v->op == WEIR_OP_DIM || (index && v->op == WEIR_OP_QUEUE_INDEX)) return true;
     if (v->op == WEIR_OP_SCALAR) return !weiri_value_is_float(v->dtype);
     if (v->op < WEIR_OP_ADD || v->op > WEIR_OP_CAST || weiri_value_is_float(v->dtype)) return false;
-    for (int i = 0; i < v->nargs; i++)
-        if (!of_launch(k, v->arg[i])) return false;
+    for (int i = 0; i < v->nargs; i++) /* one that was met already is made so: the first that is not ends the walk */
+        if (weiri_visit(k, v->arg[i]) && !made_of(k, v->arg[i], index)) return false;
     return true;
+}
+
+/* Computable at launch: an integer made of dims and plain numbers. */
+static bool of_launch(const weir_kernel *k, uint32_t id) {
+    weiri_visit_begin(k);
+    return made_of(k, id, false);
 }
 
 void weir_assume(weir_kernel *k, weir_value condition) {
@@ -623,12 +629,8 @@ weir_value weir_queue_extent(weir_kernel *k, weir_res *q, int axis) {
 
 /* Made of the linear tile number and what is known at launch. */
 static bool of_raster(const weir_kernel *k, uint32_t id) {
-    const weiri_value *v = weiri_val(k, id);
-    if (v->op == WEIR_OP_QUEUE_INDEX || of_launch(k, id)) return true;
-    if (v->op < WEIR_OP_ADD || v->op > WEIR_OP_CAST || weiri_value_is_float(v->dtype)) return false;
-    for (int i = 0; i < v->nargs; i++)
-        if (!of_raster(k, v->arg[i])) return false;
-    return true;
+    weiri_visit_begin(k);
+    return made_of(k, id, true);
 }
 
 void weir_queue_set_raster(weir_kernel *k, weir_res *q, const weir_value *coord, int n) {

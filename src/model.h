@@ -25,6 +25,9 @@ typedef struct weiri_value {
     struct weiri_node *scope;    /* innermost block it may be used in, NULL: anywhere its `tiles` are */
     struct weir_res *tiles;      /* queue whose tile it depends on, or NULL */
     bool used;                   /* by another value, an op or a block */
+    uint64_t ops;                /* bit by weir_op: what it is made of, itself included */
+    uint32_t text;               /* operations in it written out as a tree, what is shared as often as it is taken; saturates */
+    int deep;                    /* of that tree */
     const char *name;            /* DIM, SCALAR */
     int64_t min, max, multiple;  /* DIM: bounds, 0 max none */
     int dim;                     /* DIM: index in k->dims; SCALAR: in k->scalars */
@@ -189,11 +192,16 @@ struct weir_kernel {
     /* capture in progress */
     weiri_task *task;
     weiri_node *open;                       /* innermost block; root of the task */
+    int over;                               /* blocks begun beyond the deepest that is recorded */
     int nops, nnodes;
     uint32_t *table; uint32_t table_cap;    /* hash of values */
+    struct { uint32_t *by; int cap; uint32_t walk; } met;   /* by value: the last walk that met it; scratch, see weiri_visit */
     struct weiri_plan *plan;                /* of the last verify or build; owned */
     weiri_buf text;                         /* of weir_kernel_print */
 };
+
+/* Deepest nest of blocks, and of operations in a value: what walks them may recurse. */
+enum { WEIRI_MAX_NEST = 64, WEIRI_MAX_DEEP = 4096 };
 
 /* value.c */
 const weiri_value *weiri_val(const weir_kernel *k, uint32_t id);
@@ -207,6 +215,10 @@ bool weiri_value_eval_cta(const weir_kernel *k, uint32_t id, const int64_t *dims
 void weiri_value_print(const weir_kernel *k, uint32_t id, weiri_buf *b);      /* in the author's names */
 bool weiri_value_uses(const weir_kernel *k, uint32_t id, weir_op leaf);       /* does it contain such a leaf? */
 bool weiri_value_is_float(weir_dtype t);
+/* A walk over the parts of values that goes into each once, however often it is shared: a graph written out as a tree has no end. Begins
+ * one, which ends the one before; then: is it met for the first time? */
+void weiri_visit_begin(const weir_kernel *k);
+bool weiri_visit(const weir_kernel *k, uint32_t id);
 /* Can it be used here? Records a fault (`what` names the use) when it is none, made in a closed block, or of no open tile. */
 bool weiri_value_usable(weir_kernel *k, uint32_t id, const char *what);
 weir_value weiri_value_load(weir_kernel *k, weir_value v);                    /* a view becomes the value loaded from it; others stay */

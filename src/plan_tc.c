@@ -97,20 +97,36 @@ void weiri_tc_place(weiri_plan *p) {
 
 /* ---- values ------------------------------------------------------------------------------------------------------------- */
 
-static void leaves(const weir_kernel *k, uint32_t id, void (*fn)(void *ud, uint32_t view), void *ud, int depth) {
+typedef struct leaf_list { const weir_kernel *k; uint32_t *v; int n, cap; } leaf_list;
+
+static void leaves(leaf_list *l, uint32_t id) {
     weiri_view v;
-    if (!id || depth > 64) return;
-    const weiri_value *x = weiri_val(k, id);
+    if (!weiri_visit(l->k, id)) return;
+    const weiri_value *x = weiri_val(l->k, id);
     if (x->kind == WEIR_VALUE_VIEW) {
-        if (weiri_view_of(k, id, &v) && v.res && v.res->kind == WEIR_RES_TMEM) fn(ud, id);
+        if (!weiri_view_of(l->k, id, &v) || !v.res || v.res->kind != WEIR_RES_TMEM) return;
+        if (l->n < l->cap) l->v[l->n] = id;
+        l->n++;
         return;
     }
     if (x->op == WEIR_OP_READ_REG || x->op == WEIR_OP_RETURN) return;
-    for (int i = 0; i < x->nargs; i++) leaves(k, x->arg[i], fn, ud, depth + 1);
+    for (int i = 0; i < x->nargs; i++) leaves(l, x->arg[i]);
 }
 
+/* They are told when the walk is over: who hears of one may walk values too. */
 void weiri_tc_leaves(const weir_kernel *k, uint32_t value, void (*fn)(void *ud, uint32_t view), void *ud) {
-    leaves(k, value, fn, ud, 0);
+    uint32_t few[16];
+    leaf_list l = { k, few, 0, 16 };
+    weiri_visit_begin(k);
+    leaves(&l, value);
+    if (l.n > l.cap) {
+        l = (leaf_list){ k, weiri_alloc(k->ctx, (size_t)l.n * sizeof *l.v), 0, l.n };
+        if (!l.v) return;
+        weiri_visit_begin(k);
+        leaves(&l, value);
+    }
+    for (int i = 0; i < l.n; i++) fn(ud, l.v[i]);
+    if (l.v != few) weiri_free(k->ctx, l.v, (size_t)l.cap * sizeof *l.v);
 }
 
 /* A lower bound of a value of dims and plain numbers; false: none is known. */

@@ -4,7 +4,7 @@
 
 #include "prove.h"
 
-enum { MAX_TERMS = 8, DEEP = 24 };
+enum { MAX_TERMS = 8, DEEP = 24, LARGE = 4096 /* operations: of more, parts are shared over and over */ };
 #define NO_BOUND INT64_MAX
 
 typedef struct lin { int n; int atom[MAX_TERMS]; int64_t coef[MAX_TERMS]; int64_t c; } lin;
@@ -49,8 +49,8 @@ static bool commutes(weir_op op) {
 /* Indices of loops with one start, stop and step run through the same numbers. */
 static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth) {
     if (x == y) return true;
-    if (depth > DEEP) return false;
     const weiri_value *a = weiri_val(k, x), *b = weiri_val(k, y);
+    if (depth > DEEP || a->text > LARGE || b->text > LARGE) return false;
     if (a->op != b->op) return false;
     if (a->op == WEIR_OP_INDEX)
         return a->loop && b->loop && same_value(k, a->loop->start, b->loop->start, depth + 1) &&
@@ -129,7 +129,7 @@ static lin ceil_of(weiri_forms *f, const lin *x, int64_t m) {
  * them. Not what memory, bodies or floats give. */
 static bool at_launch(const weir_kernel *k, uint32_t id, int depth) {
     const weiri_value *v = weiri_val(k, id);
-    if (weiri_value_is_float(v->dtype) || depth > DEEP) return false;
+    if (weiri_value_is_float(v->dtype) || depth > DEEP || v->text > LARGE) return false;
     bool leaf = v->op == WEIR_OP_INT || v->op == WEIR_OP_DIM || v->op == WEIR_OP_SCALAR || v->op == WEIR_OP_COORD || v->op == WEIR_OP_CTA ||
                 v->op == WEIR_OP_INDEX || v->op == WEIR_OP_QUEUE_INDEX;
     if (leaf) return true;
@@ -159,7 +159,7 @@ static lin make_lin(weiri_forms *f, uint32_t id, int depth) {
     atom self = { .id = id };
     lin x, y;
     if (weiri_value_const(f->k, id, &n)) return (lin){ .c = n };
-    if (depth > DEEP || weiri_value_is_float(v->dtype)) return single(f, &self);
+    if (depth > DEEP || v->text > LARGE || weiri_value_is_float(v->dtype)) return single(f, &self);
     switch (v->op) {
     case WEIR_OP_ADD:
     case WEIR_OP_SUB:
@@ -366,8 +366,8 @@ static bool along_cluster(const weir_kernel *k, const weiri_value *v) {
     return (v->i == q->axis_m && k->cluster.m * k->cluster.v > 1) || (v->i == q->axis_n && k->cluster.n > 1);
 }
 
-static bool leaves(const weir_kernel *k, uint32_t id, bool *tile, bool *cta, int depth) {
-    if (!id) return true;
+static bool leaves(const weir_kernel *k, uint32_t id, bool *tile, bool *cta) {
+    if (!weiri_visit(k, id)) return true; /* what it is has been counted */
     const weiri_value *v = weiri_val(k, id);
     bool many = k->cluster.m * k->cluster.n * k->cluster.k * k->cluster.v > 1;
     switch (v->op) {
@@ -381,15 +381,15 @@ static bool leaves(const weir_kernel *k, uint32_t id, bool *tile, bool *cta, int
         return false;
     default: break;
     }
-    if (depth > 64) return false;
     bool ok = v->op >= WEIR_OP_ADD && v->op <= WEIR_OP_CAST;
-    for (int i = 0; i < v->nargs; i++) ok = leaves(k, v->arg[i], tile, cta, depth + 1) && ok;
+    for (int i = 0; i < v->nargs; i++) ok = leaves(k, v->arg[i], tile, cta) && ok;
     return ok;
 }
 
 bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta) {
     *tile = *cta = false;
-    return leaves(k, id, tile, cta, 0);
+    weiri_visit_begin(k);
+    return leaves(k, id, tile, cta);
 }
 
 weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a) {

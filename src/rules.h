@@ -27,6 +27,7 @@
     X("VAL-ZERO", WEIR_ERROR, "nothing is divided by zero") \
     X("VAL-SCOPE", WEIR_ERROR, "a value is used inside the block that made it") \
     X("VAL-UNIFORM", WEIR_ERROR, "only values equal in all threads steer loops, guards and coordinates") \
+    X("VAL-DEPTH", WEIR_ERROR, "an expression is at most 4096 operations deep") \
     X("VAL-UNUSED", WEIR_WARNING, "a condition decides something") \
     X("VIEW-ARG", WEIR_ERROR, "a view names a place that exists") \
     /* capture */ \
@@ -42,6 +43,7 @@
     X("C-NEST-10", WEIR_ERROR, "skippable needs a work-tile loop with a skip predicate") \
     X("C-NEST-11", WEIR_ERROR, "with a skip predicate, domain loops are skippable") \
     X("C-NEST-12", WEIR_ERROR, "queue steps are not skippable") \
+    X("C-NEST-13", WEIR_ERROR, "blocks are at most 64 deep") \
     X("C-GUARD-01", WEIR_ERROR, "every(period, start): period at least 1, start at least 0") \
     X("C-GUARD-02", WEIR_ERROR, "only conditions can be negated") \
     X("C-GUARD-03", WEIR_ERROR, "a runtime guard needs a condition") \

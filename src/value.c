@@ -97,11 +97,32 @@ static void inherit(weir_kernel *k, weiri_value *v) {
     }
 }
 
+/* Fills in what is known of a value as a whole; parts are made before it. */
+static void measure(const weir_kernel *k, weiri_value *v) {
+    uint64_t text = v->nargs > 0;
+    v->ops = UINT64_C(1) << v->op; /* ORDER OP: there are fewer than 64 */
+    v->deep = v->nargs > 0;
+    for (int i = 0; i < v->nargs; i++) {
+        const weiri_value *x = weiri_val(k, v->arg[i]);
+        text += (uint64_t)x->text * (v->op == WEIR_OP_MOD || v->op == WEIR_OP_ABS ? 2 : 1); /* written twice */
+        v->ops |= x->ops;
+        if (v->deep < x->deep + 1) v->deep = x->deep + 1;
+    }
+    v->text = text < UINT32_MAX ? (uint32_t)text : UINT32_MAX;
+}
+_Static_assert(WEIR_OP_COUNT <= 64, "weiri_value.ops has a bit for each");
+
 weir_value weiri_value_add(weir_kernel *k, const weiri_value *given, bool share) {
     weiri_value v = *given;
     if (!k->values.n) WEIRI_PUSH(&k->a, k->values, (weiri_value){ 0 });
     inherit(k, &v);
     v.at = k->here;
+    measure(k, &v);
+    if (share && v.deep > WEIRI_MAX_DEEP) {
+        weiri_kernel_fault(k, &k->here, "VAL-DEPTH", "keep what is there so far in a reg_tile, or add in pairs: (a + b) + (c + d)",
+                           "an expression of more than %d operations in each other", WEIRI_MAX_DEEP);
+        return (weir_value){ 0 };
+    }
     uint32_t at = 0;
     if (share) {
         if ((uint32_t)k->values.n * 2 >= k->table_cap) grow_table(k);
@@ -123,16 +144,29 @@ bool weiri_value_const(const weir_kernel *k, uint32_t id, int64_t *out) {
 }
 
 bool weiri_value_uses(const weir_kernel *k, uint32_t id, weir_op leaf) {
-    const weiri_value *v = weiri_val(k, id);
-    if (v->op == leaf) return true;
-    for (int i = 0; i < v->nargs; i++)
-        if (weiri_value_uses(k, v->arg[i], leaf)) return true;
-    return false;
+    return weiri_val(k, id)->ops >> leaf & 1;
+}
+
+void weiri_visit_begin(const weir_kernel *k) {
+    weir_kernel *own = (weir_kernel *)k; /* scratch only */
+    if (own->met.cap < k->values.n) {
+        own->met.cap = 2 * k->values.n;
+        own->met.by = WEIRI_NEW_N(&own->a, uint32_t, own->met.cap);
+        own->met.walk = 0;
+    }
+    own->met.walk++;
+}
+
+bool weiri_visit(const weir_kernel *k, uint32_t id) {
+    if (!id || (int)id >= k->met.cap || k->met.by[id] == k->met.walk) return false;
+    k->met.by[id] = k->met.walk;
+    return true;
 }
 
 /* ---- use ---------------------------------------------------------------------------------------------------------------- */
 
 static bool is_open(const weir_kernel *k, const weiri_node *block) {
+    if (k->over) return true; /* too deep to be recorded: said once */
     for (const weiri_node *n = k->open; n; n = n->parent)
         if (n == block) return true;
     return false;
@@ -841,6 +875,24 @@ weir_value weir_view_load(weir_kernel *k, weir_value view) {
 
 /* ---- evaluation --------------------------------------------------------------------------------------------------------- */
 
+typedef struct evaluation {
+    const weir_kernel *k;
+    const int64_t *dims, *coord;
+    int64_t index;
+    int rank;        /* of the CTA in its cluster, -1: not known */
+    int64_t *known;  /* by value, or NULL: parts that are shared are few */
+    uint8_t *done;   /* 1: it is there, 2: it cannot be had */
+} evaluation;
+
+static bool evaluate_part(const evaluation *e, uint32_t id, int64_t *out);
+
+static bool evaluate(const evaluation *e, uint32_t id, int64_t *out) {
+    if (!e->done) return evaluate_part(e, id, out);
+    if (!e->done[id]) e->done[id] = evaluate_part(e, id, &e->known[id]) ? 1 : 2;
+    *out = e->known[id];
+    return e->done[id] == 1;
+}
+
 bool weiri_value_eval(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t index,
                       int64_t *out) {
     return weiri_value_eval_cta(k, id, dims, coord, index, -1, out);
@@ -848,6 +900,22 @@ bool weiri_value_eval(const weir_kernel *k, uint32_t id, const int64_t *dims, co
 
 bool weiri_value_eval_cta(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t index, int rank,
                           int64_t *out) {
+    enum { FEW = 256 }; /* operations that are worked out again where they are shared */
+    evaluation e = { .k = k, .dims = dims, .coord = coord, .index = index, .rank = rank };
+    if (weiri_val(k, id)->text <= FEW) return evaluate(&e, id, out);
+    const size_t n = id + 1;
+    e.known = weiri_alloc(k->ctx, n * sizeof *e.known);
+    e.done = weiri_alloc(k->ctx, n);
+    bool ok = e.known && e.done && evaluate(&e, id, out);
+    weiri_free(k->ctx, e.known, n * sizeof *e.known);
+    weiri_free(k->ctx, e.done, n);
+    return ok;
+}
+
+static bool evaluate_part(const evaluation *e, uint32_t id, int64_t *out) {
+    const weir_kernel *k = e->k;
+    const int64_t *dims = e->dims, *coord = e->coord;
+    const int rank = e->rank;
     const weiri_value *v = weiri_val(k, id);
     const weir_cluster c = k->cluster;
     int64_t x[3];
@@ -871,16 +939,16 @@ bool weiri_value_eval_cta(const weir_kernel *k, uint32_t id, const int64_t *dims
         return true;
     case WEIR_OP_INDEX:
     case WEIR_OP_QUEUE_INDEX:
-        *out = index;
+        *out = e->index;
         return rank < 0 || dims || coord; /* the CTA alone knows no loop */
     case WEIR_OP_SELECT:
-        if (!weiri_value_eval_cta(k, v->arg[0], dims, coord, index, rank, &x[0])) return false;
-        return weiri_value_eval_cta(k, v->arg[x[0] ? 1 : 2], dims, coord, index, rank, out);
+        if (!evaluate(e, v->arg[0], &x[0])) return false;
+        return evaluate(e, v->arg[x[0] ? 1 : 2], out);
     default: break;
     }
     if (v->nargs < 1 || v->nargs > 2 || weiri_value_is_float(v->dtype) || v->kind == WEIR_VALUE_VIEW) return false;
     for (int i = 0; i < v->nargs; i++)
-        if (!weiri_value_eval_cta(k, v->arg[i], dims, coord, index, rank, &x[i])) return false;
+        if (!evaluate(e, v->arg[i], &x[i])) return false;
     if (v->op == WEIR_OP_CAST) {
         *out = v->dtype == WEIR_BOOL ? x[0] != 0 : x[0];
         return !is_unsigned(v->dtype) || x[0] >= 0;

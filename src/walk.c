@@ -105,8 +105,9 @@ static bool one_index(const weir_kernel *k, uint32_t id, const weiri_node **loop
 static bool holds(weiri_walk *s, uint32_t id) {
     const weir_kernel *k = s->k;
     const weiri_value *v = weiri_val(k, id);
-    if (v->op == WEIR_OP_NOT) return !holds(s, v->arg[0]);
-    if (v->op == WEIR_OP_AND || v->op == WEIR_OP_OR) {
+    enum { LARGE = 4096 }; /* operations: of more, parts are shared often */
+    if (v->text <= LARGE && v->op == WEIR_OP_NOT) return !holds(s, v->arg[0]);
+    if (v->text <= LARGE && (v->op == WEIR_OP_AND || v->op == WEIR_OP_OR)) {
         bool a = holds(s, v->arg[0]), b = holds(s, v->arg[1]);
         return v->op == WEIR_OP_AND ? a && b : a || b;
     }

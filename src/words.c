@@ -83,7 +83,7 @@ bool weiri_is_family(const char *s) {
 
 bool weiri_is_local(const char *s) {
     if (is_in(locals, s)) return true;
-    return *s && strchr("iprtvx", *s) && s[1] && !s[1 + strspn(s + 1, "0123456789")];
+    return *s && strchr("eiprtvx", *s) && s[1] && !s[1 + strspn(s + 1, "0123456789")];
 }
 
 bool weiri_is_function(const char *s) {

@@ -290,13 +290,11 @@ static int64_t gcd(int64_t a, int64_t b) {
     return a < 0 ? -a : a;
 }
 
-static bool leaves(const weir_kernel *k, uint32_t id, bool *tile, bool *cta, int depth);
-
 /* May the atom be another number at another time in one tile of one CTA? */
 static bool wanders(const weiri_forms *f, int at) {
     const atom *a = &f->atoms.v[at];
     bool tile, cta, w = false;
-    if (!a->ceil) return !leaves(f->k, a->id, &tile, &cta, 0);
+    if (!a->ceil) return !weiri_forms_varies(f->k, a->id, &tile, &cta);
     for (int i = 0; i < a->of.n; i++) w = w || wanders(f, a->of.atom[i]);
     return w;
 }
@@ -337,7 +335,7 @@ static int64_t dealt_by(weiri_forms *f, const lin *x, const weir_res *queue, int
         }
         bool tile = false, cta = false;
         if (a->ceil) tile = true;
-        else leaves(f->k, a->id, &tile, &cta, 0);
+        else weiri_forms_varies(f->k, a->id, &tile, &cta);
         if (tile) return 0;
         rest.atom[rest.n] = x->atom[i];
         rest.coef[rest.n++] = x->coef[i];

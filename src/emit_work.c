@@ -213,12 +213,24 @@ void em_fetch(emitter *e, const weiri_action *a) {
             em_region_addr(e, weiri_region_of(e->p, q), a->cur, a->stage, a->back), em_bar_addr(e, a), em_queue(e, q));
 }
 
+/* Element coordinate of axis d (outermost first) where the part of a tile begins that a place names. */
+static const char *part_origin(emitter *e, const weiri_view *v, const weir_res *g, int d) {
+    const char *o = em_origin(e, v, g, d);
+    int slab = d - v->axis, first = d == g->rank - 1 ? v->col0 : d == g->rank - 2 ? v->row0 : 0;
+    if (slab >= 0 && slab < v->nsub) {
+        const char *x = em_expr(e, v->sub[slab]);
+        o = strcmp(o, "0") ? em_fmt(e, "%s + %s", o, x) : x;
+    }
+    return add_offset(e, o, first);
+}
+
 void em_bulk(emitter *e, const weiri_action *a) {
     const weiri_plan *p = e->p;
     bool load = a->kind == ACT_LOAD_BULK;
     const weiri_copy *c = &p->copies.v[a->copy];
     weiri_view v;
     const weir_res *g, *s;
+    const char *slab = NULL, *col;
     if (load) {
         weiri_view_of(e->k, a->op->arg[0], &v);
         g = v.res;
@@ -226,11 +238,13 @@ void em_bulk(emitter *e, const weiri_action *a) {
     } else {
         weiri_view sv;
         weiri_view_of(e->k, a->op->arg[0], &sv);
+        slab = em_slab(e, &sv, &col);
         s = sv.res;
         g = a->op->res;
         weiri_view_of(e->k, a->op->arg[1], &v);
     }
     const char *dst = em_region_addr(e, weiri_region_of(p, s), a->cur, a->stage, a->back);
+    if (slab) dst = em_fmt(e, "%s + (u32)(%s) * %" PRId64, dst, slab, c->row_bytes);
     const char *map = em_fmt(e, "&%s", em_map(e, c->tmap));
     const char *slice = NULL;
     if (c->slice_axis >= 0) {
@@ -253,7 +267,7 @@ void em_bulk(emitter *e, const weiri_action *a) {
         weiri_buf co;
         weiri_buf_init(&co, e->k->ctx);
         for (int d = 0; d < g->rank; d++) { /* innermost first */
-            const char *o = add_offset(e, em_origin(e, &v, g, g->rank - 1 - d), c->box[b].c[d]);
+            const char *o = add_offset(e, part_origin(e, &v, g, g->rank - 1 - d), c->box[b].c[d]);
             if (slice && d == c->slice_axis) o = em_fmt(e, "%s + %s * %d", o, slice, c->slice_elems);
             if (d == c->wg_axis) o = em_fmt(e, "%s + (i32)wg * %d", o, c->wg_elems);
             weiri_put(&co, ", %s", o);

@@ -694,17 +694,67 @@ static const char *tile_text(weiri_plan *p, const int *tile, int rank) {
     return s;
 }
 
-/* The boxes that move tile `g` (of a tensor) to or from a stage of `s`; -1 with a finding when they cannot. */
-static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const weir_res *s, bool store, int served) {
+/* The tile that a place names, outermost first: the resource's, or slabs, rows and columns of it. */
+static bool part_of_tile(lowering *l, const weiri_op *op, const weiri_view *v, const weir_res *g, int tile[WEIR_MAX_RANK]) {
+    memcpy(tile, g->tile, sizeof *tile * WEIR_MAX_RANK);
+    if (v->t || v->limit || (v->nsub && v->axis + v->nsub >= g->rank) || (v->nrows && g->rank - 1 - v->nsub - v->axis < 1)) {
+        complain(l, "PLAN-UNSUPPORTED", op, "name a part as rows(first, n), cols(first, n) or sub(i)",
+                 "works on a part of a tile that no box can be (t, limit, or a single element)");
+        return false;
+    }
+    for (int i = 0; i < v->nsub; i++) tile[v->axis + i] = 1;
+    if (v->nrows) tile[g->rank - 2] = v->nrows;
+    if (v->ncols) tile[g->rank - 1] = v->ncols;
+    if ((int64_t)v->col0 * weir_dtype_size(g->tensor->dtype) % 16) {
+        weir_finding *f = weiri_find(&l->p->findings, "PLAN-ALIGN", place_of(&op->at), "a box of '%s' begins at column %d of its tile, off 16 bytes", g->name, v->col0);
+        f->expected = weiri_arena_fmt(&l->p->a, "a multiple of %d elements of %s", 16 / weir_dtype_size(g->tensor->dtype), weir_dtype_name(g->tensor->dtype));
+        f->objects[0] = g->name;
+        return false;
+    }
+    return true;
+}
+
+/* The part of a stage that a copy takes: geo becomes its geometry, panels still as far apart as the stage's. Bytes in front of it, but for
+ * slabs: -1, with a finding, where no box can begin. */
+static int64_t part_of_stage(lowering *l, const weiri_op *op, const weiri_view *v, weiri_tile_geom *geo) {
+    const weir_res *s = v->res;
+    int rows = geo->rows;
+    if (!v->nsub && !v->nrows && !v->ncols && !v->t && !v->limit) return 0;
+    for (int i = 0; i < v->nsub && v->axis + i + 1 < s->rank; i++) rows /= s->tile[v->axis + i];
+    const int unit = geo->swizzle ? 8 : (int)(128 / geo->row_bytes > 1 ? 128 / geo->row_bytes : 1); /* rows at which a box may begin */
+    const int cols = v->ncols ? v->ncols : geo->cols;
+    const char *why = NULL;
+    if (v->t || v->limit || (v->nsub && v->axis + v->nsub >= s->rank)) why = "is transposed, limited, or a single element";
+    else if (v->row0 % unit || (v->nsub && rows % unit)) why = geo->swizzle ? "begins inside an atom of the swizzle, which is 8 rows" : "begins off 128 bytes";
+    else if (cols != geo->cols && (v->col0 % geo->panel_cols || cols % geo->panel_cols)) why = "takes columns that are no whole swizzle spans";
+    else if (l->pt->wg_actor && l->pt->warpgroups > 1) why = "is taken by several warpgroups, each of which stores its share of the whole";
+    if (why) {
+        complain(l, "PLAN-TILE", op, "store a whole stage, or slabs, rows and columns of it that begin where a box can",
+                 weiri_arena_fmt(&l->p->a, "stores a part of '%s' that %s", s->name, why));
+        return -1;
+    }
+    int64_t base = v->col0 / geo->panel_cols * geo->panel_bytes + v->row0 * geo->row_bytes;
+    geo->rows = v->nrows ? v->nrows : rows;
+    geo->panels = geo->panels * cols / geo->cols;
+    geo->cols = cols;
+    return base;
+}
+
+/* The boxes that move a tile of the tensor of `g` to or from a stage of `s`; from: the view of the stage that is stored. -1 with a finding
+ * when they cannot. */
+static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const int *tile, const weir_res *s, const weiri_view *from, int served) {
     weiri_plan *p = l->p;
+    const bool store = from != NULL;
     weiri_tile_geom geo;
     if (!weiri_geom(p, s, &geo)) return -1; /* place_smem has said so */
+    weiri_copy c = { .slice_axis = -1, .wg_axis = -1, .row_bytes = geo.row_bytes };
+    if (store && (c.base = part_of_stage(l, op, from, &geo)) < 0) return -1;
     int64_t elems = 1;
-    for (int i = 0; i < g->rank; i++) elems *= g->tile[i];
-    int cols = g->tile[g->rank - 1];
+    for (int i = 0; i < g->rank; i++) elems *= c.tile[g->rank - 1 - i] = tile[i];
+    int cols = tile[g->rank - 1];
     if (elems != (int64_t)geo.rows * geo.cols || (cols != geo.cols)) {
         weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&op->at),
-                                     "copies tiles %s of '%s' %s stages %s of '%s'", tile_text(p, g->tile, g->rank), g->name,
+                                     "copies tiles %s of '%s' %s stages %s of '%s'", tile_text(p, tile, g->rank), g->name,
                                      store ? "from" : "into", tile_text(p, s->tile, s->rank), s->name);
         f->hint = "give both the same tile; leading 1s may be left out in shared memory";
         return -1;
@@ -718,10 +768,9 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
         f->hint = "a bulk copy converts nothing: give both one dtype";
         return -1;
     }
-    weiri_copy c = { .slice_axis = -1, .wg_axis = -1 };
     uint32_t box[5] = { 1, 1, 1, 1, 1 };
     box[0] = (uint32_t)geo.panel_cols;
-    for (int d = 1; d < g->rank; d++) box[d] = (uint32_t)g->tile[g->rank - 1 - d];
+    for (int d = 1; d < g->rank; d++) box[d] = (uint32_t)c.tile[d];
     int rows_axis = -1; /* the innermost dimension above the columns that is longer than 1 */
     int outer = -1;     /* the outermost such: what slices cut */
     for (int d = 1; d < g->rank; d++)
@@ -759,7 +808,7 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
         if (outer < 0 || box[outer] % (uint32_t)(served * (outer == rows_axis ? step : 1))) {
             weir_finding *f =
                 weiri_find(&p->findings, "PLAN-MULTICAST", place_of(&op->at), "cuts tiles %s of '%s' into %d slices, one a CTA",
-                           tile_text(p, g->tile, g->rank), g->name, served);
+                           tile_text(p, tile, g->rank), g->name, served);
             f->hint = weiri_arena_fmt(&p->a, "the outermost axis must be a multiple of %d; or issue = \"first\": one CTA loads it whole",
                                       served * step);
             return -1;
@@ -811,7 +860,7 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const w
                 weiri_box *b = &c.box[n++];
                 b->c[0] = pa * geo.panel_cols + cc * (int)box[0];
                 if (rows_axis > 0) b->c[rows_axis] = ch * chunk_rows;
-                b->offset = pa * geo.panel_bytes + ch * chunk_rows * geo.row_bytes + (int64_t)cc * box[0] * geo.elem;
+                b->offset = c.base + pa * geo.panel_bytes + ch * chunk_rows * geo.row_bytes + (int64_t)cc * box[0] * geo.elem;
             }
     c.bytes = (int64_t)rows * geo.cols / geo.panels * panels * geo.elem;
     c.tmap = tmap_for(l, g->tensor, box, s->swizzle, store);
@@ -998,7 +1047,7 @@ static void stage_access(lowering *l, weiri_action *a, const weir_res *r, bool p
     effect(l, a, write, async, region, cursor_for(l, r, producer), working_stage(l, r, producer), 0);
 }
 
-/* Part of a stage or of a tile, where only whole ones are built. */
+/* Part of a stage or of a tile, for work that takes whole ones only: slabs as operands of an mma, cp.async. */
 static bool sliced(lowering *l, const weiri_op *op, const weiri_view *v) {
     if (!v->nsub && !v->row0 && !v->nrows && !v->col0 && !v->ncols && !v->limit) return false;
     complain(l, "PLAN-UNSUPPORTED", op, "take the whole stage, with tiles of the size of the part",
@@ -1328,8 +1377,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
                          "brings bytes that no pipeline counts");
             return;
         }
-        if (sliced(l, op, &v)) return;
-        int axes = op->multicast;
+        int part[WEIR_MAX_RANK], axes = op->multicast;
+        if (!part_of_tile(l, op, &v, v.res, part)) return;
         if (k->cluster.m == 1) axes &= ~1;
         if (k->cluster.n == 1) axes &= ~2;
         int served = popcount_axes(k, axes);
@@ -1344,7 +1393,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
             complain(l, "PLAN-UNSUPPORTED", op, "leave issue out: each CTA loads its slice", "is issued by the first CTA (issue = \"first\") for operands of an mma of two CTAs (v = 2)");
         a->at_leader = weiri_tc_leaders_full(k, r->pipe.given.type);
         check_start(l, op, &v, v.res);
-        a->copy = make_copy(l, op, v.res, r, false, a->first ? 1 : served);
+        a->copy = make_copy(l, op, v.res, part, r, NULL, a->first ? 1 : served);
         a->bytes = a->first ? weiri_tile_bytes(r) : weiri_tile_bytes(r) / served;
         stage_access(l, a, r, true, true, true);
         return;
@@ -1365,14 +1414,15 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
                      "stores something that is not a stage in shared memory");
             return;
         }
-        if (sliced(l, op, &v)) return;
+        int place[WEIR_MAX_RANK];
+        memcpy(place, r->tile, sizeof place);
         if (op->nargs > 1 && weiri_view_of(k, op->arg[1], &v)) {
-            if (sliced(l, op, &v)) return;
+            if (!part_of_tile(l, op, &v, r, place)) return;
             check_start(l, op, &v, r);
         }
         weiri_view_of(k, op->arg[0], &v);
         a = act(p, at, ACT_STORE_BULK, who_here(l, l->pt->wg_actor ? WHO_WG : WHO_ONE), op, NULL);
-        a->copy = make_copy(l, op, r, v.res, true, 1);
+        a->copy = make_copy(l, op, r, place, v.res, &v, 1);
         a->bytes = a->copy >= 0 ? p->copies.v[a->copy].bytes : 0;
         a->pipe = weiri_pipe_of(p, v.res);
         if (a->pipe >= 0) {
@@ -1380,6 +1430,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
             a->stage = working_stage(l, v.res, false);
             a->back = v.back;
             effect(l, a, false, true, weiri_region_of(p, v.res), a->cur, a->stage, v.back);
+        } else {
+            effect(l, a, false, true, weiri_region_of(p, v.res), -1, STAGE_NONE, 0);
         }
         weiri_action *c = act(p, at, ACT_BULK_COMMIT, a->who, op, NULL);
         c->pipe = a->pipe;
@@ -1485,7 +1537,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
             complain(l, "PLAN-VIEW", op, "write s:cp_async(g:at(i, j))", "copies something that is not a tile of a tensor");
             return;
         }
-        if (!weiri_geom(p, r, &g)) return;
+        if (!weiri_geom(p, r, &g) || sliced(l, op, &v)) return;
         const weir_res *t = v.res;
         if (t->tile[t->rank - 1] != g.cols || (int64_t)g.cols * g.elem % 16 || v.op != WEIR_OP_VIEW_AT) {
             complain(l, "PLAN-BOX", op,

@@ -190,6 +190,8 @@ typedef struct weiri_copy {      /* the boxes of one bulk copy of a tile */
     int slice_elems; int64_t slice_bytes;   /* step per rank along the multicast axes */
     int wg_axis, wg_elems; int64_t wg_bytes;    /* stores: share of one warpgroup: element step (dimension, innermost first; -1 none) and byte step */
     int64_t bytes;               /* sum over the boxes */
+    int tile[5];                 /* of the tensor, innermost first: what all who share the copy move */
+    int64_t base, row_bytes;     /* of the part of the stage that is moved: bytes in front of it, slabs of a value apart; from row to row */
 } weiri_copy;
 
 typedef struct weiri_piece { int64_t to, from, bytes; } weiri_piece;   /* bytes into the stage that is filled, and into the source's */

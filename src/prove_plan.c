@@ -159,14 +159,14 @@ static void check_copy(checker *c, const weiri_action *act, int task) {
                 for (int d = m->rank - 1; d >= 0; d--) {
                     q->lo[d] = y->box[b].c[d] + (d == y->slice_axis ? r * y->slice_elems : 0) + (d == y->wg_axis ? w * y->wg_elems : 0);
                     q->hi[d] = q->lo[d] + m->box[d];
-                    int64_t extent = d < g->rank ? g->tile[g->rank - 1 - d] : 1;
+                    int64_t extent = d < g->rank ? y->tile[d] : 1;
                     if (q->lo[d] < 0 || q->hi[d] > extent) wrong = n - 1;
                     if (d) row = row * extent + q->lo[d];
                 }
                 q->lo[5] = y->box[b].offset + (y->slice_axis >= 0 ? r * y->slice_bytes : 0) + (y->wg_axis >= 0 ? w * y->wg_bytes : 0);
                 q->hi[5] = q->lo[5] + elems * size;
                 int64_t panel = geo.panel_cols > 0 ? q->lo[0] / geo.panel_cols : 0;
-                int64_t there = panel * geo.panel_bytes + row * geo.row_bytes + (q->lo[0] - panel * geo.panel_cols) * geo.elem;
+                int64_t there = y->base + panel * geo.panel_bytes + row * geo.row_bytes + (q->lo[0] - panel * geo.panel_cols) * geo.elem;
                 if (q->lo[5] != there || q->hi[5] > geo.bytes) wrong = n - 1;
                 for (int o = 0; o < n - 1; o++)
                     if (pieces_meet(q, &x[o], 0, m->rank) || pieces_meet(q, &x[o], 5, 6)) wrong = n - 1;
@@ -174,9 +174,11 @@ static void check_copy(checker *c, const weiri_action *act, int task) {
     if (wrong >= 0)
         find(c, "PROVE-PLAN", at, s->name, TEXT("box %d of the %d that fill a stage of '%s' is not where the tile has it, or lies on another: column %" PRId64
              ", bytes %" PRId64 " to %" PRId64, wrong, all, s->name, x[wrong].lo[0], x[wrong].lo[5], x[wrong].hi[5]), NULL, NULL);
-    else if (all * elems * size != geo.bytes)
+    int64_t whole = size; /* what all who share the copy are to move: a tile, or the part of it that a view names */
+    for (int d = 0; d < m->rank; d++) whole *= y->tile[d];
+    if (wrong < 0 && all * elems * size != whole)
         find(c, "PROVE-PLAN", at, s->name, TEXT("the boxes of all who fill or store a stage of '%s' are not the whole tile", s->name),
-             TEXT("%" PRId64 " bytes", geo.bytes), TEXT("%" PRId64 " bytes", all * elems * size));
+             TEXT("%" PRId64 " bytes", whole), TEXT("%" PRId64 " bytes", all * elems * size));
 }
 
 /* The pieces of a push: as many bytes as are counted, side by side, inside a stage of either end. */

@@ -92,6 +92,84 @@ for _, swizzle in ipairs { 0, 128 } do
   tap.is(0, bad, "stored to, swizzle " .. swizzle .. ": every element")
 end
 
+-- Bulk copies of parts: slabs, rows and columns of tensors' tiles into stages, of stages into tensors' tiles. X and Y { H, 4, 32, 64 }; stages
+-- { 2, 32, 64 } hold slabs 1 and 2 of X[h]; what move(y, s, h) stores is wanted in Y.
+local function moved(name, o, move, want)
+  local dtype = o.dtype or "bf16"
+  local k = weir.kernel { name = "moved", arch = "sm_90a" }
+  local H = k:dim "H"
+  local X, Y = k:tensor { name = "X", dtype = dtype, shape = { H, 4, 32, 64 } }, k:tensor { name = "Y", dtype = dtype, shape = { H, 4, 32, 64 }, out = true }
+  local x, y = k:gmem_tile { name = "x", tensor = X, tile = o.from or { 1, 2, 32, 64 } }, k:gmem_tile { name = "y", tensor = Y, tile = o.to or { 1, 4, 32, 64 } }
+  local s = k:smem_tile { name = "s", dtype = dtype, tile = o.tile or { 2, 32, 64 }, swizzle = o.swizzle or 0, pipeline = P.tma_async { stages = 2 } }
+  k:task { name = "load", warps = { 0, 1 }, schedule = function()
+    for h in weir.domain_loop(H) do s:acquire(); s:tma_load(o.load and o.load(x, h) or x:from(h, 1)); s:commit() end
+  end }
+  k:task { name = "store", warps = { 1, 1 }, schedule = function()
+    for h in weir.domain_loop(H) do s:wait(); move(y, s, h); y:drain(); s:release() end
+  end }
+  local ok, p = pcall(k.build, k, { device = dev })
+  if not tap.ok(ok, name .. ": built") then return tap.diag(tostring(p)) end
+  tap.is("SAFE", p.report.proof.verdict, name .. ": proved")
+  local n, data = 3, {}
+  for i = 1, n * 8192 do data[i] = i % 251 - 125 end
+  local a, b = dev:tensor { dtype = dtype, shape = { n, 4, 32, 64 } }:set(data), dev:tensor { dtype = dtype, shape = { n, 4, 32, 64 } }:fill(99)
+  local ran, why = p:launch({ X = a, Y = b }, { grid = 1 })
+  if not tap.ok(ran, name .. ": runs") then return tap.diag(why) end
+  local seen, bad = b:get(), 0
+  for h = 0, n - 1 do for i = 0, 3 do for r = 0, 31 do for c = 0, 63 do
+    local function at(i2, r2, c2) return data[((h * 4 + i2) * 32 + r2) * 64 + c2 + 1] end
+    if seen[((h * 4 + i) * 32 + r) * 64 + c + 1] ~= (want(at, h, i, r, c) or 99) then bad = bad + 1 end
+  end end end end
+  tap.is(0, bad, name .. ": every element")
+end
+for _, swizzle in ipairs { 0, 64, 128 } do
+  local what = ", swizzle " .. swizzle
+  moved("a slab of a stage" .. what, { swizzle = swizzle }, function(y, s, h) y:tma_store(s:read():sub(1), y:at(h):sub(3)) end,
+    function(at, _, i, r, c) return i == 3 and at(2, r, c) end)
+  moved("a slab by number" .. what, { swizzle = swizzle }, function(y, s, h) y:tma_store(s:read():sub(h % 2), y:at(h):sub(h % 3)) end,
+    function(at, h, i, r, c) return i == h % 3 and at(1 + h % 2, r, c) end)
+  moved("rows of a slab, elsewhere" .. what, { swizzle = swizzle }, function(y, s, h) y:tma_store(s:read():sub(0):rows(8, 16), y:at(h):sub(1):rows(3, 16)) end,
+    function(at, _, i, r, c) return i == 1 and r >= 3 and r < 19 and at(1, r + 5, c) end)
+end
+moved("columns of a stage, whole spans", { swizzle = 64, to = { 1, 2, 32, 64 } }, function(y, s, h) y:tma_store(s:read():cols(32, 32), y:from(h, 1):cols(0, 32)) end,
+  function(at, _, i, r, c) return i > 0 and i < 3 and c < 32 and at(i, r, c + 32) end)
+moved("slab of a tensor's tile into a stage", { from = { 1, 4, 32, 64 }, tile = { 32, 64 }, to = { 1, 1, 32, 64 }, load = function(x, h) return x:at(h):sub(h % 4) end },
+  function(y, s, h) y:tma_store(s:read(), y:at(h, 0)) end, function(at, h, i, r, c) return i == 0 and at(h % 4, r, c) end)
+moved("rows and columns of a tensor's tile into a stage", { from = { 1, 1, 32, 64 }, tile = { 8, 32 }, to = { 1, 1, 8, 32 }, swizzle = 64,
+  load = function(x, h) return x:at(h, 2):rows(16, 8):cols(24, 32) end }, function(y, s, h) y:tma_store(s:read(), y:from(h, 3, 1, 8)) end,
+  function(at, _, i, r, c) return i == 3 and r >= 1 and r < 9 and c >= 8 and c < 40 and at(2, r + 15, c + 16) end)
+-- What no box can take. A task of one warp, or of `warps`, stores what part(s) names; the tile { 2, 12, 64 } of bf16 has atoms of 8 rows.
+local function refused(name, rule, text, o)
+  local k = weir.kernel { name = "refused", arch = "sm_90a" }
+  local tile = o.tile or { 2, 12, 64 }
+  local X, Y = k:tensor { name = "X", dtype = "bf16", shape = tile }, k:tensor { name = "Y", dtype = "bf16", shape = { 64, 64 }, out = true }
+  local x, y = k:gmem_tile { name = "x", tensor = X, tile = tile }, k:gmem_tile { name = "y", tensor = Y, tile = { o.rows or 12, o.cols or 64 } }
+  local s = k:smem_tile { name = "s", dtype = "bf16", tile = tile, swizzle = o.swizzle or 128, pipeline = P.tma_async { stages = 1 } }
+  k:task { name = "load", warps = { 0, 1 }, schedule = function() s:acquire(); s:tma_load(o.load and o.load(x) or x:at(0)); s:commit() end }
+  k:task { name = "store", warps = { 1, 1 }, schedule = function() s:wait(); y:tma_store(o.part(s:read()), o.place and o.place(y) or y:at(0, 0)); y:drain(); s:release() end }
+  local report = k:verify()
+  tap.ok(not report.ok, name .. ": refused")
+  tap.like(rule, report.text, name .. ": " .. rule)
+  tap.like(text, report.text, name .. ": " .. text)
+end
+refused("a slab inside an atom", "[PLAN-TILE]", "stores a part of 's' that begins inside an atom of the swizzle, which is 8 rows", { part = function(v) return v:sub(1) end })
+refused("rows inside an atom", "[PLAN-TILE]", "begins inside an atom", { rows = 4, part = function(v) return v:sub(0):rows(4, 4) end })
+refused("half a span", "[PLAN-TILE]", "takes columns that are no whole swizzle spans", { tile = { 2, 8, 64 }, rows = 8, cols = 32, part = function(v) return v:sub(0):cols(0, 32) end })
+refused("off 128 bytes", "[PLAN-TILE]", "begins off 128 bytes", { tile = { 2, 3, 32 }, swizzle = 0, rows = 3, cols = 32, part = function(v) return v:sub(1) end })
+refused("a limit", "[PLAN-TILE]", "is transposed, limited, or a single element", { part = function(v) return v:sub(0):limit(5) end })
+refused("a limited place", "[PLAN-UNSUPPORTED]", "works on a part of a tile that no box can be", { part = function(v) return v:sub(0) end, place = function(y) return y:at(0, 0):limit(5) end })
+refused("a place off 16 bytes", "[PLAN-ALIGN]", "a box of 'y' begins at column 4 of its tile, off 16 bytes",
+  { cols = 68, part = function(v) return v:sub(0) end, place = function(y) return y:at(0, 0):cols(4, 64) end })
+-- A tile without a pipeline that threads fill and a bulk store reads: nothing orders the two.
+do
+  local k = weir.kernel { name = "bare", arch = "sm_90a" }
+  local X, Y = k:tensor { name = "X", dtype = "f32", shape = { 8, 32 } }, k:tensor { name = "Y", dtype = "f32", shape = { 8, 32 }, out = true }
+  local x, y = k:gmem_tile { name = "x", tensor = X, tile = { 8, 32 } }, k:gmem_tile { name = "y", tensor = Y, tile = { 8, 32 } }
+  local s = k:smem_tile { name = "s", dtype = "f32", tile = { 8, 32 } }
+  k:task { name = "t", warps = { 0, 1 }, schedule = function() s:store(x:at(0, 0):load() + 1); y:tma_store(s:read(), y:at(0, 0)); y:drain() end }
+  tap.like("the bulk store of 't' reads 's', and nothing says that the work of 't' has finished", k:verify().text, "a bulk store of a tile without a pipeline: the proof sees what it reads")
+end
+
 -- Into a body, as a pointer to its first element.
 do
   local k = weir.kernel { name = "body", arch = "sm_90a" }

@@ -900,6 +900,33 @@ static void numbers(void) {
         ok(bits == t[i].bits, "%s: %#llx", t[i].name, (unsigned long long)bits);
         ok(weiri_number_get(t[i].t, &bits) == t[i].back, "%s, and back", t[i].name);
     }
+    static const struct {
+        weir_dtype t;
+        double x;
+        bool fits;
+        double low, high;
+    } whole[] = {
+        { WEIR_BOOL, 2, true, 0, 1 },
+        { WEIR_BOOL, NAN, false, 0, 1 },
+        { WEIR_I8, -128, true, -128, 127 },
+        { WEIR_I8, 128, false, -128, 127 },
+        { WEIR_I16, -32769, false, -32768, 32767 },
+        { WEIR_I32, 0.5, false, -0x1p31, 0x1p31 - 1 },
+        { WEIR_I64, 0x1p63, false, -0x1p63, 0x1p63 },
+        { WEIR_U8, 255, true, 0, 255 },
+        { WEIR_U16, -1, false, 0, 65535 },
+        { WEIR_U32, 0x1p32, false, 0, 0x1p32 - 1 },
+        { WEIR_U64, 0x1p63, true, 0, 0x1p64 },
+        { WEIR_U8, NAN, false, 0, 255 },
+    };
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        double low = -7, high = -7;
+        bool fits = weiri_number_fits(whole[i].t, whole[i].x, &low, &high);
+        ok(fits == whole[i].fits && low == whole[i].low && high == whole[i].high, "%s takes %g: %s, from %g to %g",
+           weir_dtype_name(whole[i].t), whole[i].x, whole[i].fits ? "yes" : "no", whole[i].low, whole[i].high);
+    }
+    ok(weiri_number_fits(WEIR_F16, 1e9, NULL, NULL) && weiri_number_fits(WEIR_DTYPE_NONE, NAN, NULL, NULL),
+       "a float takes any number");
     uint32_t bits = 0;
     weiri_number_put(WEIR_TF32, NAN, &bits);
     ok(bits == 0x7fffffffu && isnan(weiri_number_get(WEIR_TF32, &bits)), "tf32 NaN");
@@ -985,12 +1012,48 @@ static void tensor_core(void) {
         { { .m = 128, .n = 64, .kind = TC_KIND_F8, .a = WEIR_E4M3, .b = WEIR_E5M2, .b_mn = true },
           "a transposed operand of e5m2; only 16-bit operands may be transposed" },
     };
+    static const struct {
+        int m, n;
+        const char *says;
+    } pairs[] = {
+        { 256, 64, NULL },
+        { 128, 64, NULL },
+        { 64, 64, "32 rows in each of two CTAs; their mma has 64 or 128 in each" },
+        { 256, 24, "24 columns; of two CTAs with 256 rows an mma has a multiple of " },
+    };
     char why[200];
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        weiri_tc_shape s = {
+            .m = pairs[i].m, .n = pairs[i].n, .pair = true, .kind = TC_KIND_F16, .a = WEIR_BF16, .b = WEIR_BF16
+        };
+        bool valid = weiri_tc_valid(&s, why, sizeof why);
+        ok(valid == !pairs[i].says, "tcgen05 shape %d x %d of two CTAs", s.m, s.n);
+        if (!valid) has_str(pairs[i].says ? pairs[i].says : "", why, "it says so");
+    }
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         bool valid = weiri_tc_valid(&t[i].s, why, sizeof why);
         ok(valid == !t[i].says, "tcgen05 shape %d x %d", t[i].s.m, t[i].s.n);
         if (!valid) has_str(t[i].says ? t[i].says : "", why, "it says so");
     }
+    static const struct {
+        int m;
+        bool pair;
+        int row, column, cta, lane, at;
+    } cells[] = {
+        { 128, false, 77, 5, 0, 77, 5 }, { 64, false, 20, 5, 0, 36, 5 },  { 256, true, 130, 40, 1, 2, 40 },
+        { 128, true, 70, 10, 1, 6, 10 }, { 128, true, 70, 40, 1, 70, 8 }, { 128, true, 6, 32, 0, 70, 0 },
+    };
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        weiri_tc_shape s = { .m = cells[i].m, .n = 64, .pair = cells[i].pair };
+        int cta, lane, column;
+        weiri_tc_cell(&s, cells[i].row, cells[i].column, &cta, &lane, &column);
+        ok(cta == cells[i].cta && lane == cells[i].lane && column == cells[i].at,
+           "sum (%d, %d) of %d rows%s: CTA %d, lane %d, column %d", cells[i].row, cells[i].column, cells[i].m,
+           cells[i].pair ? " of two CTAs" : "", cta, lane, column);
+    }
+    ok(weiri_tc_columns(true, 64, 128) == 64 && weiri_tc_columns(true, 128, 128) == 128 &&
+           weiri_tc_columns(false, 64, 128) == 128,
+       "64 rows in each of two CTAs take half the columns");
     weiri_tc_kind kind;
     weiri_tc_shape back, shape = { .m = 128, .n = 64, .kind = TC_KIND_F8, .a = WEIR_E5M2, .b = WEIR_E4M3 };
     ok(weiri_tc_kind_of(WEIR_E5M2, &kind) && kind == TC_KIND_F8 && weiri_tc_kind_of(WEIR_E4M3, &kind) && kind == TC_KIND_F8,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "prove_know.h"
+#include "raster.h"
 
 /* ---- places ------------------------------------------------------------------------------------------------------------- */
 
@@ -267,6 +268,9 @@ static void trust_tensor(weiri_prog *g, const weir_tensor *t, bool tiles) {
 
 void weiri_gmem_trusts(weiri_prog *g) {
     const weir_kernel *k = g->p->k;
+    const weir_res *q = g->p->queue;
+    if (q && q->kind == WEIR_RES_QUEUE && q->raster == WEIR_RASTER_CUSTOM && !weiri_raster_try(k, q, g->a).all)
+        weiri_prog_trust(g, weiri_arena_fmt(g->a, "the raster of '%s' to reach every tile once", q->name));
     for (int i = 0; i < k->tensors.n; i++)
         for (int tiles = 0; tiles < 2; tiles++) trust_tensor(g, k->tensors.v[i], tiles);
 }

@@ -153,6 +153,7 @@ static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
         if (e->coord) return span(e->coord[v->i], e->coord[v->i]);
         x = weiri_range_of(e, v->res->extent[v->i].id);
         return x.known && !x.real ? span(0, most(x.hi - 1, 0) + c->v * c->m * c->n - 1) : unknown;
+    case WEIR_OP_QUEUE_INDEX: return e->qindex ? span(*e->qindex, *e->qindex) : unknown;
     case WEIR_OP_CTA: {
         int size[] = { c->v, c->m, c->n, c->k }, all = c->v * c->m * c->n * c->k, below = 1, i = 0;
         if (v->i == 'r') return e->cta >= 0 ? span(e->cta, e->cta) : span(0, all - 1);

@@ -137,6 +137,7 @@
     X("V-WQ-07", WEIR_ERROR, "a tile ends with try_wait, wait, get_and_advance_work_tile, release") \
     X("V-WQ-08", WEIR_ERROR, "the scheduler fetches, then advances") \
     X("V-WQ-09", WEIR_ERROR, "a CLC queue has one producer") \
+    X("V-WQ-11", WEIR_ERROR, "a raster reaches every tile once") \
     X("V-DMA-01", WEIR_ERROR, "an asynchronous read is issued before its stage is released") \
     X("V-DMA-02", WEIR_ERROR, "a labelled release matches") \
     X("V-DMA-03", WEIR_WARNING, "an edge to a hardware producer has work") \

@@ -6,6 +6,7 @@
 
 #include "layout.h"
 #include "range.h"
+#include "raster.h"
 #include "tcgen05.h"
 
 /* ---- uses --------------------------------------------------------------------------------------------------------------- */
@@ -1437,6 +1438,28 @@ static void check_keys(checker *c) {
         }
 }
 
+/* A raster of the author's own gives each number a tile, and no tile to two: it is run for sizes that a launch may have. */
+static void check_raster(checker *c, const weir_res *q) {
+    const weir_kernel *k = c->k;
+    weiri_raster r = weiri_raster_try(k, q, c->out->a);
+    if (!r.found) return;
+    weiri_buf tile, with;
+    weiri_buf_init(&tile, k->ctx);
+    weiri_buf_init(&with, k->ctx);
+    for (int i = 0; i < q->qrank; i++) weiri_put(&tile, "%s%s = %lld", i ? ", " : "", q->axis[i], (long long)r.coord[i]);
+    weiri_range_put_args(k, ", with ", r.dims, r.scalars, r.dim_used, r.scalar_used, &with);
+    weir_finding *f;
+    if (r.bad_axis < 0)
+        f = weiri_find(c->out, "V-WQ-11", first(&q->at), "the raster of '%s' gives i = %lld and i = %lld one tile, %s%s", q->name,
+                       (long long)r.i, (long long)r.j, tile.s ? tile.s : "", with.s ? with.s : "");
+    else
+        f = weiri_find(c->out, "V-WQ-11", first(&q->at), "the raster of '%s' gives i = %lld the tile %s, but there are %lld along %s%s", q->name,
+                       (long long)r.i, tile.s ? tile.s : "", (long long)r.extent[r.bad_axis], q->axis[r.bad_axis], with.s ? with.s : "");
+    f->hint = "give each i, from 0 to below the product of the extents, a tile of its own; k:assume(...) says which sizes come";
+    weiri_buf_free(&tile);
+    weiri_buf_free(&with);
+}
+
 static void check_values(checker *c) {
     const weir_kernel *k = c->k;
     for (int i = 1; i < k->values.n; i++) {
@@ -1490,5 +1513,7 @@ void weiri_validate(const weir_kernel *k, weiri_findings *out) {
     check_self_edges(&c);
     check_pdl(&c);
     check_keys(&c);
+    for (int i = 0; i < k->res.n; i++)
+        if (k->res.v[i]->kind == WEIR_RES_QUEUE && k->res.v[i]->raster == WEIR_RASTER_CUSTOM) check_raster(&c, k->res.v[i]);
     check_values(&c);
 }

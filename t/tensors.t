@@ -5,14 +5,14 @@ local tap = require "tap"
 local weir = require "weir"
 local P = weir.pipeline
 
--- o: tasks = { function(t, c) }: bodies for each tile; lanes, or none; tiles = false: no work queue.
+-- o: second = name of another axis, of extent `extent` or 2; raster; tasks = { function(t, c) }: bodies for each tile; lanes, or none; tiles = false: no work queue.
 local function kernel(o)
   local k = weir.kernel { name = "shared", arch = "sm_90a", cluster = o.cluster }
   local N = k:dim("N", { min = 1 })
   local c = { N = N }
   c.X = k:tensor { name = "x", dtype = "f32", shape = { N, 256 } }
   c.Y = k:tensor { name = "y", dtype = "f32", shape = { N, 256 }, out = true }
-  local wq = k:work_queue { name = "wq", axes = { "i", o.second }, extent = { N, o.second and 2 } }
+  local wq = k:work_queue { name = "wq", axes = { "i", o.second }, extent = { N, o.second and (o.extent or 2) }, raster = o.raster }
   c.x = k:gmem_tile { name = "x", tensor = c.X, tile = { 1, 128 } }
   c.y = k:gmem_tile { name = "y", tensor = c.Y, tile = { 1, 128 } }
   c.narrow = k:gmem_tile { name = "narrow", tensor = c.Y, tile = { 1, 64 } }
@@ -85,4 +85,25 @@ check("a coordinate left out", "SAFE", "trusting that tiles and CTAs keep apart"
 check("both coordinates", "SAFE", false, "runs", { second = "j", tasks = { function(t, c) c.y:store(1.0, c.y:at(t.i, t.j)) end } })
 check("both coordinates, steps shorter than the place", "SAFE", "trusting that tiles and CTAs keep apart", nil, { second = "j", tasks = { function(t, c) c.y:store(1.0, c.y:from(t.i, t.j * 64)) end } })
 check("CTAs along k", "SAFE", "trusting that tiles and CTAs keep apart", nil, { cluster = { k = 2 }, tasks = { store(1.0) } })
+-- rasters of one's own
+check("a raster that reaches every tile once", "SAFE", "trusting the raster of 'wq' to reach every tile once", "runs", { raster = function(i, n) return n - 1 - i end, tasks = { store(1.0) } })
+local function twice(name, text, o)
+  o.tasks = { function(t, c) c.y:store(c.y:at(t.i, 0):load() + 1, c.y:at(t.i, 0)) end }
+  local report = kernel(o):verify()
+  tap.like(text, report.text, name)
+  tap.like("[V-WQ-11]", report.text, name .. ": the rule")
+end
+twice("two numbers, one tile", "the raster of 'wq' gives i = 0 and i = 1 one tile, i = 0, with N = ", { raster = function(i) return i // 2 end })
+twice("all numbers, one tile", "the raster of 'wq' gives i = 0 and i = 1 one tile, i = 0, with N = ", { raster = function(i) return i * 0 end })
+twice("a number beyond", "the raster of 'wq' gives i = 255 the tile i = 256, but there are 256 along i, with N = 256", { raster = function(i) return i + 1 end })
+twice("an axis of two that is left out", "one tile, i = 0, j = 1, with N = ", { second = "j", raster = function(i, n) return i % n, 1 end })
+tap.is("SAFE", kernel { second = "j", raster = function(i, n) return i % n, i // n end, tasks = { function(t, c) c.y:store(1.0, c.y:at(t.i, t.j)) end } }:verify().proof.verdict, "column by column")
+do
+  local k = weir.kernel { name = "fixed", arch = "sm_90a" }
+  local Y = k:tensor { name = "y", dtype = "f32", shape = { 16, 64 }, out = true }
+  local y = k:gmem_tile { name = "y", tensor = Y, tile = { 1, 64 } }
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { 16 }, raster = function(i) return i * 3 % 16 end }
+  k:task { name = "t", warps = { 0, 4 }, schedule = function() for t in weir.work_tile_loop(wq) do y:store(1.0, y:at(t.i, 0)); wq:next() end end }
+  tap.ok(not k:verify().proof.text:find "trusting", "a raster of one size, which is run: nothing is on trust")
+end
 tap.done()

@@ -227,8 +227,9 @@ static bool dealt(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
     const weir_res *q = g->p->queue;
     if (!q || q->kind != WEIR_RES_QUEUE) return false;
     for (int axis = 0; axis < q->qrank; axis++) {
-        int64_t extent;
-        if (weiri_value_const(g->p->k, q->extent[axis].id, &extent) && extent <= 1) continue;
+        const weir_cluster *c = &g->p->k->cluster;
+        int64_t extent, ctas = axis == q->axis_m ? c->v * c->m : axis == q->axis_n ? c->n : 1; /* an axis of 1 has as many coordinates */
+        if (weiri_value_const(g->p->k, q->extent[axis].id, &extent) && extent <= 1 && ctas <= 1) continue;
         bool apart = dealt_in_two(g->p->k, x, y, q, axis);
         for (int i = 0; i < x->rank && !apart; i++) apart = weiri_forms_dealt(g->forms, &x->span[i], &y->span[i], q, axis);
         if (!apart) return false;

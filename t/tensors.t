@@ -85,6 +85,11 @@ check("a coordinate left out", "SAFE", "trusting that tiles and CTAs keep apart"
 check("both coordinates", "SAFE", false, "runs", { second = "j", tasks = { function(t, c) c.y:store(1.0, c.y:at(t.i, t.j)) end } })
 check("both coordinates, steps shorter than the place", "SAFE", "trusting that tiles and CTAs keep apart", nil, { second = "j", tasks = { function(t, c) c.y:store(1.0, c.y:from(t.i, t.j * 64)) end } })
 check("CTAs along k", "SAFE", "trusting that tiles and CTAs keep apart", nil, { cluster = { k = 2 }, tasks = { store(1.0) } })
+check("an axis of 1", "SAFE", false, "runs", { second = "n", extent = 1, tasks = { store(1.0) } })
+check("an axis of 1, two CTAs along it", "SAFE", "trusting that tiles and CTAs keep apart in tensor 'y' (tensors.t:", "sim-race",
+  { second = "n", extent = 1, cluster = { n = 2 }, tasks = { store(1.0) } })
+check("an axis of 1, two CTAs along it, with places of their own", "SAFE", false, nil,
+  { second = "n", extent = 1, cluster = { n = 2 }, tasks = { function(t, c) c.y:store(1.0, c.y:at(t.i, t.n)) end } })
 -- rasters of one's own
 check("a raster that reaches every tile once", "SAFE", "trusting the raster of 'wq' to reach every tile once", "runs", { raster = function(i, n) return n - 1 - i end, tasks = { store(1.0) } })
 local function twice(name, text, o)

@@ -258,9 +258,10 @@ static const char *binary(emitter *e, const weiri_value *v, const char *op) {
     return em_fmt(e, "(%s %s %s)", part(e, v->arg[0]), op, part(e, v->arg[1]));
 }
 
-/* `safe` divides by 0 too, for values that are computed where they may not be needed. */
+/* `safe` divides by 0 too, which ends no process: a size may be 0, and a value may be computed where it is not needed. On a GPU it is the
+ * plain operation. */
 static const char *divide(emitter *e, const weiri_value *v, const char *op, const char *safe) {
-    if (!e->ahead || weiri_val(e->k, v->arg[1])->op == WEIR_OP_INT) return binary(e, v, op);
+    if ((!e->ahead && v->dtype != WEIR_I32) || weiri_val(e->k, v->arg[1])->op == WEIR_OP_INT) return binary(e, v, op);
     return em_fmt(e, "%s(%s, %s)", safe, part(e, v->arg[0]), part(e, v->arg[1]));
 }
 

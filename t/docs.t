@@ -72,4 +72,20 @@ end
 tap.is(3, applied, "README.md: the three edits fit the script")
 tap.is(settled(report.text), settled(select(2, run(broken, "@gemm.lua")) or ""), "README.md: the broken script's report is the one shown")
 
+-- Every kind of finding that the simulator's source names has its row.
+do
+  local rows, kinds, missing = {}, 0, {}
+  for cell in read("docs/simulator.md"):gmatch "\n|([^|\n]+)|" do
+    for kind in cell:gmatch "sim%-[%l%d-]+" do rows[kind] = true end
+  end
+  for path in assert(io.popen "ls src/sim/*.c"):lines() do
+    for kind in read(path):gmatch '"(sim%-[%l%d-]+)"' do
+      kinds = kinds + 1
+      if not rows[kind] then missing[kind] = true end
+    end
+  end
+  tap.ok(kinds > 40, ("docs/simulator.md: %d places that make a finding were read"):format(kinds))
+  tap.is({}, missing, "docs/simulator.md: every kind of finding has a row")
+end
+
 tap.done()

@@ -129,6 +129,31 @@ do
   if code == "no_compiler" then tap.skip "NVRTC is not found" else tap.ok(cubin, "fragments: NVRTC takes it " .. (why or "")) end
 end
 
+-- Whole numbers that no 32 bits hold: -2^31 // -1 wraps, as on the GPU, and ends no process; nor does 0 as a divisor that only the launch knows.
+do
+  local k = weir.kernel { name = "division", arch = "sm_90a" }
+  local Y = k:tensor { name = "Y", dtype = "i32", shape = { 4 }, out = true }
+  local gy = k:gmem_tile { name = "gy", tensor = Y, tile = { 1 } }
+  local a, b = k:scalar { name = "p", dtype = "i32" }, k:scalar { name = "q", dtype = "i32" }
+  k:task { name = "only", warps = { 0, 1 }, schedule = function()
+    gy:store(a // b, gy:at(0))
+    gy:store(a % b, gy:at(1))
+    gy:store(weir.ceil_div(a, b), gy:at(2))
+    gy:store(a // 2, gy:at(3))
+  end }
+  local p, y = k:build { device = dev }, dev:tensor { dtype = "i32", shape = 4 }
+  for _, c in ipairs { { -1 << 31, -1, { -1 << 31, 0, -1 << 31, -1 << 30 } }, { 7, -1, { -7, 0, -7, 3 } }, { -7, 2, { -4, 1, -3, -4 } }, { 7, -2, { -4, -1, -3, 3 } } } do
+    tap.ok(p:launch({ Y = y, p = c[1], q = c[2] }, { grid = 1 }), ("%d by %d"):format(c[1], c[2]))
+    tap.is(c[3], y:get(), ("%d by %d: //, %%, ceil_div, // 2"):format(c[1], c[2]))
+  end
+  tap.ok(p:launch({ Y = y, p = 7, q = 0 }, { grid = 1 }), "7 by 0: some number")
+end
+
+check("divided by a size that is 0", 10000, function(v, t, n)
+  local zero = weir.max(n - N, 0)
+  return v + weir.cast(t.i // zero + (t.i + 1) % zero, "f32") * 0.0
+end, function(x) return x end)
+
 -- What lies under a hundred operations is seen as well: the stage is gone when the value is used.
 local ok, why = pcall(function()
   return copy(function(v)

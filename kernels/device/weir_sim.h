@@ -555,8 +555,9 @@ W_FN float w_rcp(float x) { return 1.f / x; }
 W_FN float w_rsqrt(float x) { return 1.f / sqrtf(x); }
 W_FN float w_tanh(float x) { return tanhf(x); }
 // Divisions may stand where their result is not needed, and their divisor be 0: a GPU gives some number, a CPU would stop.
-W_FN i32 w_div(i32 a, i32 b) { return b ? a / b : 0; }
-W_FN i32 w_mod(i32 a, i32 b) { return b ? a % b : 0; }
+// -2^31 / -1 wraps as it does on the GPU; the host's division would raise a signal, as for 0.
+W_FN i32 w_div(i32 a, i32 b) { return b == -1 ? (i32)(0u - (u32)a) : b ? a / b : 0; }
+W_FN i32 w_mod(i32 a, i32 b) { return b == -1 || !b ? 0 : a % b; }
 W_FN i32 w_ceil_div(i32 a, i32 b) { return (i32)(w_div(a, b) + (w_mod(a, b) > 0)); }
 W_FN i32 w_floor_div(i32 a, i32 b) { i32 q = w_div(a, b); return q - ((w_mod(a, b) != 0) && ((a < 0) != (b < 0))); }
 W_FN i32 w_min(i32 a, i32 b) { return a < b ? a : b; }

@@ -561,7 +561,7 @@ static void emit_task(emitter *e, int ti) {
         if (r->task != ti) continue;
         const char *n = em_reg(e, r->res);
         em_line(e, "%s %s[%d];  // { %d, %d } of each warpgroup",
-                weir_dtype_size(r->res->dtype) == 2 ? "u32" : weiri_ctype(r->res->dtype), n, r->per_thread, r->rows, r->cols);
+                weiri_packed(r->res->dtype) ? "u32" : weiri_ctype(r->res->dtype), n, r->per_thread, r->rows, r->cols);
         if (em_has_live_flag(e, r->res)) em_line(e, "u32 %s_live = 0;", n);
     }
     em_tc_flags(e);

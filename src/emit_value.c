@@ -2,6 +2,7 @@
 #include "emit.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- text ------------------------------------------------------------------------------------------------------------------ */
@@ -112,6 +113,9 @@ bool em_is_float(weir_dtype t) {
            t == WEIR_E5M2;
 }
 
+/* A function of the math library, for what values of this dtype are computed in. */
+static const char *math(emitter *e, weir_dtype t, const char *name) { return t == WEIR_F64 ? name : em_fmt(e, "%sf", name); }
+
 const char *em_float_text(emitter *e, double x) {
     if (x != x) return "__int_as_float(0x7fc00000)";
     const char *s = em_fmt(e, "%.9g", x);
@@ -148,7 +152,7 @@ const char *em_cta_expr(emitter *e, int64_t axis) {
 static const char *leaf_tile(emitter *e, uint32_t id, const weiri_value *v) {
     const char *name = em_reg(e, v->res);
     const weiri_preg *g = &e->p->regs.v[weiri_preg_of(e->p, e->task, v->res)];
-    bool half = weir_dtype_size(v->res->dtype) == 2;
+    bool half = weiri_packed(v->res->dtype);
     if (e->made[id]) name = em_fmt(e, "v%u", id);
     if (v->res->tile[1] == 1 || v->res->tile[1] == 4) return em_fmt(e, "%s[%s * 2 + (%s >> 1 & 1)]", name, e->fr, e->el);
     const char *idx = g->frags > 1 ? em_fmt(e, "%s * %d + %s", e->fr, g->cols / 2, e->el) : e->el;
@@ -181,6 +185,14 @@ const char *em_type(const weiri_value *v) {
 }
 
 static const char *part(emitter *e, uint32_t id);
+
+/* An argument of v; a number beside doubles is one. */
+static const char *argument(emitter *e, const weiri_value *v, int i) {
+    const weiri_value *x = weiri_val(e->k, v->arg[i]);
+    const char *s = em_fmt(e, "%.17g", x->f);
+    if (v->dtype != WEIR_F64 || x->op != WEIR_OP_FLOAT || !isfinite(x->f)) return part(e, v->arg[i]);
+    return em_fmt(e, x->f < 0 ? "(%s%s)" : "%s%s", s, strpbrk(s, ".e") ? "" : ".");
+}
 
 /* ---- large values ----
  * A value is a graph and its text a tree. Of one that is large, or deep, what is taken more than once is named inside the expression,
@@ -255,14 +267,21 @@ const char *em_expr(emitter *e, uint32_t id) {
 }
 
 static const char *binary(emitter *e, const weiri_value *v, const char *op) {
-    return em_fmt(e, "(%s %s %s)", part(e, v->arg[0]), op, part(e, v->arg[1]));
+    return em_fmt(e, "(%s %s %s)", argument(e, v, 0), op, argument(e, v, 1));
+}
+
+static bool is_unsigned(weir_dtype t) { return t == WEIR_U32 || t == WEIR_U64; }
+
+/* A function of the preamble for integers of this dtype. */
+static const char *whole(emitter *e, weir_dtype t, const char *name) {
+    return is_unsigned(t) || t == WEIR_I64 ? em_fmt(e, "%s_%s", name, weiri_ctype(t)) : name;
 }
 
 /* `safe` divides by 0 too, which ends no process: a size may be 0, and a value may be computed where it is not needed. On a GPU it is the
  * plain operation. */
 static const char *divide(emitter *e, const weiri_value *v, const char *op, const char *safe) {
-    if ((!e->ahead && v->dtype != WEIR_I32) || weiri_val(e->k, v->arg[1])->op == WEIR_OP_INT) return binary(e, v, op);
-    return em_fmt(e, "%s(%s, %s)", safe, part(e, v->arg[0]), part(e, v->arg[1]));
+    if (weiri_val(e->k, v->arg[1])->op == WEIR_OP_INT) return binary(e, v, op);
+    return em_fmt(e, "%s(%s, %s)", whole(e, v->dtype, safe), part(e, v->arg[0]), part(e, v->arg[1]));
 }
 
 /* The element of a tile that lies in array `name`. */
@@ -316,35 +335,39 @@ static const char *part(emitter *e, uint32_t id) {
             const weiri_value *y = weiri_val(e->k, v->arg[1]);
             return em_fmt(e, "(%s * %s)", part(e, v->arg[0]), array_element(e, em_fmt(e, "r%u", id), y->rows, y->cols));
         }
-        return em_fmt(e, "((float)%s / (float)%s)", part(e, v->arg[0]), part(e, v->arg[1]));
+        return em_fmt(e, "((%s)%s / (%s)%s)", em_type(v), argument(e, v, 0), em_type(v), argument(e, v, 1));
     case WEIR_OP_IDIV:
-        if (em_is_float(v->dtype)) return em_fmt(e, "floorf(%s / %s)", part(e, v->arg[0]), part(e, v->arg[1]));
-        if (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1])) return divide(e, v, "/", "w_div");
-        return em_fmt(e, "w_floor_div(%s, %s)", part(e, v->arg[0]), part(e, v->arg[1]));
+        if (em_is_float(v->dtype)) return em_fmt(e, "%s(%s / %s)", math(e, v->dtype, "floor"), argument(e, v, 0), argument(e, v, 1));
+        if (is_unsigned(v->dtype) || (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1]))) return divide(e, v, "/", "w_div");
+        return em_fmt(e, "%s(%s, %s)", whole(e, v->dtype, "w_floor_div"), part(e, v->arg[0]), part(e, v->arg[1]));
     case WEIR_OP_MOD:
-        if (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1])) return divide(e, v, "%", "w_mod");
-        return em_fmt(e, "(%s - w_floor_div(%s, %s) * %s)", part(e, v->arg[0]), part(e, v->arg[0]), part(e, v->arg[1]),
+        if (is_unsigned(v->dtype) || (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1]))) return divide(e, v, "%", "w_mod");
+        return em_fmt(e, "(%s - %s(%s, %s) * %s)", part(e, v->arg[0]), whole(e, v->dtype, "w_floor_div"), part(e, v->arg[0]), part(e, v->arg[1]),
                       part(e, v->arg[1]));
     case WEIR_OP_CEIL_DIV:
         if (weiri_value_const(e->k, v->arg[1], &c) && c == 1) return part(e, v->arg[0]);
-        if (nonneg(e, v->arg[0])) return em_fmt(e, "w_ceil_div(%s, %s)", part(e, v->arg[0]), part(e, v->arg[1]));
-        return em_fmt(e, "(-w_floor_div(-%s, %s))", part(e, v->arg[0]), part(e, v->arg[1]));
+        if (is_unsigned(v->dtype) || nonneg(e, v->arg[0]))
+            return em_fmt(e, "%s(%s, %s)", whole(e, v->dtype, "w_ceil_div"), part(e, v->arg[0]), part(e, v->arg[1]));
+        return em_fmt(e, "(-%s(-%s, %s))", whole(e, v->dtype, "w_floor_div"), part(e, v->arg[0]), part(e, v->arg[1]));
     case WEIR_OP_NEG: return em_fmt(e, "(-%s)", part(e, v->arg[0]));
     case WEIR_OP_MIN:
     case WEIR_OP_MAX:
         return em_fmt(e, "%s(%s, %s)",
-                      em_is_float(v->dtype) ? (v->op == WEIR_OP_MIN ? "fminf" : "fmaxf")
-                                            : (v->op == WEIR_OP_MIN ? "w_min" : "w_max"),
-                      part(e, v->arg[0]), part(e, v->arg[1]));
+                      em_is_float(v->dtype) ? math(e, v->dtype, v->op == WEIR_OP_MIN ? "fmin" : "fmax")
+                                            : whole(e, v->dtype, v->op == WEIR_OP_MIN ? "w_min" : "w_max"),
+                      argument(e, v, 0), argument(e, v, 1));
     case WEIR_OP_ABS:
-        return em_is_float(v->dtype) ? em_fmt(e, "fabsf(%s)", part(e, v->arg[0]))
-                                     : em_fmt(e, "w_max(%s, -%s)", part(e, v->arg[0]), part(e, v->arg[0]));
-    case WEIR_OP_EXP: return em_fmt(e, "w_exp2(%s * 1.44269504f)", part(e, v->arg[0]));
-    case WEIR_OP_EXP2: return em_fmt(e, "w_exp2(%s)", part(e, v->arg[0]));
-    case WEIR_OP_LOG2: return em_fmt(e, "w_log2(%s)", part(e, v->arg[0]));
-    case WEIR_OP_RCP: return em_fmt(e, "w_rcp(%s)", part(e, v->arg[0]));
-    case WEIR_OP_RSQRT: return em_fmt(e, "w_rsqrt(%s)", part(e, v->arg[0]));
-    case WEIR_OP_TANH: return em_fmt(e, "w_tanh(%s)", part(e, v->arg[0]));
+        return em_is_float(v->dtype) ? em_fmt(e, "%s(%s)", math(e, v->dtype, "fabs"), part(e, v->arg[0]))
+                                     : is_unsigned(v->dtype) ? part(e, v->arg[0])
+                                     : em_fmt(e, "%s(%s, -%s)", whole(e, v->dtype, "w_max"), part(e, v->arg[0]), part(e, v->arg[0]));
+    case WEIR_OP_EXP:
+        if (v->dtype == WEIR_F64) return em_fmt(e, "exp(%s)", part(e, v->arg[0]));
+        return em_fmt(e, "w_exp2(%s * 1.44269504f)", part(e, v->arg[0]));
+    case WEIR_OP_EXP2: return em_fmt(e, v->dtype == WEIR_F64 ? "exp2(%s)" : "w_exp2(%s)", part(e, v->arg[0]));
+    case WEIR_OP_LOG2: return em_fmt(e, v->dtype == WEIR_F64 ? "log2(%s)" : "w_log2(%s)", part(e, v->arg[0]));
+    case WEIR_OP_RCP: return em_fmt(e, v->dtype == WEIR_F64 ? "(1. / %s)" : "w_rcp(%s)", part(e, v->arg[0]));
+    case WEIR_OP_RSQRT: return em_fmt(e, v->dtype == WEIR_F64 ? "(1. / sqrt(%s))" : "w_rsqrt(%s)", part(e, v->arg[0]));
+    case WEIR_OP_TANH: return em_fmt(e, v->dtype == WEIR_F64 ? "tanh(%s)" : "w_tanh(%s)", part(e, v->arg[0]));
     case WEIR_OP_LT: return binary(e, v, "<");
     case WEIR_OP_LE: return binary(e, v, "<=");
     case WEIR_OP_GT: return binary(e, v, ">");
@@ -355,9 +378,10 @@ static const char *part(emitter *e, uint32_t id) {
     case WEIR_OP_OR: return binary(e, v, "||");
     case WEIR_OP_NOT: return em_fmt(e, "(!%s)", part(e, v->arg[0]));
     case WEIR_OP_SELECT:
-        return em_fmt(e, "(%s ? %s : %s)", part(e, v->arg[0]), part(e, v->arg[1]), part(e, v->arg[2]));
+        return em_fmt(e, "(%s ? %s : %s)", part(e, v->arg[0]), argument(e, v, 1), argument(e, v, 2));
     case WEIR_OP_CAST:
         if (v->dtype == WEIR_F32 || v->dtype == WEIR_TF32) return em_fmt(e, "(float)%s", part(e, v->arg[0]));
+        if (v->dtype == WEIR_F64) return em_fmt(e, "(double)%s", argument(e, v, 0));
         if (em_is_float(v->dtype)) return em_fmt(e, "(float)%s(%s)", weiri_ctype(v->dtype), part(e, v->arg[0]));
         return em_fmt(e, "(%s)%s", weiri_ctype(v->dtype), part(e, v->arg[0]));
     default: break;
@@ -436,7 +460,7 @@ const char *em_element_offset(emitter *e, const weiri_tile_geom *g, const char *
 
 static const char *load_type(emitter *e, weir_dtype t, const char *lvalue) {
     (void)e;
-    if (t == WEIR_F32 || !em_is_float(t)) return lvalue;
+    if (t == WEIR_F32 || t == WEIR_F64 || !em_is_float(t)) return lvalue;
     return em_fmt(e, "(float)%s", lvalue);
 }
 
@@ -539,7 +563,7 @@ const char *em_view_element(emitter *e, uint32_t view, const char *row, const ch
         em_gmem_index(e, &v, row, col, 1, &index, &exists);
         const char *lv = em_fmt(e, "%s[%s]", em_arg(e, t->name), index);
         if (!load) return em_fmt(e, "if (%s) %s", exists, lv);
-        return em_fmt(e, "(%s ? %s : %s)", exists, load_type(e, t->dtype, lv), em_is_float(t->dtype) ? "0.f" : "0");
+        return em_fmt(e, "(%s ? %s : %s)", exists, load_type(e, t->dtype, lv), em_is_float(t->dtype) && t->dtype != WEIR_F64 ? "0.f" : "0");
     }
     if (r->kind == WEIR_RES_TMEM && e->ntensor) return em_tc_element(e, view);
     for (int i = 0; load && i < e->npack; i++)
@@ -627,8 +651,11 @@ void em_make(emitter *e, uint32_t id, uint8_t how) {
 /* One row of a reduction: two chains (even and odd columns), joined at the end. */
 static void make_reduction(emitter *e, uint32_t id, const weiri_value *v, const weiri_preg *pr) {
     const weiri_value *x = weiri_val(e->k, v->arg[0]);
-    const char *op = v->op == WEIR_OP_ROW_MAX ? "fmaxf(%s, %s)" : v->op == WEIR_OP_ROW_MIN ? "fminf(%s, %s)" : "%s + %s";
-    em_line(e, "float v%u[%d];  // %s of %d columns", id, 2 * pr->frags,
+    const bool real = em_is_float(v->dtype);
+    const char *most = real ? math(e, v->dtype, "fmax") : whole(e, v->dtype, "w_max"), *least = real ? math(e, v->dtype, "fmin") : whole(e, v->dtype, "w_min");
+    const char *op = v->op == WEIR_OP_ROW_SUM ? "%s + %s" : em_fmt(e, "%s(%%s, %%s)", v->op == WEIR_OP_ROW_MAX ? most : least);
+    const char *type = em_type(v);
+    em_line(e, "%s v%u[%d];  // %s of %d columns", type, id, 2 * pr->frags,
             v->op == WEIR_OP_ROW_MAX   ? "row_max"
             : v->op == WEIR_OP_ROW_MIN ? "row_min"
                                        : "row_sum",
@@ -641,12 +668,12 @@ static void make_reduction(emitter *e, uint32_t id, const weiri_value *v, const 
     e->fr = "f";
     if (x->cols <= 4) {
         e->el = "(h * 2)";
-        em_line(e, "float x = %s;", em_expr(e, v->arg[0]));
+        em_line(e, "%s x = %s;", type, em_expr(e, v->arg[0]));
     } else {
         e->el = "(h * 2)";
         const char *x0 = em_expr(e, v->arg[0]);
         e->el = "(h * 2 + 1)";
-        em_line(e, "float x = %s, y = %s;", x0, em_expr(e, v->arg[0]));
+        em_line(e, "%s x = %s, y = %s;", type, x0, em_expr(e, v->arg[0]));
         em_line(e, "#pragma unroll");
         e->el = "(j * 4 + h * 2)";
         x0 = em_expr(e, v->arg[0]);
@@ -659,7 +686,7 @@ static void make_reduction(emitter *e, uint32_t id, const weiri_value *v, const 
     }
     if (v->i == 1) /* the four lanes of a quad share the row */
         for (int q = 1; q <= 2; q++) {
-            const char *sh = em_fmt(e, "w_shfl_xor(x, %d)", q);
+            const char *sh = em_fmt(e, strcmp(type, "float") ? "__shfl_xor_sync(0xffffffffu, x, %d)" : "w_shfl_xor(x, %d)", q);
             em_line(e, "x = %s;", v->op == WEIR_OP_ROW_SUM ? em_fmt(e, "x + %s", sh) : em_fmt(e, op, "x", sh));
         }
     em_line(e, "v%u[f * 2 + h] = x;", id);
@@ -704,7 +731,7 @@ static void ensure_part(emitter *e, uint32_t id, bool wider) {
     bool shared = wider && spreads(v) && v->kind == WEIR_VALUE_TILE && em_is_float(v->dtype);
     const weiri_value *y = v->op == WEIR_OP_DIV ? weiri_val(e->k, v->arg[1]) : NULL;
     bool plain = !is_reduction(v->op) && (leaf || (e->uses[id] < 2 && !shared));
-    if (y && is_tile(y) && spreads(y) && !spreads(v)) make_inverse(e, id, v->arg[1]);
+    if (y && is_tile(y) && spreads(y) && !spreads(v) && v->dtype != WEIR_F64) make_inverse(e, id, v->arg[1]);
     if (plain) return;
     const weiri_preg *pr = em_frag_tile(e, id);
     if (!pr) return;

@@ -542,7 +542,7 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     const char *x0 = em_expr(e, value);
     e->el = "(j * 4 + h * 2 + 1)";
     const char *x1 = em_expr(e, value);
-    em_line(e, "const float x0 = %s, x1 = %s;", x0, x1);
+    em_line(e, "const %s x0 = %s, x1 = %s;", em_type(val), x0, x1);
     em_line(e, "if (%srow < %s) {", low, rows);
     e->depth++;
     if (packs) {
@@ -791,7 +791,7 @@ void em_set(emitter *e, const weiri_action *a) {
 }
 
 static void copy_read(emitter *e, uint32_t value, const weir_res *r, const weiri_preg *pr) {
-    em_line(e, "%s v%u[%d];", weir_dtype_size(r->dtype) == 2 ? "u32" : weiri_ctype(r->dtype), value, pr->per_thread);
+    em_line(e, "%s v%u[%d];", weiri_packed(r->dtype) ? "u32" : weiri_ctype(r->dtype), value, pr->per_thread);
     em_line(e, "#pragma unroll");
     em_line(e, "for (int i = 0; i < %d; i++) v%u[i] = %s[i];", pr->per_thread, value, em_reg(e, r));
     em_make(e, value, MADE);

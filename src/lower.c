@@ -982,8 +982,15 @@ static const weir_res *bytes_of(const weir_res *r) {
     return r;
 }
 
-/* Is another stage of r the newest held one after the op, or do its bytes change? */
+/* Is another stage of r the newest held one after the op, or do its bytes change? Of a tensor: is it written? */
 static bool disturbs(const weiri_op *op, const weir_res *r) {
+    if (r->kind == WEIR_RES_GMEM) {
+        bool writes = op->atom == ATOM_STORE || op->atom == ATOM_TMA_STORE || op->atom == ATOM_TMA_REDUCE_ADD;
+        if (writes && op->res->kind == WEIR_RES_GMEM) return op->res->tensor == r->tensor;
+        for (int i = 0; op->work && i < op->res->nbind; i++)
+            if (op->res->bind[i].tensor == r->tensor && r->tensor->out) return true;
+        return false;
+    }
     if (op->stage == STAGE_PROD_WORK) return bytes_of(op->res) == bytes_of(r);
     return op->atom == ATOM_NONE && (op->stage == STAGE_CONS_WAIT || op->stage == STAGE_CONS_RELEASE) &&
            (op->res == r || (r->group && op->res == r->group));
@@ -1010,7 +1017,9 @@ static void check_late(lowering *l, const weiri_node *use, uint32_t id) {
     if (!weiri_visit(l->k, id) || x->kind != WEIR_VALUE_TILE || x->op == WEIR_OP_READ_REG) return;
     for (int i = 0; i < x->nargs; i++)
         if (x->op != WEIR_OP_LOAD) check_late(l, use, x->arg[i]);
-    if (x->op != WEIR_OP_LOAD || !weiri_view_of(l->k, x->arg[0], &v) || !v.res || weiri_region_of(l->p, v.res) < 0) return;
+    if (x->op != WEIR_OP_LOAD || !weiri_view_of(l->k, x->arg[0], &v) || !v.res) return;
+    const bool tensor = v.res->kind == WEIR_RES_GMEM;
+    if (tensor ? !v.res->tensor->out : weiri_region_of(l->p, v.res) < 0) return;
     const weiri_node *load = NULL;
     for (const weiri_node *n = weiri_node_next(root, NULL); n && !load; n = weiri_node_next(root, n))
         for (int i = 0; n->kind == NODE_OP && n->op->atom == ATOM_LOAD && i < n->op->nret; i++)
@@ -1022,10 +1031,11 @@ static void check_late(lowering *l, const weiri_node *use, uint32_t id) {
             if ((b->kind == NODE_LOOP || b->kind == NODE_TILES) && n->kind == NODE_OP && disturbs(n->op, v.res)) by = n->op;
     if (!by) return;
     weir_finding *f = weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", place_of(&use->op->at),
-                                 "takes a tile that was loaded from '%s' before the stage changed hands", v.res->name);
+                                 tensor ? "takes a tile that was loaded from '%s' before its tensor was written"
+                                        : "takes a tile that was loaded from '%s' before the stage changed hands", v.res->name);
     f->hint = "use it before, or keep it in a reg_tile";
     f->objects[0] = v.res->name;
-    if (by->at.n) f->other_file = by->at.at[0].file, f->other_line = by->at.at[0].line, f->other_what = "the move in between";
+    if (by->at.n) f->other_file = by->at.at[0].file, f->other_line = by->at.at[0].line, f->other_what = tensor ? "written in between" : "the move in between";
 }
 
 static void check_late_tiles(lowering *l) {

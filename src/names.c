@@ -43,7 +43,7 @@ static bool is_spelled(const weiri_plan *p, const char *base, const char *suffix
         const size_t m = strlen(x->base);
         /* base + suffix == x->base + one of x's */
         if (m > n ? !begins(x->base, base) : !begins(base, x->base)) continue;
-        for (const char *const *s = suffixes_of(x->kind); *s; s++)
+        for (const char *const *s = suffixes_of((weiri_name_kind)x->kind); *s; s++)
             if (m > n ? begins(suffix, x->base + n) && strcmp(suffix + (m - n), *s) == 0 : begins(*s, base + m) && strcmp(*s + (n - m), suffix) == 0)
                 return true;
     }
@@ -62,7 +62,7 @@ const char *weiri_name(const weiri_plan *p, weiri_name_kind kind, int index, con
         if (x->kind == (int)kind && x->index == index && strcmp(x->text, text) == 0) return x->base;
     }
     weiri_arena *a = (weiri_arena *)&p->a;
-    weiri_spelling x = { kind, index, weiri_arena_str(a, text), NULL };
+    weiri_spelling x = { (int)kind, index, weiri_arena_str(a, text), NULL };
     x.base = x.text;
     const char *front = weiri_is_family(text) || weiri_is_family(weiri_arena_fmt(a, "%s_", text)) ? "u_" : ""; /* nothing behind such a name makes it another */
     for (int n = 1; !is_free(p, kind, x.base) && !a->oom; n++)

@@ -141,6 +141,8 @@ static bool is_sums(const weir_kernel *k, const weiri_op *op) {
 /* Does a value read register tiles or hold fragments? */
 static bool uses_reg(const weir_kernel *k, uint32_t id) { return id && weiri_value_uses(k, id, WEIR_OP_READ_REG); }
 
+bool weiri_packed(weir_dtype t) { return t == WEIR_BF16 || t == WEIR_F16; }
+
 static void add_reg(weiri_plan *p, int task, const weir_res *r) {
     if (weiri_preg_of(p, task, r) >= 0) return;
     const weiri_task *t = p->k->tasks.v[task];
@@ -183,7 +185,7 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
     }
     g.frags = g.rows / 64;
     int vals = r->tile[1] == 1 ? 2 * g.frags : r->tile[1] == 4 ? 2 * g.frags : g.rows * g.cols / 128;
-    int per = weir_dtype_size(r->dtype) == 2 ? 2 : 1;
+    int per = weiri_packed(r->dtype) ? 2 : 1;
     g.per_thread = (vals + per - 1) / per;
     WEIRI_PUSH(&p->a, p->regs, g);
 }

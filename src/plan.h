@@ -203,6 +203,8 @@ typedef struct weiri_push {      /* the pieces of a copy into another CTA */
     int64_t bytes;               /* sum over the pieces */
 } weiri_push;
 
+/* Two elements of a register tile share a register. */
+bool weiri_packed(weir_dtype t);
 typedef struct weiri_preg {      /* a register tile in one task */
     const weir_res *res;
     int task;

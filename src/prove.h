@@ -54,6 +54,8 @@ typedef struct weiri_span { uint32_t value; int64_t by, plus, extent; } weiri_sp
 typedef enum weiri_meet { SPANS_APART, SPANS_MEET, SPANS_MAY } weiri_meet;
 /* Do two spans meet, in one tile (coordinates and arguments are alike, loop indices and what is read may differ)? */
 weiri_meet weiri_forms_meet(weiri_forms *f, const weiri_span *x, const weiri_span *y);
+/* Do two spans of one extent, in one tile, fall together or lie apart, and never overlap by a part? *moves: an index moves them. */
+bool weiri_forms_aligned(weiri_forms *f, const weiri_span *x, const weiri_span *y, bool *moves);
 /* Are two spans apart in any two tiles that differ along that coordinate of the queue? */
 bool weiri_forms_dealt(weiri_forms *f, const weiri_span *x, const weiri_span *y, const weir_res *queue, int axis);
 /* How a value changes: its leaves vary with the launch only / with the tile / with the CTA of a cluster. */
@@ -176,6 +178,7 @@ typedef struct weiri_rec {
     bool joins;                  /* made by a body that joins the threads of its task itself */
     int filled;                  /* -1, or a bit: the write has happened once (in every run that a state stands for) */
     int place;                   /* 0, or 1 + place in a tensor; a stage a tile then, stage 0 outside of tiles */
+    bool one;                    /* of a tensor: made by one thread of the task for all */
     bool pushed;                 /* the write of a push: others into the stage lie beside it (plan_push.c) */
 } weiri_rec;
 
@@ -204,7 +207,7 @@ typedef struct weiri_prog {
     WEIRI_LIST(weiri_rec) recs;
     WEIRI_LIST(int) eff;
     WEIRI_LIST(weiri_gplace) places;
-    uint8_t *meets;              /* [place][place]: weiri_meet, for those of different tasks of which one writes */
+    uint8_t *meets;              /* [place][place]: weiri_meet, for those of which one writes; prove_gmem.c */
     bool *unordered;             /* [place][place]: may meet, and were found in no order (filled by runs) */
     int gmem_ring;               /* -1: no tensor is shared */
     weiri_bari *bars;            /* [cta * nbars + bar] */

@@ -731,7 +731,7 @@ static int gmem_rec(weiri_prog *g, int ai, const weiri_action *act) {
     if (kind == REC_READ && g->places.v[place].write) kind = REC_WRITE;
     for (int i = 0; i < g->actors.v[ai].recs.n; i++)
         if (g->recs.v[g->actors.v[ai].recs.v[i]].place == place + 1) return g->actors.v[ai].recs.v[i];
-    weiri_rec r = { .loc = -1, .actor = ai, .by = weiri_prog_by(act), .kind = kind, .ring = g->gmem_ring, .fence_bit = -1, .filled = -1, .place = place + 1 };
+    weiri_rec r = { .loc = -1, .actor = ai, .by = weiri_prog_by(act), .kind = kind, .ring = g->gmem_ring, .fence_bit = -1, .filled = -1, .place = place + 1, .one = act->who == WHO_ONE };
     weiri_ring *ring = &g->rings.v[g->gmem_ring];
     r.bit = ring->bits++;
     if (kind == REC_CP_WRITE) r.fence_bit = ring->bits++;

@@ -4,6 +4,8 @@
 #include "prove_know.h"
 #include "raster.h"
 
+enum { OWN = 4 }; /* beside a weiri_meet: for the threads of one actor; others of the task have other shares */
+
 /* ---- places ------------------------------------------------------------------------------------------------------------- */
 
 /* The spans of a view of global memory, `to` if it is a work tile; false: it is none. */
@@ -72,6 +74,51 @@ static weiri_meet meet(weiri_prog *g, const weiri_gplace *x, const weiri_gplace 
     return all;
 }
 
+/* Accesses of all threads of a task, each its share. */
+static bool shared_out(const weiri_gplace *x) { return x->op->atom == ATOM_STORE || x->op->atom == ATOM_LOAD; }
+
+/* Is it a store of what lies in registers as a tile does? */
+static bool in_fragments(const weir_kernel *k, const weiri_op *op) {
+    uint32_t v = op->atom == ATOM_STORE ? op->arg[0] : 0;
+    return v && (weiri_value_uses(k, v, WEIR_OP_READ_REG) || weiri_value_uses(k, v, WEIR_OP_ROW) || weiri_value_uses(k, v, WEIR_OP_COL));
+}
+
+/* Is the value that one of them stores made of what the other loads? It is loaded where it is stored, by the same thread. */
+static bool made_of(const weir_kernel *k, uint32_t id, const weiri_op *load, int *steps) {
+    const weiri_value *v = weiri_val(k, id);
+    if (--*steps < 0) return false;
+    if (v->op == WEIR_OP_LOAD && v->by == load) return true;
+    for (int i = 0; i < v->nargs; i++)
+        if (made_of(k, v->arg[i], load, steps)) return true;
+    return false;
+}
+
+/* Does each thread have the same elements of one place in both? */
+static bool same_shares(const weir_kernel *k, const weiri_gplace *x, const weiri_gplace *y) {
+    const weiri_op *a = x->op, *b = y->op;
+    if (a == b) return true;
+    if (!shared_out(x) || !shared_out(y)) return false;
+    if (a->atom == ATOM_LOAD) a = y->op, b = x->op;
+    if (b->atom == ATOM_LOAD) return a->atom == ATOM_STORE && made_of(k, a->arg[0], b, &(int){ 2000 });
+    weiri_view u, v;
+    bool views = weiri_view_of(k, x->view, &u) && weiri_view_of(k, y->view, &v) && (u.op == WEIR_OP_VIEW_FROM) == (v.op == WEIR_OP_VIEW_FROM);
+    return !in_fragments(k, a) && !in_fragments(k, b) && views && a->res == b->res; /* tile and width decide */
+}
+
+/* Two accesses of one task. Its threads have their shares of a place, and so have its warpgroups where each issues a bulk store; but a
+ * bulk store is one thread's, whatever that thread's share is. *own: it counts for the threads of one actor only. */
+static weiri_meet meet_in_task(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y, bool *own) {
+    const weir_kernel *k = g->p->k;
+    weiri_meet m = meet(g, x, y);
+    if (m == SPANS_APART) return m;
+    bool aligned = true, moves = false, bulk = !shared_out(x) && !shared_out(y);
+    for (int i = 0; i < x->rank; i++) aligned = aligned && weiri_forms_aligned(g->forms, &x->span[i], &y->span[i], &moves);
+    if (x->op == y->op && aligned && moves) return SPANS_APART; /* an index takes each number once */
+    if (shared_out(x) && shared_out(y)) return aligned && same_shares(k, x, y) ? SPANS_APART : SPANS_MAY;
+    *own = aligned && (bulk || in_fragments(k, shared_out(x) ? x->op : y->op));
+    return bulk && x->write && y->write ? SPANS_MAY : m; /* one thread's: the last to land stands, and nobody else is told */
+}
+
 static bool clash(const weiri_gplace *x, const weiri_gplace *y) {
     return x->tensor == y->tensor && (x->write || y->write) && !(x->adds && y->adds);
 }
@@ -101,10 +148,11 @@ void weiri_gmem_places(weiri_prog *g) {
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             const weiri_gplace *x = &g->places.v[i], *y = &g->places.v[j];
-            if (x->task == y->task || !clash(x, y)) continue;
-            weiri_meet m = meet(g, x, y);
+            if (!clash(x, y)) continue;
+            bool own = false;
+            weiri_meet m = x->task == y->task ? meet_in_task(g, x, y, &own) : meet(g, x, y);
             if (x->tiles != y->tiles && m != SPANS_APART) g->unordered[i * n + j] = true; /* of which tile? */
-            else g->meets[i * n + j] = (uint8_t)m;
+            else g->meets[i * n + j] = (uint8_t)(m | (own ? OWN : 0));
             if (m != SPANS_APART) g->gmem_ring = 0;
         }
 }
@@ -140,7 +188,10 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
     f->text = weiri_arena_fmt(r->a, "%s of '%s' %s tensor '%s' at %s, which %s of '%s' %s in no order", verb(x), g->actors.v[ai].name,
                               x->write ? "writes" : "reads", x->tensor->name, b.s ? b.s : "", verb(y), g->actors.v[other->actor].name,
                               y->write ? (x->write ? "writes, too," : "writes") : "reads");
-    f->hint = "let one task write the place, or order the two by a pipeline or a barrier";
+    f->hint = x->task != y->task ? "let one task write the place, or order the two by a pipeline or a barrier"
+              : x->op->atom == ATOM_TMA_STORE || x->op->atom == ATOM_TMA_REDUCE_ADD || y->op->atom == ATOM_TMA_STORE || y->op->atom == ATOM_TMA_REDUCE_ADD
+                  ? "drain the bulk store, and let all threads of the task meet behind it (in a pipeline move), before the place is accessed again"
+                  : "let the threads of the task meet (in a pipeline move) between the two";
     weiri_buf_free(&b);
 }
 
@@ -153,6 +204,12 @@ void weiri_gmem_access(weiri_run *r, int ai, const weiri_action *act, int ri) {
         const weiri_rec *q = &g->recs.v[i];
         if (!q->place || g->actors.v[q->actor].cta != self->cta) continue;
         int m = g->meets[(me->place - 1) * n + q->place - 1];
+        if (q->actor != ai && g->actors.v[q->actor].task == self->task && !q->one && !me->one && m != SPANS_APART) {
+            /* shares of warpgroups, or those of warps beside them */
+            if (m & OWN) continue;
+            m = SPANS_MAY;
+        }
+        m &= OWN - 1;
         bit b = bit_of(g, q->ring, stage, q->bit);
         if (m == SPANS_APART || !has(r, 0, b) || has(r, need, b)) continue;
         if (m == SPANS_MAY) g->unordered[(me->place - 1) * n + q->place - 1] = true;
@@ -249,8 +306,11 @@ static bool repeated(const weiri_prog *g, const weiri_gplace *x) {
     return false;
 }
 
-/* Of one tensor: the lines of what is said to keep apart in one tile, or from tile to tile. */
-static void trust_tensor(weiri_prog *g, const weir_tensor *t, bool tiles) {
+enum { TRUST_TASKS, TRUST_THREADS, TRUST_TILES, TRUST_COUNT }; /* who keeps apart: tasks in one tile, a task's threads there, tiles */
+
+/* Of one tensor: the lines of what is said to keep apart. */
+static void trust_tensor(weiri_prog *g, const weir_tensor *t, int who) {
+    static const char *const name[] = { "tasks keep", "the accesses of one task keep", "tiles and CTAs keep" };
     int n = g->places.n;
     const char *lines = "";
     for (int i = 0; i < n; i++) {
@@ -258,13 +318,13 @@ static void trust_tensor(weiri_prog *g, const weir_tensor *t, bool tiles) {
         bool named = false;
         for (int j = 0; j < n && x->tensor == t && !named; j++) {
             const weiri_gplace *y = &g->places.v[j];
-            if (tiles) named = clash(x, y) && ((x->tiles && y->tiles && !dealt(g, x, y)) || (i == j && repeated(g, x)));
-            else named = g->unordered[i * n + j] || g->unordered[j * n + i];
+            if (who == TRUST_TILES) named = clash(x, y) && ((x->tiles && y->tiles && !dealt(g, x, y)) || (i == j && repeated(g, x)));
+            else named = (who == TRUST_THREADS) == (x->task == y->task) && (g->unordered[i * n + j] || g->unordered[j * n + i]);
         }
         const char *line = named ? line_of(g, x->op) : NULL;
         if (line && !strstr(lines, line)) lines = weiri_arena_fmt(g->a, "%s%s%s", lines, *lines ? ", " : "", line);
     }
-    if (*lines) weiri_prog_trust(g, weiri_arena_fmt(g->a, tiles ? "that tiles and CTAs keep apart in tensor '%s' (%s)" : "that tasks keep apart in tensor '%s' (%s)", t->name, lines));
+    if (*lines) weiri_prog_trust(g, weiri_arena_fmt(g->a, "that %s apart in tensor '%s' (%s)", name[who], t->name, lines));
 }
 
 void weiri_gmem_trusts(weiri_prog *g) {
@@ -273,5 +333,5 @@ void weiri_gmem_trusts(weiri_prog *g) {
     if (q && q->kind == WEIR_RES_QUEUE && q->raster == WEIR_RASTER_CUSTOM && !weiri_raster_try(k, q, g->a).all)
         weiri_prog_trust(g, weiri_arena_fmt(g->a, "the raster of '%s' to reach every tile once", q->name));
     for (int i = 0; i < k->tensors.n; i++)
-        for (int tiles = 0; tiles < 2; tiles++) trust_tensor(g, k->tensors.v[i], tiles);
+        for (int who = 0; who < TRUST_COUNT; who++) trust_tensor(g, k->tensors.v[i], who);
 }

@@ -306,20 +306,36 @@ static bool start_of(weiri_forms *f, const weiri_span *x, lin *out) {
     return add(out, &v, x->by);
 }
 
-weiri_meet weiri_forms_meet(weiri_forms *f, const weiri_span *x, const weiri_span *y) {
+/* The distance of two spans is *at and any multiple of *by (0: it alone); false: nothing is known. */
+static bool distance(weiri_forms *f, const weiri_span *x, const weiri_span *y, int64_t *at, int64_t *by) {
     lin a, b, d;
-    if (!start_of(f, x, &a) || !start_of(f, y, &b)) return SPANS_MAY;
+    if (!start_of(f, x, &a) || !start_of(f, y, &b)) return false;
     d = a;
-    if (!add(&d, &b, -1)) return SPANS_MAY;
-    int64_t g = 0; /* the distance is d.c and any multiple of it */
+    if (!add(&d, &b, -1)) return false;
+    int64_t g = 0;
     for (int i = 0; i < a.n; i++)
         if (wanders(f, a.atom[i])) g = gcd(g, a.coef[i]);
     for (int i = 0; i < b.n; i++)
         if (wanders(f, b.atom[i])) g = gcd(g, b.coef[i]);
     for (int i = 0; i < d.n; i++) g = gcd(g, d.coef[i]);
-    if (!g) return d.c < y->extent && -d.c < x->extent ? SPANS_MEET : SPANS_APART;
-    int64_t r = d.c - floor_div(d.c, g) * g;
-    return r < y->extent || g - r < x->extent ? SPANS_MAY : SPANS_APART;
+    *at = d.c;
+    *by = g;
+    return true;
+}
+
+weiri_meet weiri_forms_meet(weiri_forms *f, const weiri_span *x, const weiri_span *y) {
+    int64_t at, by;
+    if (!distance(f, x, y, &at, &by)) return SPANS_MAY;
+    if (!by) return at < y->extent && -at < x->extent ? SPANS_MEET : SPANS_APART;
+    int64_t r = at - floor_div(at, by) * by;
+    return r < y->extent || by - r < x->extent ? SPANS_MAY : SPANS_APART;
+}
+
+bool weiri_forms_aligned(weiri_forms *f, const weiri_span *x, const weiri_span *y, bool *moves) {
+    int64_t at, by;
+    if (x->extent != y->extent || !distance(f, x, y, &at, &by)) return false;
+    if (by) *moves = true;
+    return by ? at % by == 0 && by >= x->extent : at == 0;
 }
 
 /* The atom's coefficient in a form in which no other coordinate of a queue stands; 0: there is none such. The rest's bounds. */

@@ -18,7 +18,7 @@ local function kernel(o)
   c.narrow = k:gmem_tile { name = "narrow", tensor = c.Y, tile = { 1, 64 } }
   c.ring = k:smem_tile { name = "ring", dtype = "f32", tile = { 1, 128 }, pipeline = P[o.ring or "async_async"] { stages = 2 } }
   for i, body in ipairs(o.tasks) do
-    k:task { name = "t" .. i, warps = { i * 4 - 4, o.ring and i == 1 and 1 or 4 }, schedule = function()
+    k:task { name = "t" .. i, warps = { i * 4 - 4, o.ring and i == 1 and o.tasks[2] and 1 or 4 }, schedule = function()
       local lanes = o.lanes and { lane = i - 1, lanes = #o.tasks } or nil
       for t in weir.work_tile_loop(wq, lanes) do
         body(t, c)
@@ -90,6 +90,36 @@ check("an axis of 1, two CTAs along it", "SAFE", "trusting that tiles and CTAs k
   { second = "n", extent = 1, cluster = { n = 2 }, tasks = { store(1.0) } })
 check("an axis of 1, two CTAs along it, with places of their own", "SAFE", false, nil,
   { second = "n", extent = 1, cluster = { n = 2 }, tasks = { function(t, c) c.y:store(1.0, c.y:at(t.i, t.n)) end } })
+-- threads of one task
+local function alone(name, want, text, sim, body, ring) check("one task: " .. name, want, text, sim, { ring = ring or "async_tma", tasks = { body } }) end
+local function bulk(t, c, place)
+  c.ring:acquire(); c.ring:store(1.0); c.ring:commit()
+  c.ring:wait(); c.y:tma_store(c.ring:read(), place or c.y:at(t.i, 0)); c.ring:release()
+end
+alone("a store of what TMA stores", "PROVE-RACE", "the store of 't1' writes tensor 'y' at y:at(t.i, 0), which the bulk store of 't1' writes, too, in no order",
+  "sim-race", function(t, c) bulk(t, c); c.y:store(2.0, c.y:at(t.i, 0)) end)
+alone("a load of it", "PROVE-RACE", "the load of 't1' reads tensor 'y' at y:at(t.i, 0)", "sim-race", function(t, c) bulk(t, c); c.y:store(c.y:at(t.i, 0):load() + 1, c.y:at(t.i, 1)) end)
+alone("another place", "SAFE", false, "runs", function(t, c) bulk(t, c); c.y:store(2.0, c.y:at(t.i, 1)) end)
+alone("drained, which one thread knows", "PROVE-RACE", "drain the bulk store, and let all threads of the task meet", "sim-race",
+  function(t, c) bulk(t, c); c.y:drain(); c.y:store(2.0, c.y:at(t.i, 0)) end)
+alone("drained, and the threads have met", "SAFE", false, "runs", function(t, c)
+  bulk(t, c); c.y:drain(); c.ring:acquire(); c.y:store(2.0, c.y:at(t.i, 0))
+  c.ring:store(3.0); c.ring:commit(); c.ring:wait(); c.y:tma_store(c.ring:read(), c.y:at(t.i, 1)); c.ring:release()
+end)
+alone("two bulk stores to one place", "SAFE", "trusting that the accesses of one task keep apart in tensor 'y' (tensors.t:", nil, function(t, c) bulk(t, c); bulk(t, c) end)
+alone("two bulk stores to one place, drained between", "SAFE", false, "runs", function(t, c) bulk(t, c); c.y:drain(); bulk(t, c) end)
+alone("bulk stores to one place, step by step", "SAFE", "trusting that the accesses of one task keep apart in tensor 'y' (tensors.t:", nil,
+  function(t, c) for _ in weir.domain_loop(c.N) do bulk(t, c) end end)
+alone("bulk stores, step by step", "SAFE", false, "runs", function(t, c) for j in weir.domain_loop(0, 2) do bulk(t, c, c.y:at(t.i, j)) end end)
+alone("bulk stores of three turns", "SAFE", "trusting that the accesses of one task keep apart in tensor 'y' (tensors.t:", nil,
+  function(t, c) bulk(t, c); for j in weir.domain_loop(c.N) do bulk(t, c, c.y:at(t.i, j)) end end)
+alone("each thread its share, in place", "SAFE", false, "runs", function(t, c) c.y:store(1.0, c.y:at(t.i, 0)); c.y:store(c.x:at(t.i, 0):load(), c.y:at(t.i, 0)) end, "async_async")
+alone("each thread loads what it stores", "SAFE", false, "runs", function(t, c) c.y:store(c.y:at(t.i, 0):load() + 1, c.y:at(t.i, 0)) end, "async_async")
+alone("shares that are shifted", "SAFE", "trusting that the accesses of one task keep apart in tensor 'y' (tensors.t:", "sim-race", function(t, c)
+  c.y:store(1.0, c.y:at(t.i, 0)); c.y:store(c.y:from(t.i, 1):load() + 2, c.y:at(t.i, 1)) end, "async_async")
+alone("shares that are shifted, and the threads have met", "SAFE", false, "runs", function(t, c)
+  c.y:store(1.0, c.y:at(t.i, 0)); c.ring:acquire(); c.ring:store(c.y:from(t.i, 1):load() + 2); c.ring:commit()
+  c.ring:wait(); c.y:tma_store(c.ring:read(), c.y:at(t.i, 1)); c.ring:release() end)
 -- rasters of one's own
 check("a raster that reaches every tile once", "SAFE", "trusting the raster of 'wq' to reach every tile once", "runs", { raster = function(i, n) return n - 1 - i end, tasks = { store(1.0) } })
 local function twice(name, text, o)

@@ -525,7 +525,7 @@ typedef enum weir_memory { WEIR_MEMORY_UNKNOWN = 0, WEIR_MEMORY_HOST, WEIR_MEMOR
 typedef struct weir_arg {
     const char *name;
     const weir_buffer *buffer;
-    uint64_t address; int rank; int64_t shape[WEIR_MAX_RANK], stride[WEIR_MAX_RANK]; weir_dtype dtype; /* foreign; rank 0: dims as arguments */
+    uint64_t address; int rank; int64_t shape[WEIR_MAX_RANK], stride[WEIR_MAX_RANK]; weir_dtype dtype; /* foreign; strides all 0: packed; rank 0: dims as arguments */
     double number; bool is_number;
     weir_memory memory; int gpu; /* where the foreign address is, when that is known: a launch that cannot reach it is refused */
     bool read_only;              /* foreign: refused for an `out` tensor */
@@ -575,7 +575,9 @@ WEIR_API void weir_timeline_free(weir_timeline *t);
 /* Binds once, launches many times at least cost: the arguments' addresses may be changed between launches. */
 typedef struct weir_bound weir_bound;
 WEIR_API weir_bound *weir_bind_args(weir_program *p, const weir_launch_desc *desc);
-/* Another address for a tensor of the same shape and strides. */
+/* Another buffer for a tensor: of its dtype, shape and strides, else E_LAUNCH. */
+WEIR_API weir_status weir_bound_set_buffer(weir_bound *b, const char *tensor, const weir_buffer *buffer);
+/* Another address for a tensor of the same shape and strides, which nothing can check. */
 WEIR_API weir_status weir_bound_set_address(weir_bound *b, const char *tensor, uint64_t address);
 WEIR_API weir_status weir_bound_launch(weir_bound *b, void *stream);
 WEIR_API void weir_bound_free(weir_bound *b);

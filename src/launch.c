@@ -101,6 +101,13 @@ static given resolve(const weir_arg *a) {
         g.shape[i] = t ? t->shape[i] : a->shape[i];
         g.stride[i] = t ? t->stride[i] : a->stride[i];
     }
+    bool strided = t || g.rank < 1;
+    for (int i = 0; i < g.rank && i < WEIR_MAX_RANK; i++) strided = strided || g.stride[i] != 0;
+    int64_t step = 1;
+    for (int i = g.rank < WEIR_MAX_RANK ? g.rank - 1 : -1; i >= 0 && !strided; i--) { /* a shape alone: packed */
+        g.stride[i] = step;
+        step *= g.shape[i] > 0 ? g.shape[i] : 1;
+    }
     return g;
 }
 
@@ -278,6 +285,8 @@ static weir_status check_shapes(weir_bound *b) {
             if (stride < 0)
                 return refuse(b, "tensor '%s': axis %d steps by %" PRId64 " elements; strides must not be negative", t->name, a,
                               stride);
+            if (t->out && stride == 0 && g->shape[a] > 1)
+                return refuse(b, "tensor '%s': axis %d steps by 0 elements; what is written must have places of its own", t->name, a);
             if (a == t->rank - 1 && stride != 1 && g->shape[a] > 1)
                 return refuse(b, "tensor '%s': its innermost axis steps by %" PRId64 " elements; it must step by 1", t->name,
                               stride);
@@ -338,7 +347,7 @@ static void describe_map(const weir_bound *b, const weiri_tmap_use *u, weiri_tma
     m->stride[0] = elem;
     for (int i = 0; i < u->rank; i++) {
         int axis = u->rank - 1 - i;
-        m->dim[i] = (uint64_t)(g->shape[axis] > 0 ? g->shape[axis] : 1);
+        m->dim[i] = empty ? 1 : (uint64_t)g->shape[axis]; /* never read */
         m->box[i] = u->box[i];
         if (i > 0) m->stride[i] = (uint64_t)g->stride[axis] * elem;
         if (i > 0 && (empty || g->shape[axis] == 1)) m->stride[i] = (m->stride[i] + 15) / 16 * 16;
@@ -725,8 +734,10 @@ static weir_bound *bind(weir_program *p, const weir_launch_desc *desc) {
         b->names[i] = weiri_arena_str(&b->a, a->name ? a->name : "");
         b->args[i] = b->args[b->nargs + i] = resolve(a);
         if (a->buffer && a->buffer->d != d)
-            st = refuse(b, "tensor '%s' lies on %s, the kernel runs on %s", b->names[i],
-                        a->buffer->d ? a->buffer->d->name : "a closed device", d->name);
+            st = a->buffer->d && a->buffer->d->index < 0 && d->index < 0
+                     ? refuse(b, "tensor '%s' lies on another simulator than the one that the kernel runs on", b->names[i])
+                     : refuse(b, "tensor '%s' lies on %s, the kernel runs on %s", b->names[i],
+                              a->buffer->d ? a->buffer->d->name : "a closed device", d->name);
         else if (b->args[i].rank < 0 || b->args[i].rank > WEIR_MAX_RANK)
             st = refuse(b, "argument '%s' has rank %d; 1 to %d are possible", b->names[i], b->args[i].rank, WEIR_MAX_RANK);
     }
@@ -789,6 +800,25 @@ weir_status weir_bound_set_address(weir_bound *b, const char *tensor, uint64_t a
         if (b->p->plan->params.v[i].kind == KP_PTR && b->p->plan->params.v[i].index == t)
             memcpy(b->params[i], &address, sizeof address);
     return WEIR_OK;
+}
+
+weir_status weir_bound_set_buffer(weir_bound *b, const char *tensor, const weir_buffer *t) {
+    if (!b->d || !b->p) return fail_gone(b);
+    int i = tensor_named(b->p->k, tensor);
+    if (i < 0) return weir_bound_set_address(b, tensor, t->address); /* which says so */
+    const given *g = b->tensor[i];
+    if (t->d != b->d) return refuse(b, "tensor '%s': the other one lies on another device", tensor);
+    if ((int)t->dtype != (int)b->p->k->tensors.v[i]->dtype)
+        return refuse(b, "tensor '%s' is %s; the kernel takes %s", tensor, weir_dtype_name(t->dtype),
+                      weir_dtype_name(b->p->k->tensors.v[i]->dtype));
+    if (t->rank != g->rank) return refuse(b, "tensor '%s' has rank %d; it is bound with rank %d", tensor, t->rank, g->rank);
+    for (int a = 0; a < g->rank; a++)
+        if (t->shape[a] != g->shape[a] || (t->stride[a] != g->stride[a] && g->shape[a] > 1))
+            return refuse(b, "tensor '%s': axis %d has %" PRId64 " elements with stride %" PRId64 "; it is bound with %" PRId64 " and %" PRId64
+                          ": bind once more for another shape", tensor, a, t->shape[a], t->stride[a], g->shape[a], g->stride[a]);
+    weir_status st = weir_bound_set_address(b, tensor, t->address);
+    if (st == WEIR_OK) b->tensor[i]->foreign = 0;
+    return st;
 }
 
 /* ---- running ------------------------------------------------------------------------------------------------------------ */
@@ -863,7 +893,11 @@ static weir_status run_sim(weir_bound *b, const void *stream) {
         const given *g = b->tensor[lent];
         const void *at = (const void *)(uintptr_t)g->address;
         size_t n = extent_of(g, k->tensors.v[lent]->dtype);
-        if (g->foreign && n && !weiri_sim_lend(b->ctx, at, n))
+        size_t has = 0;
+        if (g->foreign && n && weiri_sim_holds(b->ctx, at, &has) && has < n)
+            st = refuse(b, "tensor '%s' takes %zu bytes from its address on, where the simulator's tensor has %zu left", k->tensors.v[lent]->name,
+                        n, has);
+        else if (g->foreign && n && !weiri_sim_lend(b->ctx, at, n))
             st = weiri_fail(b->ctx, WEIR_E_MEMORY, "out of memory: simulated tensors");
         else weiri_sim_name(b->ctx, at, k->tensors.v[lent]->name);
     }

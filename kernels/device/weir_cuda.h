@@ -525,22 +525,21 @@ W_FN i32 w_ceil_div(i32 a, i32 b) { return (i32)(a / b + (a % b > 0)); } // b > 
 W_FN i32 w_floor_div(i32 a, i32 b) { i32 q = a / b; return q - ((a % b != 0) && ((a < 0) != (b < 0))); }
 W_FN i32 w_min(i32 a, i32 b) { return a < b ? a : b; }
 W_FN i32 w_max(i32 a, i32 b) { return a > b ? a : b; }
-#define W_WIDE(T) \
-    W_FN T w_min_##T(T a, T b) { return a < b ? a : b; } \
-    W_FN T w_max_##T(T a, T b) { return a > b ? a : b; }
-#define W_UNSIGNED(T) \
-    W_WIDE(T) \
-    W_FN T w_div_##T(T a, T b) { return a / b; } \
-    W_FN T w_mod_##T(T a, T b) { return a % b; } \
-    W_FN T w_ceil_div_##T(T a, T b) { return w_div_##T(a, b) + (w_mod_##T(a, b) > 0); }
-W_UNSIGNED(u32)
-W_UNSIGNED(u64)
-W_WIDE(i64)
+W_FN u32 w_min_u32(u32 a, u32 b) { return a < b ? a : b; }
+W_FN u32 w_max_u32(u32 a, u32 b) { return a > b ? a : b; }
+W_FN u32 w_div_u32(u32 a, u32 b) { return a / b; }
+W_FN u32 w_mod_u32(u32 a, u32 b) { return a % b; }
+W_FN u32 w_ceil_div_u32(u32 a, u32 b) { return w_div_u32(a, b) + (w_mod_u32(a, b) > 0); }
+W_FN u64 w_min_u64(u64 a, u64 b) { return a < b ? a : b; }
+W_FN u64 w_max_u64(u64 a, u64 b) { return a > b ? a : b; }
+W_FN u64 w_div_u64(u64 a, u64 b) { return a / b; }
+W_FN u64 w_mod_u64(u64 a, u64 b) { return a % b; }
+W_FN u64 w_ceil_div_u64(u64 a, u64 b) { return w_div_u64(a, b) + (w_mod_u64(a, b) > 0); }
+W_FN i64 w_min_i64(i64 a, i64 b) { return a < b ? a : b; }
+W_FN i64 w_max_i64(i64 a, i64 b) { return a > b ? a : b; }
 W_FN i64 w_div_i64(i64 a, i64 b) { return a / b; }
 W_FN i64 w_mod_i64(i64 a, i64 b) { return a % b; }
 W_FN i64 w_ceil_div_i64(i64 a, i64 b) { return w_div_i64(a, b) + (w_mod_i64(a, b) > 0); }
 W_FN i64 w_floor_div_i64(i64 a, i64 b) { return w_div_i64(a, b) - (w_mod_i64(a, b) != 0 && (a < 0) != (b < 0)); }
-#undef W_WIDE
-#undef W_UNSIGNED
 
 #endif

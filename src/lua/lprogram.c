@@ -278,7 +278,7 @@ static int b_set_address(lua_State *L) { /* bound:set_address(tensor's name, dev
     weirl_buffer *t = luaL_testudata(L, 3, WEIRL_BUFFER);
     if (t && (!t->b || !t->dev->d)) return weirl_raise(L, "set_address: the tensor or its device is closed");
     lua_settop(L, 3);
-    weir_status st = weir_bound_set_address(b->b, name, t ? weir_buffer_address(t->b) : to_address(L, 3, "set_address"));
+    weir_status st = t ? weir_bound_set_buffer(b->b, name, t->b) : weir_bound_set_address(b->b, name, to_address(L, 3, "set_address"));
     if (st != WEIR_OK) return outcome(L, b->program, "set_address", st);
     lua_newtable(L); /* the memory that must live now: the arguments, one exchanged */
     lua_getiuservalue(L, 1, 2);

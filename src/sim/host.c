@@ -103,6 +103,19 @@ void weiri_sim_free(weir_ctx *c, void *p) {
         }
 }
 
+bool weiri_sim_holds(weir_ctx *c, const void *p, size_t *left) {
+    const struct weiri_sim *s = c->sim;
+    uintptr_t a = (uintptr_t)p;
+    for (int i = 0; s && i < s->nranges; i++) {
+        const range *r = &s->ranges[i];
+        uintptr_t lo = (uintptr_t)r->lo;
+        if (!r->block || a < lo || a - lo >= r->n) continue;
+        *left = (size_t)(r->n - (a - lo));
+        return true;
+    }
+    return false;
+}
+
 bool weiri_sim_lend(weir_ctx *c, const void *p, size_t size) { return add_range(c, p, size) != NULL; }
 
 void weiri_sim_unlend(weir_ctx *c, const void *p, size_t size) {

@@ -54,6 +54,8 @@ weir_status weiri_sim_launch(weir_ctx *c, const weiri_sim_run *r, weiri_buf *fin
 void *weiri_sim_malloc(weir_ctx *c, size_t size);
 void weiri_sim_free(weir_ctx *c, void *p);                         /* NULL is ignored */
 /* Lets bodies access memory that is the host's own (a foreign address as argument), until unlent. Ranges may be lent twice. */
+/* Is p in memory of a simulated device? Then *left: the bytes from it to the end of its tensor. */
+bool weiri_sim_holds(weir_ctx *c, const void *p, size_t *left);
 bool weiri_sim_lend(weir_ctx *c, const void *p, size_t size);
 void weiri_sim_unlend(weir_ctx *c, const void *p, size_t size);
 /* Names the range that holds p, for messages; forgotten with the range. */

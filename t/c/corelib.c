@@ -474,7 +474,7 @@ static int group_empty(lua_State *L) {
 
 WEIR_API int luaopen_weir_test(lua_State *L);
 
-/* ---- a tensor as another library would hand it over, for t/dlpack.t ------------------------------------------------------ */
+/* ---- a tensor as another library would hand it over, for t/foreign.t ------------------------------------------------------ */
 
 struct tensor { /* dlpack.h, DLTensor */
     void *data;

@@ -49,6 +49,8 @@ int64_t weiri_forms_multiple(const weiri_forms *f, int cls);
 bool weiri_forms_eval(const weiri_forms *f, int cls, weiri_env *env, int64_t *out);
 /* Are two values always equal, whichever tasks compute them? By structure: false says nothing. */
 bool weiri_forms_same(const weir_kernel *k, uint32_t x, uint32_t y);
+/* Is condition x, however it is written, y, or (*not) its opposite? */
+bool weiri_forms_alike(const weir_kernel *k, uint32_t x, uint32_t y, bool *not);
 /* A span of elements along an axis of a tensor: from value * by + plus on, `extent` of them; value 0: none. */
 typedef struct weiri_span { uint32_t value; int64_t by, plus, extent; } weiri_span;
 typedef enum weiri_meet { SPANS_APART, SPANS_MEET, SPANS_MAY } weiri_meet;

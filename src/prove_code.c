@@ -178,8 +178,16 @@ static void trust_key(weiri_prog *g, const char *name, const weiri_node *x, uint
     weiri_buf_free(&two);
 }
 
-/* The key of a condition: one per name, or per value; how long its truth holds. */
-static int key_for(builder *b, uint32_t value, const char *name, const weiri_node *n) {
+/* Is it the condition of the tape? One that is known at launch is, however it is written; *not: its opposite. */
+static bool same_key(const builder *b, int tape, uint32_t value, bool known, bool *not) {
+    const weir_kernel *k = b->g->p->k;
+    *not = false;
+    if (b->key_value.v[tape] == value) return true;
+    return known && b->g->tapes.v[tape].kind == TAPE_CONST && weiri_forms_alike(k, b->key_value.v[tape], value, not);
+}
+
+/* The key of a condition: one per name, or per value; how long its truth holds. *not: the key's truth is that of its opposite. */
+static int key_for(builder *b, uint32_t value, const char *name, const weiri_node *n, bool *not) {
     weiri_prog *g = b->g;
     const weir_kernel *k = g->p->k;
     bool tile, cta, known = !name && weiri_forms_varies(k, value, &tile, &cta);
@@ -194,11 +202,13 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
         }
     }
     int tape = -1;
+    *not = false;
     for (int i = 0; i < b->key_value.n && tape < 0; i++) {
         if (!b->key_name.v[i] != !name || g->tapes.v[i].kind == TAPE_TRIPS || g->tapes.v[i].tile != in_tile) continue;
-        if (name ? !strcmp(b->key_name.v[i], name) : b->key_value.v[i] == value) tape = i;
+        if (name ? !strcmp(b->key_name.v[i], name) : same_key(b, i, value, known, not)) tape = i;
     }
-    if (tape >= 0 && name && !weiri_forms_same(k, b->key_value.v[tape], value))
+    bool opposite;
+    if (tape >= 0 && name && (!weiri_forms_alike(k, b->key_value.v[tape], value, &opposite) || opposite))
         trust_key(g, name, g->tapes.v[tape].node, b->key_value.v[tape], n, value);
     if (tape < 0) {
         weiri_tape t = { .kind = known ? TAPE_CONST : TAPE_KEY,
@@ -286,7 +296,9 @@ static void compile_block(builder *b, const weiri_pnode *n) {
             compile(b, n->first);
             return;
         }
-        at = emit(b, (weiri_ins){ .op = IN_WHEN, .a = key_for(b, t->skip, NULL, t), .b = 0 });
+        bool not = false;
+        int key = key_for(b, t->skip, NULL, t, &not);
+        at = emit(b, (weiri_ins){ .op = IN_WHEN, .a = key, .b = not });
         compile(b, n->first);
         b->c->ins.v[at].jump = b->c->ins.n;
         return;
@@ -306,7 +318,9 @@ static void compile_block(builder *b, const weiri_pnode *n) {
                 known = weiri_value_eval_cta(k, s->of, NULL, NULL, 0, cta, &truth);
                 if (known && (truth != 0) == want) i.ctas |= 1ull << cta;
             }
-            if (!known) i = (weiri_ins){ .op = IN_WHEN, .a = key_for(b, s->of, s->key, s), .b = want };
+            bool not = false;
+            if (!known) i = (weiri_ins){ .op = IN_WHEN, .a = key_for(b, s->of, s->key, s, &not) };
+            if (!known) i.b = want != not;
         } else {
             l = loop_of(b, s->loop);
             if (l < 0) {

@@ -66,6 +66,69 @@ static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth) 
 
 bool weiri_forms_same(const weir_kernel *k, uint32_t x, uint32_t y) { return same_value(k, x, y, 0); }
 
+/* ---- conditions --------------------------------------------------------------------------------------------------------- */
+
+/* A comparison in one way of writing: op is LT, LE or EQ; `not`: its opposite. b 0: the whole number c. */
+typedef struct comparison { weir_op op; uint32_t a, b; int64_t c; bool not; } comparison;
+
+static bool is_whole(const weir_kernel *k, uint32_t id) {
+    weir_dtype t = weiri_val(k, id)->dtype;
+    return t == WEIR_I32 || t == WEIR_I64;
+}
+
+/* Without the negations around it. */
+static uint32_t bare(const weir_kernel *k, uint32_t id, bool *not) {
+    while (weiri_val(k, id)->op == WEIR_OP_NOT) {
+        id = weiri_val(k, id)->arg[0];
+        *not = !*not;
+    }
+    return id;
+}
+
+static bool comparison_of(const weir_kernel *k, uint32_t id, comparison *out) {
+    const weiri_value *v = weiri_val(k, id);
+    if (v->op < WEIR_OP_LT || v->op > WEIR_OP_NE) return false;
+    *out = (comparison){ .op = v->op, .a = v->arg[0], .b = v->arg[1] };
+    if (v->op == WEIR_OP_NE) out->op = WEIR_OP_EQ, out->not = true;
+    if (v->op == WEIR_OP_GT || v->op == WEIR_OP_GE) *out = (comparison){ .op = v->op == WEIR_OP_GT ? WEIR_OP_LT : WEIR_OP_LE, .a = v->arg[1], .b = v->arg[0] };
+    if (!is_whole(k, v->arg[0]) || !is_whole(k, v->arg[1])) return true; /* floats may have no order, numbers without a sign another */
+    if (out->op == WEIR_OP_LE) *out = (comparison){ .op = WEIR_OP_LT, .a = out->b, .b = out->a, .not = true };
+    int64_t n;
+    if (out->op == WEIR_OP_LT && weiri_value_const(k, out->a, &n) && n < INT32_MAX) /* n < b: not b < n + 1 */
+        *out = (comparison){ .op = WEIR_OP_LT, .a = out->b, .c = n + 1, .not = !out->not };
+    else if (weiri_value_const(k, out->b, &n)) out->b = 0, out->c = n;
+    else if (out->op == WEIR_OP_EQ && weiri_value_const(k, out->a, &n)) out->a = out->b, out->b = 0, out->c = n;
+    return true;
+}
+
+static bool same_truth(const weir_kernel *k, uint32_t x, bool notx, uint32_t y, bool noty, int depth) {
+    x = bare(k, x, &notx), y = bare(k, y, &noty);
+    if (x == y) return notx == noty;
+    const weiri_value *v = weiri_val(k, x), *w = weiri_val(k, y);
+    comparison p, q;
+    if (comparison_of(k, x, &p) && comparison_of(k, y, &q)) {
+        if (p.op != q.op || (notx != p.not) != (noty != q.not) || !p.b != !q.b) return false;
+        if (!p.b) return p.c == q.c && same_value(k, p.a, q.a, 0);
+        return (same_value(k, p.a, q.a, 0) && same_value(k, p.b, q.b, 0)) ||
+               (p.op == WEIR_OP_EQ && same_value(k, p.a, q.b, 0) && same_value(k, p.b, q.a, 0));
+    }
+    if ((v->op == WEIR_OP_AND || v->op == WEIR_OP_OR) && (w->op == WEIR_OP_AND || w->op == WEIR_OP_OR) && depth < 5) {
+        if ((v->op == w->op) != (notx == noty)) return false; /* not (a or b) is not a and not b */
+        for (int turn = 0; turn < 2; turn++)
+            if (same_truth(k, v->arg[0], notx, w->arg[turn], noty, depth + 1) && same_truth(k, v->arg[1], notx, w->arg[1 - turn], noty, depth + 1))
+                return true;
+        return false;
+    }
+    return notx == noty && same_value(k, x, y, 0);
+}
+
+bool weiri_forms_alike(const weir_kernel *k, uint32_t x, uint32_t y, bool *not) {
+    *not = false;
+    if (same_truth(k, x, false, y, false, 0)) return true;
+    *not = same_truth(k, x, true, y, false, 0);
+    return *not;
+}
+
 static bool same_terms(const lin *x, const lin *y) {
     return x->n == y->n && !memcmp(x->atom, y->atom, sizeof(int) * (size_t)x->n) &&
            !memcmp(x->coef, y->coef, sizeof(int64_t) * (size_t)x->n);
@@ -105,6 +168,9 @@ static bool add(lin *x, const lin *y, int64_t m) {
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b && (a < 0) != (b < 0)); }
 
+static int64_t low(weiri_forms *f, const lin *x, int depth);
+static int64_t high(weiri_forms *f, const lin *x, int depth);
+
 static lin single(weiri_forms *f, const atom *a) { return (lin){ .n = 1, .atom = { atom_for(f, a) }, .coef = { 1 } }; }
 
 /* ceil(x / m), m > 0; whole multiples of m go outside. */
@@ -115,6 +181,17 @@ static lin ceil_of(weiri_forms *f, const lin *x, int64_t m) {
     if (whole) {
         out.n = x->n;
         for (int i = 0; i < x->n; i++) out.atom[i] = x->atom[i], out.coef[i] = x->coef[i] / m;
+        return out;
+    }
+    /* (m y + rest) / m is y, where bounds keep the rest to one quotient */
+    lin rest = { .c = x->c };
+    for (int i = 0; i < x->n; i++) {
+        if (x->coef[i] % m == 0) out.atom[out.n] = x->atom[i], out.coef[out.n++] = x->coef[i] / m;
+        else rest.atom[rest.n] = x->atom[i], rest.coef[rest.n++] = x->coef[i];
+    }
+    int64_t lo = out.n ? low(f, &rest, 0) : -NO_BOUND, hi = out.n ? high(f, &rest, 0) : NO_BOUND;
+    if (lo != -NO_BOUND && hi != NO_BOUND && -floor_div(-lo, m) == -floor_div(-hi, m)) {
+        out.c = -floor_div(-hi, m);
         return out;
     }
     int64_t q = floor_div(x->c, m);
@@ -210,8 +287,6 @@ static lin lin_of(weiri_forms *f, uint32_t id, int depth) {
 
 /* ---- bounds ------------------------------------------------------------------------------------------------------------- */
 
-static int64_t low(weiri_forms *f, const lin *x, int depth);
-
 static int64_t high(weiri_forms *f, const lin *x, int depth) {
     lin neg = { 0 };
     if (!add(&neg, x, -1)) return NO_BOUND;
@@ -236,7 +311,11 @@ static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     const weiri_value *v = weiri_val(f->k, a.id);
     switch (v->op) {
     case WEIR_OP_DIM: return top ? (v->max > 0 ? v->max : NO_BOUND) : v->min > 0 ? v->min : 0;
-    case WEIR_OP_COORD:
+    case WEIR_OP_COORD: { /* CTAs that split the axis run tiles up to a multiple of them */
+        const weir_cluster *c = &f->k->cluster;
+        int64_t n, by = v->i == v->res->axis_m ? c->v * c->m : v->i == v->res->axis_n ? c->n : 1;
+        return !top ? 0 : !weiri_value_const(f->k, v->res->extent[v->i].id, &n) ? NO_BOUND : n > 0 ? (n + by - 1) / by * by - 1 : 0;
+    }
     case WEIR_OP_CTA:
     case WEIR_OP_QUEUE_INDEX: return top ? NO_BOUND : 0;
     case WEIR_OP_INDEX: { /* from its start on, by steps that are known */

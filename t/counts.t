@@ -128,7 +128,8 @@ report = by_tile(function(t, N) return weir.min(t.i, N - 2) end, function(t) ret
 tap.is("UNSAFE", report.proof.verdict, "a bound that the last tile reaches")
 
 -- keys: a promise that is named, tried where it can be computed, and not needed for one condition
-local function keyed(one, two)
+local function keyed(one, two, o)
+  o = o or { key = "q" }
   local k = weir.kernel { name = "keyed", arch = "sm_90a" }
   local N = k:dim("N", { min = 1 })
   local s = k:scalar { name = "s", dtype = "f32" }
@@ -139,7 +140,7 @@ local function keyed(one, two)
   for i, f in ipairs { one, two } do
     k:task { name = "task" .. i, warps = { i * 4 - 4, 4 }, schedule = function()
       for t in weir.work_tile_loop(wq) do
-        for _ in weir.when_true(f(t, s), { key = "q" }) do
+        for _ in weir[i == 2 and o.when or "when_true"](f(t, s), { key = o.key }) do
           if i == 1 then ring:acquire(); ring:store(1.0); ring:commit() else ring:wait(); gy:store(ring:read(), gy:at(t.i)); ring:release() end
         end
         wq:next()
@@ -153,9 +154,52 @@ tap.is("SAFE", report.proof.verdict, "one condition under a key")
 tap.ok(not report.proof.text:find "trusting", "is no promise")
 report = keyed(function(t) return weir.eq(t.i % 2, 0) end, function(t) return weir.eq(t.i // 2 * 2, t.i) end)
 tap.is("SAFE", report.proof.verdict, "two that are equal")
-tap.like("trusting key 'q': t.i % 2 == 0 (counts.t:142) and t.i // 2 * 2 == t.i (counts.t:142) are equal", report.proof.text, "are named")
+tap.like("trusting key 'q': t.i % 2 == 0 (counts.t:143) and t.i // 2 * 2 == t.i (counts.t:143) are equal", report.proof.text, "are named")
 report = keyed(function(t) return weir.eq(t.i % 2, 0) end, function(t) return weir.eq(t.i % 3, 0) end)
 tap.like("under key 'q', t.i % 2 == 0 and t.i % 3 == 0 come out differently at i = 2 [V-KEY-01]", report.text, "two that are not")
 report = keyed(function(_, s) return weir.lt(s, 1) end, function(_, s) return ~weir.ge(s, 1) end)
 tap.like("come out differently with s = nan", report.text, "nor for what is no number")
+
+-- one condition in several ways of writing it needs no key
+local lt, gt, le, ge, eq, ne = weir.lt, weir.gt, weir.le, weir.ge, weir.eq, weir.ne
+local function alike(want, name, one, two, when)
+  local seen = keyed(one, two, { when = when })
+  if not tap.is(want, seen.proof.verdict, "conditions: " .. name) then tap.diag(seen.text) end
+end
+alike("SAFE", "from the other side", function(t) return lt(t.i, 2) end, function(t) return gt(2, t.i) end)
+alike("SAFE", "to the number before", function(t) return lt(t.i, 2) end, function(t) return le(t.i, 1) end)
+alike("SAFE", "from the number after", function(t) return lt(t.i, 2) end, function(t) return ge(1, t.i) end)
+alike("UNSAFE", "to the same number", function(t) return lt(t.i, 2) end, function(t) return le(t.i, 2) end)
+alike("SAFE", "the opposite, guarded by when_false", function(t) return ~lt(t.i, 2) end, function(t) return lt(t.i, 2) end, "when_false")
+alike("SAFE", "another comparison, guarded by when_false", function(t) return ge(t.i, 2) end, function(t) return lt(t.i, 2) end, "when_false")
+alike("UNSAFE", "the same, guarded by when_false", function(t) return lt(t.i, 2) end, function(t) return lt(t.i, 2) end, "when_false")
+alike("UNSAFE", "the opposite, guarded by when_true", function(t) return lt(t.i, 2) end, function(t) return ~lt(t.i, 2) end)
+alike("SAFE", "not one of two", function(t) return ~(lt(t.i, 2) | gt(t.i, 3)) end, function(t) return ge(t.i, 2) & le(t.i, 3) end)
+alike("UNSAFE", "not one of two, and one of not two", function(t) return ~(lt(t.i, 2) | gt(t.i, 3)) end, function(t) return ge(t.i, 2) | le(t.i, 3) end)
+alike("SAFE", "two in turn", function(t) return eq(t.i % 2, 0) & lt(t.i, 5) end, function(t) return gt(5, t.i) & ~ne(0, t.i % 2) end)
+alike("UNSAFE", "another rest", function(t) return eq(t.i % 2, 0) end, function(t) return eq(t.i % 2, 1) end)
+alike("SAFE", "of floats, from the other side", function(_, x) return lt(x, 2) end, function(_, x) return gt(2, x) end)
+alike("UNSAFE", "of floats, the opposite of the opposite", function(_, x) return lt(x, 2) end, function(_, x) return ~ge(x, 2) end)
+report = keyed(function(t) return lt(t.i, 2) end, function(t) return gt(2, t.i) end)
+tap.ok(report.proof.verdict == "SAFE" and not report.proof.text:find "trusting", "under a key they are no promise either")
+
+-- quotients that a bounded coordinate does not change
+local function quotient(extent, one, cluster)
+  local k = weir.kernel { name = "quotient", arch = "sm_90a", cluster = cluster }
+  local wq = k:work_queue { name = "wq", axes = { "i", "n" }, extent = { k:dim "I", extent } }
+  local b = k:barrier { name = "b", pipeline = weir.pipeline.async_async { stages = 2 } }
+  k:task { name = "one", warps = { 0, 1 }, schedule = function()
+    for t in weir.work_tile_loop(wq) do for _ in weir.domain_loop(one(t)) do b:acquire(); b:commit() end wq:next() end
+  end }
+  k:task { name = "two", warps = { 1, 1 }, schedule = function()
+    for t in weir.work_tile_loop(wq) do for _ in weir.domain_loop(t.i) do b:wait(); b:release() end wq:next() end
+  end }
+  return k:verify().proof.verdict
+end
+local function third(t) return (t.i * 3 + t.n) // 3 end
+tap.is("SAFE", quotient(3, third), "(3 i + n) // 3, n below 3, is i")
+tap.is("SAFE", quotient(3, function(t) return weir.ceil_div(t.i * 3 + t.n - 2, 3) end), "and so is the quotient that is rounded up")
+tap.is("UNSAFE", quotient(4, third), "n below 4: it is not")
+tap.is("SAFE", quotient(3, function(t) return (t.i * 4 + t.n) // 4 end, { n = 2 }), "3 tiles along n, two CTAs: there are 4")
+tap.ok(quotient(3, third, { n = 2 }) ~= "SAFE", "of which the last changes the quotient")
 tap.done()

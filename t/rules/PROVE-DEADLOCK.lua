@@ -1,4 +1,4 @@
--- A task waits, and what it waits for never comes: for some lengths of the loops, or some outcome of the conditions. Two conditions are one only when their values are, or when they share a key. A key is the author's word: conditions under it are tried where they can be computed (V-KEY-01), and the verdict names those that are only said to be equal.
+-- A task waits, and what it waits for never comes: for some lengths of the loops, or some outcome of the conditions. Two conditions are one only when their values are (i < 2, 2 > i and not i >= 2 are one), or when they share a key. A key is the author's word: conditions under it are tried where they can be computed (V-KEY-01), and the verdict names those that are only said to be equal.
 local weir = require "weir"
 local k = weir.kernel { name = "relay", arch = "sm_90a" }
 local N = k:dim "N"

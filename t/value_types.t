@@ -61,6 +61,9 @@ for _, c in ipairs {
   local cubin, why, code = p:cubin()
   if code == "no_compiler" then tap.skip "no NVRTC" else tap.ok(cubin, "f64 " .. c[1] .. " compiles: " .. tostring(why)) end
 end
+for _, c in ipairs { { "i32", -1.75, -1 }, { "i32", 1.75, 1 }, { "bf16", 1.00390625, 1 }, { "bf16", 1.01171875, 1.015625 }, { "e4m3", 1000, 448 }, { "u8", 7.9, 7 } } do
+  tap.is(c[3], first(through("f32", function(v) return weir.cast(weir.cast(v, c[1]), "f32") end), "f32", c[2]), ("%g cast to %s"):format(c[2], c[1]))
+end
 tap.is(0.3333333432674408, first(through("f64", nil, "f32"), "f64", 1 / 3, "f32"), "f64 into f32 is rounded once")
 for _, dtype in ipairs { "i16", "u16", "i64" } do
   local cubin, why, code = through(dtype, function(v) return v + v:row_max() end):cubin()

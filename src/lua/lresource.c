@@ -103,6 +103,17 @@ static void work_options(lua_State *L, int idx, weirl_res *h, const char *method
     lua_pop(L, 1);
 }
 
+/* Where options go that may be left out, as nil too: behind how many arguments. -1: the atom takes none. */
+static int options_behind(const char *atom) {
+    static const struct {
+        const char *atom;
+        int args;
+    } rows[] = { { "tma_load", 1 }, { "tma_store", 2 }, { "tma_reduce_add", 2 }, { "push", 2 } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].atom, atom) == 0) return rows[i].args;
+    return -1;
+}
+
 /* nil is what a misspelt name gives; it is no argument. */
 static void want_given(lua_State *L, int idx, const char *what) {
     if (lua_isnil(L, idx)) weirl_raise(L, "%s is nil: a value expected [C-FLOW-04]", what);
@@ -147,6 +158,7 @@ static int do_work(lua_State *L, weirl_res *h, const char *method) {
     int top = lua_gettop(L);
     weirl_at(L, h->kb); /* before the arguments: plain numbers become values here */
     bool by_name = h->kind == WEIR_RES_CUSTOM && top > 1 && lua_istable(L, top);
+    if (h->kind != WEIR_RES_CUSTOM && top == options_behind(method) + 2 && lua_isnil(L, top)) top--;
     if (h->kind != WEIR_RES_CUSTOM && top > 1 && lua_istable(L, top)) work_options(L, top--, h, method, &w);
     if (top - 1 > MAX_ARGS) return weirl_raise(L, "%s: more than %d arguments [C-FLOW-01]", method, MAX_ARGS);
     for (int i = 2; i <= top - by_name; i++) {

@@ -591,9 +591,10 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         break;
     case ACT_WARP_SYNC:
         if (me->nrows <= 3) meet(r, me);
-        else
-            join(r, me->row + me->by[BY_LANE],
-                 me->row + me->by[BY_ALL]); /* the elected lanes of the warps, together, know all */
+        else { /* the elected lanes of the warps, together, know all, and what the one thread knows, which is in one of the warps */
+            join(r, me->row + me->by[BY_LANE], me->row + me->by[BY_ALL]);
+            join(r, me->row + me->by[BY_LANE], me->row + me->by[BY_ONE]);
+        }
         break;
     case ACT_NAMED_SYNC:
     case ACT_CTA_SYNC:

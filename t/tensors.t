@@ -120,6 +120,31 @@ alone("shares that are shifted", "SAFE", "trusting that the accesses of one task
 alone("shares that are shifted, and the threads have met", "SAFE", false, "runs", function(t, c)
   c.y:store(1.0, c.y:at(t.i, 0)); c.ring:acquire(); c.ring:store(c.y:from(t.i, 1):load() + 2); c.ring:commit()
   c.ring:wait(); c.y:tma_store(c.ring:read(), c.y:at(t.i, 1)); c.ring:release() end)
+-- the one thread that waits for its bulk store is in a warp whose lane releases the stage behind __syncwarp
+local function lent(drain)
+  local k = weir.kernel { name = "lent", arch = "sm_90a" }
+  local N = k:dim "N"
+  local X = k:tensor { name = "x", dtype = "f32", shape = { N, 64 } }
+  local Y = k:tensor { name = "y", dtype = "f32", shape = { N, 64 }, out = true }
+  local x, y = k:gmem_tile { name = "x", tensor = X, tile = { 64, 64 } }, k:gmem_tile { name = "y", tensor = Y, tile = { 64, 64 } }
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { weir.ceil_div(N, 64) } }
+  local s = k:smem_tile { name = "s", dtype = "f32", tile = { 64, 64 }, pipeline = P.tma_async { stages = 2 } }
+  local o = k:smem_tile { name = "o", dtype = "f32", tile = { 64, 64 }, pipeline = P.async_tma { stages = 2 }, storage = s }
+  k:task { name = "load", warps = { 4, 1 }, schedule = function()
+    for t in weir.work_tile_loop(wq) do s:acquire(); s:tma_load(x:at(t.i, 0)); s:commit(); wq:next() end
+  end }
+  k:task { name = "save", warps = { 0, 4 }, schedule = function()
+    for t in weir.work_tile_loop(wq) do
+      s:wait(); o:acquire(); o:store(s:read():load()); o:commit()
+      o:wait(); y:tma_store(o:read(), y:at(t.i, 0)); o:release()
+      if drain then y:drain() end
+      s:release(); wq:next()
+    end
+  end }
+  return k:verify()
+end
+tap.is("SAFE", lent(true).proof.verdict, "a stage under a TMA ring, released behind the drain")
+tap.like("[PROVE-RACE]", lent(false).text, "released without it")
 -- rasters of one's own
 check("a raster that reaches every tile once", "SAFE", "trusting the raster of 'wq' to reach every tile once", "runs", { raster = function(i, n) return n - 1 - i end, tasks = { store(1.0) } })
 local function twice(name, text, o)

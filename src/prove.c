@@ -152,6 +152,8 @@ static void search_start(search *s, const weiri_prog *g, weir_ctx *ctx, const in
 /* What a question about one tile got for an answer: a condition's truth; a length, or the least it can be. */
 typedef struct fact { int tape, tile; int64_t n; bool closed, several; } fact;
 
+typedef struct firings { uint64_t truth; int n, tile; } firings; /* bit i: how the condition came out the i-th time, of 64, in its first tile */
+
 typedef struct replay {
     weiri_run r;
     weiri_arena *a;
@@ -161,6 +163,7 @@ typedef struct replay {
     int64_t *seen;               /* by form: units of its instances, -1 unknown; open ones: at least `open` */
     int64_t *open;
     int8_t *key;                 /* by tape: a condition of sizes alone, 1 false, 2 true, 0 not asked */
+    firings *fired;              /* by tape: of a condition on a loop's index, a body's return, ... */
 } replay;
 
 static bool decided(const weir_kernel *k, uint32_t id) {
@@ -168,7 +171,7 @@ static bool decided(const weir_kernel *k, uint32_t id) {
     return weiri_forms_varies(k, id, &tile, &cta) && !cta;
 }
 
-static uint32_t condition(const weiri_tape *t) { return t->node->kind == NODE_TILES ? t->node->skip : t->node->of; }
+static uint32_t condition(const weiri_tape *t) { return weiri_key_condition(t); }
 
 static void see_tile(replay *p, const weiri_tape *t, int letter) {
     const weiri_run *r = &p->r;
@@ -194,6 +197,12 @@ static void see_letter(replay *p, int letter) {
     const weiri_run *r = &p->r;
     if (r->want < 0) return;
     const weiri_tape *t = &r->g->tapes.v[r->want];
+    firings *x = &p->fired[r->want];
+    const int tile = r->left + r->want_tile;
+    if (t->kind == TAPE_KEY && x->n < 64 && (!x->n || x->tile == tile)) {
+        x->truth |= (uint64_t)letter << x->n++;
+        x->tile = tile;
+    }
     if (t->kind == TAPE_CONST && !t->tile) p->key[r->want] = (int8_t)(1 + letter);
     if (t->tile && (t->kind == TAPE_CONST || (t->kind == TAPE_TRIPS && !t->steady))) see_tile(p, t, letter);
     if (t->kind != TAPE_TRIPS || !t->steady) return;
@@ -204,6 +213,32 @@ static void see_letter(replay *p, int letter) {
         if (p->seen[t->form] >= 0 && p->seen[t->form] != n) p->plausible = false;
         p->seen[t->form] = n;
     }
+}
+
+/* Did a condition on nothing but its loop's index come out otherwise than that index has it? */
+static bool against_index(const weir_kernel *k, const weiri_tape *t, const firings *x) {
+    bool truth;
+    for (int i = 0; i < x->n; i++)
+        if (weiri_key_at(k, t, i, &truth) && truth != (x->truth >> i & 1)) return true;
+    return false;
+}
+
+/* Conditions of one form, on indices that run through the same numbers, come out alike in every task, and each as its index has it: not
+ * so here? */
+static bool truths_impossible(const replay *p) {
+    const weiri_prog *g = p->r.g;
+    bool not;
+    for (int i = 0; i < g->tapes.n; i++)
+        if (p->fired[i].n && against_index(g->p->k, &g->tapes.v[i], &p->fired[i])) return true;
+    for (int i = 0; i < g->tapes.n; i++)
+        for (int j = 0; j < i && p->fired[i].n; j++) {
+            const firings *x = &p->fired[i], *y = &p->fired[j];
+            const int n = x->n < y->n ? x->n : y->n;
+            const uint64_t both = n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
+            if (!n || g->tapes.v[i].named || g->tapes.v[j].named || !weiri_forms_alike(g->p->k, condition(&g->tapes.v[i]), condition(&g->tapes.v[j]), &not)) continue;
+            if (((x->truth ^ y->truth ^ (not ? ~(uint64_t)0 : 0)) & both) != 0) return true;
+        }
+    return false;
 }
 
 /* Runs the choices that lead to a fault again, keeping texts and events. Returns the fault, NULL if it does not come back. */
@@ -226,6 +261,7 @@ static const weiri_fault *run_again(search *s, const found *x, replay *p, weiri_
     p->seen = WEIRI_NEW_N(&s->a, int64_t, forms + 1);
     p->open = WEIRI_NEW_N(&s->a, int64_t, forms + 1);
     p->key = WEIRI_NEW_N(&s->a, int8_t, g->tapes.n + 1);
+    p->fired = WEIRI_NEW_N(&s->a, firings, g->tapes.n + 1);
     for (int i = 0; i < forms; i++) p->seen[i] = -1;
     p->r.replay = true;
     p->r.force = s->force;
@@ -240,6 +276,7 @@ static const weiri_fault *run_again(search *s, const found *x, replay *p, weiri_
     }
     for (int i = 0; i < forms; i++)
         if (p->seen[i] >= 0 && p->open[i] > p->seen[i]) p->plausible = false;
+    if (truths_impossible(p)) p->plausible = false;
     for (int i = 0; i < p->r.nfaults; i++) {
         const weiri_fault *f = &p->r.fault[i];
         if (f->rule == x->f.rule && f->act == x->f.act && f->with == x->f.with && f->actor == x->f.actor) return f;

@@ -26,8 +26,12 @@ typedef struct weiri_tape {
     int multiple;            /* TRIPS: what their number is a multiple of, as far as lanes ask; 1: of nothing */
     int form;                /* TRIPS: the class of trip counts */
     bool steady;             /* value fixed for the launch: every instance has the same number of units */
+    bool named;              /* KEY: by its author */
     const weiri_node *node;  /* the first block that asks */
 } weiri_tape;
+uint32_t weiri_key_condition(const weiri_tape *t);
+/* How a condition on nothing but its loop's index comes out the i-th time; false: it is no such condition. */
+bool weiri_key_at(const weir_kernel *k, const weiri_tape *t, int i, bool *truth);
 
 typedef struct weiri_trips { int64_t base; weiri_part part[WEIRI_MAX_PARTS]; int nparts; bool fixed; } weiri_trips;
 typedef struct weiri_forms weiri_forms;

@@ -114,6 +114,7 @@ typedef struct builder {
     WEIRI_LIST(int) handles; /* of the loops' forms, all codes in order */
     WEIRI_LIST(int) open;    /* loops around here */
     WEIRI_LIST(const char *) key_name;   /* by tape: of a key */
+    WEIRI_LIST(bool) key_each;   /* asked once an iteration */
     WEIRI_LIST(uint32_t) key_value;
 } builder;
 
@@ -186,6 +187,31 @@ static bool same_key(const builder *b, int tape, uint32_t value, bool known, boo
     return known && b->g->tapes.v[tape].kind == TAPE_CONST && weiri_forms_alike(k, b->key_value.v[tape], value, not);
 }
 
+uint32_t weiri_key_condition(const weiri_tape *t) { return t->node->kind == NODE_TILES ? t->node->skip : t->node->of; }
+
+bool weiri_key_at(const weir_kernel *k, const weiri_tape *t, int i, bool *truth) {
+    const uint32_t id = weiri_key_condition(t);
+    const weiri_node *loop = weiri_val(k, id)->scope;
+    int64_t first, step, x;
+    if (t->kind != TAPE_KEY || t->named || !loop || loop->kind != NODE_LOOP || t->node->parent != loop ||
+        !weiri_value_const(k, loop->start, &first) || !weiri_value_const(k, loop->step, &step) ||
+        !weiri_value_eval(k, id, NULL, NULL, first + i * step, &x))
+        return false;
+    *truth = x != 0;
+    return true;
+}
+
+/* Does the guard ask once in each iteration of a loop, and nothing around that loop but tiles? Then the condition on the loop's index comes
+ * out alike, time for time, in every loop through the same numbers that asks so. */
+static bool asks_each_time(const builder *b, uint32_t value, const weiri_node *guard) {
+    const weiri_node *loop = weiri_val(b->g->p->k, value)->scope, *out;
+    if (!loop || loop->kind != NODE_LOOP || guard->parent != loop) return false;
+    for (out = loop->parent; out; out = out->parent)
+        if (out->kind != NODE_TILES && out->parent) return false; /* the root has no parent */
+    const int at = loop_of(b, loop);
+    return at >= 0 && !b->c->loops.v[at].deal;
+}
+
 /* The key of a condition: one per name, or per value; how long its truth holds. *not: the key's truth is that of its opposite. */
 static int key_for(builder *b, uint32_t value, const char *name, const weiri_node *n, bool *not) {
     weiri_prog *g = b->g;
@@ -201,11 +227,13 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
             if (s->kind == NODE_TILES) { key.scope = -1; break; }
         }
     }
+    const bool each = !known && !name && asks_each_time(b, value, n);
     int tape = -1;
     *not = false;
     for (int i = 0; i < b->key_value.n && tape < 0; i++) {
         if (!b->key_name.v[i] != !name || g->tapes.v[i].kind == TAPE_TRIPS || g->tapes.v[i].tile != in_tile) continue;
         if (name ? !strcmp(b->key_name.v[i], name) : same_key(b, i, value, known, not)) tape = i;
+        else if (each && b->key_each.v[i] && weiri_forms_alike(k, b->key_value.v[i], value, not)) tape = i;
     }
     bool opposite;
     if (tape >= 0 && name && (!weiri_forms_alike(k, b->key_value.v[tape], value, &opposite) || opposite))
@@ -216,11 +244,13 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
                          .cta = known && cta ? 0 : -1,
                          .most = -1,
                          .form = -1,
+                         .named = name != NULL,
                          .node = n };
         tape = new_tape(g, t);
         while (b->key_value.n < g->tapes.n) {
             WEIRI_PUSH(g->a, b->key_value, value);
             WEIRI_PUSH(g->a, b->key_name, name);
+            WEIRI_PUSH(g->a, b->key_each, each);
         }
     }
     key.tape = tape;

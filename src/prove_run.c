@@ -875,6 +875,8 @@ bool weiri_run_may(const weiri_run *r, int letter) {
     const weiri_tape *t = &g->tapes.v[r->want];
     const int *x = weiri_run_tape(r, r->want, r->want_tile);
     if (x[T_LEN] >= WEIRI_LETTERS && (letter || t->kind != TAPE_TRIPS)) return false;
+    bool truth;
+    if (t->kind == TAPE_KEY && r->force && weiri_key_at(g->p->k, t, x[T_COUNT], &truth)) return truth == (letter != 0);
     if (t->kind != TAPE_TRIPS) return true;
     int force = forced(r, t);
     if (force >= 0) return letter ? x[T_COUNT] < force : x[T_COUNT] == force;
@@ -899,6 +901,7 @@ void weiri_run_choose(weiri_run *r, int letter) {
     int *x = weiri_run_tape(r, r->want, r->want_tile), force = forced(r, t);
     if (letter) set_letters(x, letters(x) | 1ull << x[T_LEN]);
     x[T_LEN]++;
+    if (t->kind == TAPE_KEY && r->force) x[T_COUNT]++; /* where all is exact, also how often it was asked */
     if (t->kind != TAPE_TRIPS) return;
     int top = t->least > t->most ? t->least : t->most;
     if (force > top) top = force;

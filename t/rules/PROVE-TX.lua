@@ -24,7 +24,7 @@ k:task { name = "store", warps = { 1, 1 }, schedule = function()
 end }
 return k
 --[[ report
-PROVE-TX.lua:20: error: 'store' waits at s_full[0] for phase 0 (parity 0), 1024 bytes missing; 'load' has ended (with N = 1) [PROVE-TX]
+PROVE-TX.lua:20: error: 'store' waits at s_full[0] for phase 2 (parity 0), 1024 bytes missing; 'load' has ended (with N = 1280) [PROVE-TX]
     expected 1024 bytes, got 0 bytes
     hint: arm exactly the bytes that the copies into the stage bring
 1 error

@@ -28,7 +28,7 @@ void weiri_scaled_operand(const cta *c, u64 desc, u32 rows, const weiri_tc_scale
         u32 row = i / 2, first = i % 2 * k / 2;
         double *o = out + row * k + first;
         for (u32 j = 0; j < k / 2; j++) {
-            u8 byte = s->four_bits ? (u8)(p[j / 2] >> 4 * (j % 2) & 15) : p[j];
+            const u8 byte = (u8)(s->four_bits ? p[j / 2] >> 4 * (j % 2) & 15 : p[j]);
             double x = s->four_bits ? e2m1(byte) : weiri_number_get((b ? s->e5m2_b : s->e5m2_a) ? WEIR_E5M2 : WEIR_E4M3, &byte);
             o[j] = x * scale(scales[row * (u32)s->scales + (first + j) / block], s->ue8m0);
         }

@@ -330,7 +330,7 @@ static void trust_tensor(weiri_prog *g, const weir_tensor *t, int who) {
 void weiri_gmem_trusts(weiri_prog *g) {
     const weir_kernel *k = g->p->k;
     const weir_res *q = g->p->queue;
-    if (q && q->kind == WEIR_RES_QUEUE && q->raster == WEIR_RASTER_CUSTOM && !weiri_raster_try(k, q, g->a).all)
+    if (q && q->kind == WEIR_RES_QUEUE && q->raster == WEIR_RASTER_CUSTOM && !weiri_raster_certain(k, q, g->a))
         weiri_prog_trust(g, weiri_arena_fmt(g->a, "the raster of '%s' to reach every tile once", q->name));
     for (int i = 0; i < k->tensors.n; i++)
         for (int who = 0; who < TRUST_COUNT; who++) trust_tensor(g, k->tensors.v[i], who);

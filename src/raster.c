@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_NUMBERS = 30000, MOST_TILES = 2048, MOST_FIXED = 1 << 16, MOST_SIZES = 2000, FEW_SIZES = 200 };
+enum { MOST_NUMBERS = 8000, MOST_TILES = 2048, MOST_FIXED = 1 << 16, MOST_SIZES = 2000, FEW_SIZES = 200 };
 
 /* Tiles along an axis, in clusters: what the raster is given. */
 static bool extent_of(weiri_env *e, const weir_res *q, int axis, int64_t *out) {
@@ -41,20 +41,31 @@ static bool walk(const weiri_env *of, const weir_res *q, int64_t tiles, int64_t 
     return true;
 }
 
+/* Marks what the raster is made of; is it nothing that a launch decides? */
+static bool look(const weir_kernel *k, const weir_res *q, weiri_raster *r, weiri_arena *a) {
+    r->dim_used = WEIRI_NEW_N(a, bool, k->dims.n + 1);
+    r->scalar_used = WEIRI_NEW_N(a, bool, k->scalars.n + 1);
+    for (int i = 0; i < q->qrank; i++) {
+        weiri_range_used(k, q->extent[i].id, r->dim_used, r->scalar_used);
+        weiri_range_used(k, q->raster_coord[i].id, r->dim_used, r->scalar_used);
+    }
+    bool fixed = true;
+    for (int i = 0; i < k->dims.n; i++) fixed = fixed && !r->dim_used[i];
+    for (int i = 0; i < k->scalars.n; i++) fixed = fixed && !r->scalar_used[i];
+    return fixed;
+}
+
+bool weiri_raster_certain(const weir_kernel *k, const weir_res *q, weiri_arena *a) {
+    weiri_raster r;
+    return look(k, q, &r, a) && weiri_raster_try(k, q, a).all;
+}
+
 weiri_raster weiri_raster_try(const weir_kernel *k, const weir_res *q, weiri_arena *a) {
     weiri_raster r = { .bad_axis = -1 };
     weiri_sampler tries = weiri_sampler_new(k);
     r.dims = WEIRI_NEW_N(a, int64_t, k->dims.n + 1);
     r.scalars = WEIRI_NEW_N(a, double, k->scalars.n + 1);
-    r.dim_used = WEIRI_NEW_N(a, bool, k->dims.n + 1);
-    r.scalar_used = WEIRI_NEW_N(a, bool, k->scalars.n + 1);
-    for (int i = 0; i < q->qrank; i++) {
-        weiri_range_used(k, q->extent[i].id, r.dim_used, r.scalar_used);
-        weiri_range_used(k, q->raster_coord[i].id, r.dim_used, r.scalar_used);
-    }
-    bool fixed = true;
-    for (int i = 0; i < k->dims.n; i++) fixed = fixed && !r.dim_used[i];
-    for (int i = 0; i < k->scalars.n; i++) fixed = fixed && !r.scalar_used[i];
+    const bool fixed = look(k, q, &r, a);
     int most = fixed ? MOST_FIXED : MOST_TILES;
     int64_t *owner = WEIRI_NEW_N(a, int64_t, most);
     int64_t *last = WEIRI_NEW_N(a, int64_t, k->dims.n + 1);

@@ -16,5 +16,7 @@ typedef struct weiri_raster {
 } weiri_raster;
 
 weiri_raster weiri_raster_try(const weir_kernel *k, const weir_res *queue, weiri_arena *a);
+/* There is one size only, and it has been run: nothing is left to trust. */
+bool weiri_raster_certain(const weir_kernel *k, const weir_res *queue, weiri_arena *a);
 
 #endif

@@ -1039,10 +1039,8 @@ static void put_block(const weir_kernel *k, const weiri_node *n, weiri_buf *b) {
 }
 
 static void put_place(const weiri_chain *at, weiri_buf *b) {
-    for (int i = 0; i < at->n; i++) {
-        const char *file = strrchr(at->at[i].file, '/');
-        weiri_put(b, "%s%s:%d", i ? " < " : "  -- ", file ? file + 1 : at->at[i].file, at->at[i].line);
-    }
+    for (int i = 0; i < at->n; i++)
+        weiri_put(b, "%s%s:%d", i ? " < " : "  -- ", weiri_file_name(at->at[i].file), at->at[i].line);
 }
 
 static void put_list(const char *what, weir_res *const *list, int n, weiri_buf *b) {

@@ -53,8 +53,7 @@ const weir_place *em_place_of(const weiri_action *a) { return a->op && a->op->at
 
 /* A chunk's name may hold anything: no line ends where it stands. */
 const char *em_base_name(emitter *e, const char *path) {
-    const char *s = strrchr(path, '/');
-    char *copy = weiri_arena_str(e->a, s ? s + 1 : path);
+    char *copy = weiri_arena_str(e->a, weiri_file_name(path));
     for (char *c = copy; *c; c++)
         if ((unsigned char)*c < ' ') *c = '?';
     return copy;
@@ -270,11 +269,9 @@ static const char *binary(emitter *e, const weiri_value *v, const char *op) {
     return em_fmt(e, "(%s %s %s)", argument(e, v, 0), op, argument(e, v, 1));
 }
 
-static bool is_unsigned(weir_dtype t) { return t == WEIR_U32 || t == WEIR_U64; }
-
 /* A function of the preamble for integers of this dtype. */
 static const char *whole(emitter *e, weir_dtype t, const char *name) {
-    return is_unsigned(t) || t == WEIR_I64 ? em_fmt(e, "%s_%s", name, weiri_ctype(t)) : name;
+    return weiri_value_is_unsigned(t) || t == WEIR_I64 ? em_fmt(e, "%s_%s", name, weiri_ctype(t)) : name;
 }
 
 /* `safe` divides by 0 too, which ends no process: a size may be 0, and a value may be computed where it is not needed. On a GPU it is the
@@ -338,15 +335,15 @@ static const char *part(emitter *e, uint32_t id) {
         return em_fmt(e, "((%s)%s / (%s)%s)", em_type(v), argument(e, v, 0), em_type(v), argument(e, v, 1));
     case WEIR_OP_IDIV:
         if (em_is_float(v->dtype)) return em_fmt(e, "%s(%s / %s)", math(e, v->dtype, "floor"), argument(e, v, 0), argument(e, v, 1));
-        if (is_unsigned(v->dtype) || (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1]))) return divide(e, v, "/", "w_div");
+        if (weiri_value_is_unsigned(v->dtype) || (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1]))) return divide(e, v, "/", "w_div");
         return em_fmt(e, "%s(%s, %s)", whole(e, v->dtype, "w_floor_div"), part(e, v->arg[0]), part(e, v->arg[1]));
     case WEIR_OP_MOD:
-        if (is_unsigned(v->dtype) || (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1]))) return divide(e, v, "%", "w_mod");
+        if (weiri_value_is_unsigned(v->dtype) || (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1]))) return divide(e, v, "%", "w_mod");
         return em_fmt(e, "(%s - %s(%s, %s) * %s)", part(e, v->arg[0]), whole(e, v->dtype, "w_floor_div"), part(e, v->arg[0]), part(e, v->arg[1]),
                       part(e, v->arg[1]));
     case WEIR_OP_CEIL_DIV:
         if (weiri_value_const(e->k, v->arg[1], &c) && c == 1) return part(e, v->arg[0]);
-        if (is_unsigned(v->dtype) || nonneg(e, v->arg[0]))
+        if (weiri_value_is_unsigned(v->dtype) || nonneg(e, v->arg[0]))
             return em_fmt(e, "%s(%s, %s)", whole(e, v->dtype, "w_ceil_div"), part(e, v->arg[0]), part(e, v->arg[1]));
         return em_fmt(e, "(-%s(-%s, %s))", whole(e, v->dtype, "w_floor_div"), part(e, v->arg[0]), part(e, v->arg[1]));
     case WEIR_OP_NEG: return em_fmt(e, "(-%s)", part(e, v->arg[0]));
@@ -358,7 +355,7 @@ static const char *part(emitter *e, uint32_t id) {
                       argument(e, v, 0), argument(e, v, 1));
     case WEIR_OP_ABS:
         return em_is_float(v->dtype) ? em_fmt(e, "%s(%s)", math(e, v->dtype, "fabs"), part(e, v->arg[0]))
-                                     : is_unsigned(v->dtype) ? part(e, v->arg[0])
+                                     : weiri_value_is_unsigned(v->dtype) ? part(e, v->arg[0])
                                      : em_fmt(e, "%s(%s, -%s)", whole(e, v->dtype, "w_max"), part(e, v->arg[0]), part(e, v->arg[0]));
     case WEIR_OP_EXP:
         if (v->dtype == WEIR_F64) return em_fmt(e, "exp(%s)", part(e, v->arg[0]));

@@ -79,6 +79,10 @@ static weir_status refuse(const weir_bound *b, const char *fmt, ...) {
     return weiri_fail(b->ctx, WEIR_E_LAUNCH, "kernel '%s': %s", b->p->name, text);
 }
 
+static weir_status refuse_dtype(const weir_bound *b, const weir_tensor *t, int dtype) {
+    return refuse(b, "tensor '%s' is %s; the kernel takes %s", t->name, weir_dtype_name((weir_dtype)dtype), weir_dtype_name(t->dtype));
+}
+
 static weir_status fail_gone(const weir_bound *b) {
     return weiri_fail(b->ctx, WEIR_E_ARGUMENT, "the %s these arguments were bound to is gone", b->d ? "kernel" : "device");
 }
@@ -200,8 +204,7 @@ static weir_status match_names(weir_bound *b, origin *from) {
         const given *g = b->tensor[i];
         if (!g) return refuse(b, "tensor '%s' is missing; it takes %s", t->name, what_it_takes(k, &b->a));
         if (g->dtype != WEIR_DTYPE_NONE && g->dtype != (int)t->dtype)
-            return refuse(b, "tensor '%s' is %s; the kernel takes %s", t->name, weir_dtype_name((weir_dtype)g->dtype),
-                          weir_dtype_name(t->dtype));
+            return refuse_dtype(b, t, g->dtype);
         if (g->memory == WEIR_MEMORY_HOST && b->d->index >= 0)
             return refuse(b, "tensor '%s' is in the host's memory, which GPU %d cannot reach", t->name, b->d->index);
         if (g->memory == WEIR_MEMORY_GPU && b->d->index != g->gpu)
@@ -808,9 +811,7 @@ weir_status weir_bound_set_buffer(weir_bound *b, const char *tensor, const weir_
     if (i < 0) return weir_bound_set_address(b, tensor, t->address); /* which says so */
     const given *g = b->tensor[i];
     if (t->d != b->d) return refuse(b, "tensor '%s': the other one lies on another device", tensor);
-    if ((int)t->dtype != (int)b->p->k->tensors.v[i]->dtype)
-        return refuse(b, "tensor '%s' is %s; the kernel takes %s", tensor, weir_dtype_name(t->dtype),
-                      weir_dtype_name(b->p->k->tensors.v[i]->dtype));
+    if (t->dtype != b->p->k->tensors.v[i]->dtype) return refuse_dtype(b, b->p->k->tensors.v[i], (int)t->dtype);
     if (t->rank != g->rank) return refuse(b, "tensor '%s' has rank %d; it is bound with rank %d", tensor, t->rank, g->rank);
     for (int a = 0; a < g->rank; a++)
         if (t->shape[a] != g->shape[a] || (t->stride[a] != g->stride[a] && g->shape[a] > 1))

@@ -215,6 +215,7 @@ bool weiri_value_eval_cta(const weir_kernel *k, uint32_t id, const int64_t *dims
 void weiri_value_print(const weir_kernel *k, uint32_t id, weiri_buf *b);      /* in the author's names */
 bool weiri_value_uses(const weir_kernel *k, uint32_t id, weir_op leaf);       /* does it contain such a leaf? */
 bool weiri_value_is_float(weir_dtype t);
+bool weiri_value_is_unsigned(weir_dtype t);           /* of what values are computed in: at least 32 bits */
 /* A walk over the parts of values that goes into each once, however often it is shared: a graph written out as a tree has no end. Begins
  * one, which ends the one before; then: is it met for the first time? */
 void weiri_visit_begin(const weir_kernel *k);

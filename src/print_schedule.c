@@ -89,8 +89,7 @@ static void put_cell(const sheet *p, const weiri_step *x, weiri_buf *b) {
 static void put_op(const weiri_op *op, const mark *m, weiri_buf *b) {
     weiri_put(b, "%s %s %d", weiri_stage_name(op->stage), op->res->name, m->call);
     if (!op->at.n) return;
-    const char *file = strrchr(op->at.at[0].file, '/');
-    weiri_put(b, " (%s:%d)", file ? file + 1 : op->at.at[0].file, op->at.at[0].line);
+    weiri_put(b, " (%s:%d)", weiri_file_name(op->at.at[0].file), op->at.at[0].line);
 }
 
 static void put_plural(weiri_buf *b, int n, const char *what) {

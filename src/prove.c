@@ -171,13 +171,11 @@ static bool decided(const weir_kernel *k, uint32_t id) {
     return weiri_forms_varies(k, id, &tile, &cta) && !cta;
 }
 
-static uint32_t condition(const weiri_tape *t) { return weiri_key_condition(t); }
-
 static void see_tile(replay *p, const weiri_tape *t, int letter) {
     const weiri_run *r = &p->r;
     const weir_kernel *k = r->g->p->k;
     bool trips = t->kind == TAPE_TRIPS;
-    if (trips ? !decided(k, t->node->start) || !decided(k, t->node->stop) || !decided(k, t->node->step) : !decided(k, condition(t))) return;
+    if (trips ? !decided(k, t->node->start) || !decided(k, t->node->stop) || !decided(k, t->node->step) : !decided(k, weiri_key_condition(t))) return;
     fact f = { .tape = r->want, .tile = r->left + r->want_tile, .n = letter, .closed = true };
     if (trips) {
         f.n = weiri_run_tape(r, r->want, r->want_tile)[T_TOTAL] + (letter ? 1 : 0);
@@ -235,7 +233,7 @@ static bool truths_impossible(const replay *p) {
             const firings *x = &p->fired[i], *y = &p->fired[j];
             const int n = x->n < y->n ? x->n : y->n;
             const uint64_t both = n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
-            if (!n || g->tapes.v[i].named || g->tapes.v[j].named || !weiri_forms_alike(g->p->k, condition(&g->tapes.v[i]), condition(&g->tapes.v[j]), &not)) continue;
+            if (!n || g->tapes.v[i].named || g->tapes.v[j].named || !weiri_forms_alike(g->p->k, weiri_key_condition(&g->tapes.v[i]), weiri_key_condition(&g->tapes.v[j]), &not)) continue;
             if (((x->truth ^ y->truth ^ (not ? ~(uint64_t)0 : 0)) & both) != 0) return true;
         }
     return false;
@@ -298,7 +296,7 @@ static bool conditions_hold(const weiri_prog *g, const replay *p, const trial *t
         if (weiri_range_number(&e, k->assumes.v[i], &x) && !x) return false;
     for (int i = 0; i < g->tapes.n; i++) {
         e.cta = g->tapes.v[i].cta;
-        if (p->key[i] && (!weiri_range_number(&e, condition(&g->tapes.v[i]), &x) || (x != 0) != (p->key[i] == 2))) return false;
+        if (p->key[i] && (!weiri_range_number(&e, weiri_key_condition(&g->tapes.v[i]), &x) || (x != 0) != (p->key[i] == 2))) return false;
     }
     return true;
 }
@@ -352,7 +350,7 @@ static bool tiles_hold(const weiri_prog *g, const replay *p, const trial *t, wei
                 if (tape->kind == TAPE_TRIPS) fits = length_holds(g, p, f, &e, roughly);
                 else {
                     e.counts = false;
-                    fits = weiri_range_number(&e, condition(tape), &n) && (n != 0) == (f->n != 0);
+                    fits = weiri_range_number(&e, weiri_key_condition(tape), &n) && (n != 0) == (f->n != 0);
                 }
             }
         }
@@ -387,12 +385,12 @@ static bool sizes_exist(search *s, const replay *p, trial *best, weiri_buf *text
         asked = true;
     }
     for (int i = 0; i < g->tapes.n; i++)
-        if (p->key[i]) weiri_range_used(k, condition(&g->tapes.v[i]), best->dim_used, best->scalar_used), asked = true;
+        if (p->key[i]) weiri_range_used(k, weiri_key_condition(&g->tapes.v[i]), best->dim_used, best->scalar_used), asked = true;
     for (int i = 0; i < p->facts.n; i++) {
         const weiri_tape *t = &g->tapes.v[p->facts.v[i].tape];
         const weir_res *q = g->p->queue;
         for (int x = 0; q && q->kind == WEIR_RES_QUEUE && x < q->qrank; x++) weiri_range_used(k, q->extent[x].id, best->dim_used, best->scalar_used);
-        if (t->kind == TAPE_CONST) weiri_range_used(k, condition(t), best->dim_used, best->scalar_used);
+        if (t->kind == TAPE_CONST) weiri_range_used(k, weiri_key_condition(t), best->dim_used, best->scalar_used);
         else {
             weiri_range_used(k, t->node->start, best->dim_used, best->scalar_used);
             weiri_range_used(k, t->node->stop, best->dim_used, best->scalar_used);
@@ -432,11 +430,6 @@ static bool sizes_exist(search *s, const replay *p, trial *best, weiri_buf *text
 }
 
 /* ---- report ------------------------------------------------------------------------------------------------------------- */
-
-static const char *short_file(const char *f) {
-    const char *slash = f ? strrchr(f, '/') : NULL;
-    return slash ? slash + 1 : f;
-}
 
 static void put_event(const weiri_prog *g, const weiri_event *e, char *out, size_t n) {
     const weiri_action *a = e->act;
@@ -487,7 +480,7 @@ static const char *trace_text(search *s, replay *p, const weiri_fault *x, weiri_
         const weir_place *at = weiri_act_at(act);
         if (!t) continue;
         weiri_put(&b, "  %s %s", g->actors.v[i].name, t);
-        if (at) weiri_put(&b, " (%s:%d)", short_file(at->file), at->line);
+        if (at) weiri_put(&b, " (%s:%d)", weiri_file_name(at->file), at->line);
         weiri_put(&b, "\n");
     }
     const char *text = weiri_arena_str(a, b.s ? b.s : "");
@@ -535,10 +528,6 @@ static bool find_meeting(const weiri_prog *g, int bar, bool wait, int not_of, co
     return false;
 }
 
-static const char *at_text(weiri_arena *a, const weiri_node *n) {
-    return n && n->at.n > 0 ? weiri_arena_fmt(a, " (%s:%d)", short_file(n->at.at[0].file), n->at.at[0].line) : "";
-}
-
 /* The mend, where two loops or two conditions are the cause; else NULL. `with`: the arguments, as text. */
 static const char *out_of_step_hint(search *s, const replay *p, const weiri_fault *x, const trial *t, const char *with, weiri_arena *a) {
     const weiri_prog *g = s->g;
@@ -553,7 +542,7 @@ static const char *out_of_step_hint(search *s, const replay *p, const weiri_faul
     if (bar < 0 || !find_meeting(g, bar, true, -1, t, &m, &one) || !find_meeting(g, bar, false, one, t, &n, &two)) return NULL;
     if (m.known && n.known && m.steps != n.steps)
         return weiri_arena_fmt(a, "'%s' runs %" PRId64 " step%s%s, '%s' %" PRId64 "%s%s%s: make both equally long", m.task, m.steps,
-                               m.steps == 1 ? "" : "s", at_text(a, m.loop), n.task, n.steps, at_text(a, n.loop), with && *with ? " " : "",
+                               m.steps == 1 ? "" : "s", weiri_prog_at(a, m.loop), n.task, n.steps, weiri_prog_at(a, n.loop), with && *with ? " " : "",
                                with ? with : "");
     const weir_kernel *k = g->p->k;
     bool unlike = m.loop && n.loop && !(m.known && n.known) &&
@@ -568,7 +557,7 @@ static const char *out_of_step_hint(search *s, const replay *p, const weiri_faul
         weiri_value_print(k, q->loop->start, &b);
         weiri_put(&b, " .. ");
         weiri_value_print(k, q->loop->stop, &b);
-        weiri_put(&b, "%s", at_text(a, q->loop));
+        weiri_put(&b, "%s", weiri_prog_at(a, q->loop));
     }
     if (unlike) {
         const char *text = weiri_arena_fmt(a, "%s: make both equally long", b.s ? b.s : "");
@@ -582,7 +571,7 @@ static const char *out_of_step_hint(search *s, const replay *p, const weiri_faul
         else {
             weiri_put(&b, q->guard->kind == NODE_GUARD && q->guard->guard == WEIR_GUARD_FALSE ? "unless " : "if ");
             weiri_value_print(g->p->k, q->guard->kind == NODE_TILES ? q->guard->skip : q->guard->of, &b);
-            weiri_put(&b, "%s", at_text(a, q->guard));
+            weiri_put(&b, "%s", weiri_prog_at(a, q->guard));
         }
     }
     const char *text = weiri_arena_fmt(a, "%s: put both under one condition, or under one key if they are always equal", b.s ? b.s : "");
@@ -670,8 +659,8 @@ static void out_of_step(const weiri_prog *g, weir_proof *out, weiri_arena *a, we
                 weiri_value_print(g->p->k, x->start, &b[what]);
                 weiri_put(&b[what], " .. ");
                 weiri_value_print(g->p->k, x->stop, &b[what]);
-            } else weiri_value_print(g->p->k, condition(t), &b[what]);
-            if (x->at.n > 0) weiri_put(&b[what], " (%s:%d)", short_file(x->at.at[0].file), x->at.at[0].line);
+            } else weiri_value_print(g->p->k, weiri_key_condition(t), &b[what]);
+            if (x->at.n > 0) weiri_put(&b[what], " (%s:%d)", weiri_file_name(x->at.at[0].file), x->at.at[0].line);
             if (!at && x->at.n > 0) at = &x->at.at[0];
         }
     }

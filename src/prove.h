@@ -272,6 +272,8 @@ bool weiri_prog_unwatched(const weiri_prog *g, int cta, int bar);
 weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e);
 int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_action *act);  /* barrier id; 16: the CTA's */
 int weiri_prog_lane(const weiri_prog *g, const weiri_actor *me, int cur);                  /* first stage of a cursor */
+/* " (gemm.lua:12)", or "". */
+const char *weiri_prog_at(weiri_arena *a, const weiri_node *n);
 void weiri_prog_trust(weiri_prog *g, const char *what);                                    /* names it in the verdict, once */
 int weiri_prog_slot(const weiri_prog *g, int cta, int id);                                 /* place of a named barrier */
 int weiri_prog_tape(const weiri_prog *g, int tape, int cta);                               /* the CTA's own, or the shared one */

@@ -155,9 +155,9 @@ static int loop_of(const builder *b, const weiri_node *n) {
     return -1;
 }
 
-static const char *place_text(weiri_prog *g, const weiri_chain *at) {
-    const char *file = at->n > 0 ? at->at[0].file : NULL, *slash = file ? strrchr(file, '/') : NULL;
-    return file ? weiri_arena_fmt(g->a, " (%s:%d)", slash ? slash + 1 : file, at->at[0].line) : "";
+const char *weiri_prog_at(weiri_arena *a, const weiri_node *n) {
+    const char *file = n && n->at.n > 0 ? weiri_file_name(n->at.at[0].file) : NULL;
+    return file ? weiri_arena_fmt(a, " (%s:%d)", file, n->at.at[0].line) : "";
 }
 
 void weiri_prog_trust(weiri_prog *g, const char *what) {
@@ -173,8 +173,8 @@ static void trust_key(weiri_prog *g, const char *name, const weiri_node *x, uint
     weiri_buf_init(&two, g->p->k->ctx);
     weiri_value_print(g->p->k, a, &one);
     weiri_value_print(g->p->k, b, &two);
-    weiri_prog_trust(g, weiri_arena_fmt(g->a, "key '%s': %s%s and %s%s are equal", name, one.s ? one.s : "", place_text(g, &x->at),
-                                        two.s ? two.s : "", place_text(g, &y->at)));
+    weiri_prog_trust(g, weiri_arena_fmt(g->a, "key '%s': %s%s and %s%s are equal", name, one.s ? one.s : "", weiri_prog_at(g->a, x),
+                                        two.s ? two.s : "", weiri_prog_at(g->a, y)));
     weiri_buf_free(&one);
     weiri_buf_free(&two);
 }

@@ -253,8 +253,7 @@ void weiri_gmem_leave(weiri_run *r, int tiles) {
 
 static const char *line_of(weiri_prog *g, const weiri_op *op) {
     const weir_place *at = op->at.n > 0 ? &op->at.at[0] : NULL;
-    const char *slash = at && at->file ? strrchr(at->file, '/') : NULL;
-    return at && at->file ? weiri_arena_fmt(g->a, "%s:%d", slash ? slash + 1 : at->file, at->line) : "?";
+    return at && at->file ? weiri_arena_fmt(g->a, "%s:%d", weiri_file_name(at->file), at->line) : "?";
 }
 
 /* Is the span's place coordinate // n or coordinate % n, and its steps no shorter than what is accessed? *n: a value. */

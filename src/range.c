@@ -39,8 +39,6 @@ static weiri_range limits(weir_dtype t) {
     }
 }
 
-static bool is_unsigned(weir_dtype t) { return t == WEIR_U32 || t == WEIR_U64; }
-
 /* The result, if it stays where it must. */
 static weiri_range fit(weiri_env *e, uint32_t id, weiri_range x) {
     if (!x.known || x.real) return x;
@@ -190,7 +188,7 @@ weiri_range weiri_range_of(weiri_env *e, uint32_t id) {
     for (int i = v->op == WEIR_OP_SELECT; i < v->nargs; i++)
         if (!x[i].known) return unknown;
     if (v->op >= WEIR_OP_LT && v->op <= WEIR_OP_NE) {
-        bool u = is_unsigned(weiri_val(e->k, v->arg[0])->dtype) || is_unsigned(weiri_val(e->k, v->arg[1])->dtype);
+        bool u = weiri_value_is_unsigned(weiri_val(e->k, v->arg[0])->dtype) || weiri_value_is_unsigned(weiri_val(e->k, v->arg[1])->dtype);
         for (int i = 0; i < 2; i++)
             if (u && !x[i].real && x[i].lo < 0) return span(0, 1); /* compared without its sign */
         return compare(v->op, x[0], x[1]);

@@ -25,6 +25,11 @@ static int find_rule(const char *id) {
 
 /* ---- findings ----------------------------------------------------------------------------------------------------------- */
 
+const char *weiri_file_name(const char *path) {
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path;
+}
+
 weir_finding *weiri_find(weiri_findings *f, const char *rule, const weir_place *at, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);

@@ -16,6 +16,8 @@ struct weir_report {
     const char *text;
 };
 
+/* What is behind a path's last slash. */
+const char *weiri_file_name(const char *path);
 /* Adds a finding and returns it, so that the caller can fill in the second place, objects, expected and got. Severity and
  * title come from src/rules.h by `rule`; an unknown rule is an error finding of that name. */
 weir_finding *weiri_find(weiri_findings *f, const char *rule, const weir_place *at, const char *fmt, ...) WEIRI_PRINTF(4, 5);

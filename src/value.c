@@ -28,7 +28,8 @@ weir_dtype weir_dtype_from_name(const char *name) {
 }
 
 bool weiri_value_is_float(weir_dtype t) { return t >= WEIR_F16; }
-static bool is_unsigned(weir_dtype t) { return t == WEIR_U8 || t == WEIR_U16 || t == WEIR_U32 || t == WEIR_U64; }
+bool weiri_value_is_unsigned(weir_dtype t) { return t == WEIR_U32 || t == WEIR_U64; }
+static bool is_unsigned(weir_dtype t) { return t == WEIR_U8 || t == WEIR_U16 || weiri_value_is_unsigned(t); }
 
 /* What two numbers are computed in: at least 32 bits, floats before integers. */
 static weir_dtype promote(weir_dtype x, weir_dtype y) {

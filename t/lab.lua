@@ -205,6 +205,23 @@ function lab.edit(source, from, to, nth)
   end
 end
 
+--- Runs with seeds 1 to `seeds`, as a hazard may need an order of its own, until one finds all of `parts`; each must be in what was found.
+--- run(dev): true, or false and what was found.
+function lab.found(tap, name, seeds, run, parts)
+  local seen
+  for seed = 1, seeds do
+    local ok, message = run(weir.device("sim", { seed = seed }))
+    if not ok then
+      seen = message
+      local all = true
+      for _, part in ipairs(parts) do all = all and message:find(part, 1, true) end
+      if all then break end
+    end
+  end
+  if not seen then return tap.ok(false, name .. ": went through") end
+  for _, part in ipairs(parts) do tap.like(part, seen, name .. ": " .. part) end
+end
+
 -- ---- runs ------------------------------------------------------------------------------------------------------------------------
 
 local runs = 0                                            -- each run has other numbers: what an earlier one left on a stack is wrong

@@ -345,6 +345,26 @@ weir_arch weirl_arch(const weirl_desc *d) {
     return arch >= 0 ? arch_of[arch] : WEIR_ARCH_DEFAULT;
 }
 
+void weirl_push_sizes(lua_State *L, const int64_t *x, int n) {
+    lua_createtable(L, n, 0);
+    for (int i = 0; i < n; i++) {
+        lua_pushinteger(L, (lua_Integer)x[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+}
+
+const char *weirl_push_shape(lua_State *L, weir_dtype dtype, const int64_t *shape, int rank) {
+    luaL_Buffer s;
+    luaL_buffinit(L, &s);
+    luaL_addstring(&s, weir_dtype_name(dtype));
+    for (int i = 0; i < rank; i++) {
+        lua_pushfstring(L, "%s%I", i ? " x " : " ", (LUAI_UACINT)shape[i]);
+        luaL_addvalue(&s);
+    }
+    luaL_pushresult(&s);
+    return lua_tostring(L, -1);
+}
+
 void weirl_set_int(lua_State *L, const char *key, int64_t x) {
     lua_pushinteger(L, (lua_Integer)x);
     lua_setfield(L, -2, key);

@@ -353,13 +353,9 @@ static int buffer_index(lua_State *L) {
     if (strcmp(key, "address") == 0) return lua_pushinteger(L, (lua_Integer)weir_buffer_address(b)), 1;
     if (strcmp(key, "device") == 0) return lua_getiuservalue(L, 1, 1), 1;
     if (strcmp(key, "shape") == 0 || strcmp(key, "stride") == 0) {
-        int rank = weir_buffer_rank(b);
-        lua_createtable(L, rank, 0);
-        for (int i = 0; i < rank; i++) {
-            lua_pushinteger(L, (lua_Integer)(strcmp(key, "shape") == 0 ? weir_buffer_shape(b, i) : weir_buffer_stride(b, i)));
-            lua_rawseti(L, -2, i + 1);
-        }
-        return 1;
+        int64_t x[WEIR_MAX_RANK];
+        for (int i = 0; i < weir_buffer_rank(b); i++) x[i] = strcmp(key, "shape") == 0 ? weir_buffer_shape(b, i) : weir_buffer_stride(b, i);
+        return weirl_push_sizes(L, x, weir_buffer_rank(b)), 1;
     }
     weirl_near near;
     weirl_near_begin(&near, key);
@@ -371,16 +367,10 @@ static int buffer_index(lua_State *L) {
 static int buffer_tostring(lua_State *L) {
     weirl_buffer *u = luaL_checkudata(L, 1, WEIRL_BUFFER);
     if (!u->b || !u->dev->d) return lua_pushliteral(L, "device tensor (closed)"), 1;
-    luaL_Buffer s;
-    luaL_buffinit(L, &s);
-    luaL_addstring(&s, weir_dtype_name(weir_buffer_dtype(u->b)));
-    for (int i = 0; i < weir_buffer_rank(u->b); i++) {
-        lua_pushfstring(L, "%s%I", i ? " x " : " ", (LUAI_UACINT)weir_buffer_shape(u->b, i));
-        luaL_addvalue(&s);
-    }
-    luaL_addstring(&s, " on ");
-    luaL_addstring(&s, weir_device_name(u->dev->d));
-    luaL_pushresult(&s);
+    int64_t shape[WEIR_MAX_RANK];
+    for (int i = 0; i < weir_buffer_rank(u->b); i++) shape[i] = weir_buffer_shape(u->b, i);
+    const char *text = weirl_push_shape(L, weir_buffer_dtype(u->b), shape, weir_buffer_rank(u->b));
+    lua_pushfstring(L, "%s on %s", text, weir_device_name(u->dev->d));
     return 1;
 }
 

@@ -56,15 +56,8 @@ static int foreign_index(lua_State *L) {
     if (strcmp(key, "rank") == 0) return lua_pushinteger(L, a->rank), 1;
     if (strcmp(key, "address") == 0) return lua_pushinteger(L, (lua_Integer)a->address), 1;
     if (strcmp(key, "place") == 0) return place(L, a), 1;
-    if (strcmp(key, "shape") == 0 || strcmp(key, "stride") == 0) {
-        const int64_t *from = strcmp(key, "shape") == 0 ? a->shape : a->stride;
-        lua_createtable(L, a->rank, 0);
-        for (int i = 0; i < a->rank; i++) {
-            lua_pushinteger(L, (lua_Integer)from[i]);
-            lua_rawseti(L, -2, i + 1);
-        }
-        return 1;
-    }
+    if (strcmp(key, "shape") == 0) return weirl_push_sizes(L, a->shape, a->rank), 1;
+    if (strcmp(key, "stride") == 0) return weirl_push_sizes(L, a->stride, a->rank), 1;
     weirl_near near;
     weirl_near_begin(&near, key);
     weirl_near_methods(L, WEIRL_FOREIGN, &near);
@@ -75,17 +68,8 @@ static int foreign_index(lua_State *L) {
 static int foreign_tostring(lua_State *L) {
     const weirl_foreign *f = luaL_checkudata(L, 1, WEIRL_FOREIGN);
     if (!f->managed) return lua_pushliteral(L, "foreign tensor (given back)"), 1;
-    luaL_Buffer s;
-    luaL_buffinit(L, &s);
-    luaL_addstring(&s, weir_dtype_name(f->arg.dtype));
-    for (int i = 0; i < f->arg.rank; i++) {
-        lua_pushfstring(L, "%s%I", i ? " x " : " ", (LUAI_UACINT)f->arg.shape[i]);
-        luaL_addvalue(&s);
-    }
-    luaL_addstring(&s, " of another library, on ");
-    place(L, &f->arg);
-    luaL_addvalue(&s);
-    luaL_pushresult(&s);
+    const char *shape = weirl_push_shape(L, f->arg.dtype, f->arg.shape, f->arg.rank);
+    lua_pushfstring(L, "%s of another library, on %s", shape, place(L, &f->arg));
     return 1;
 }
 

@@ -95,6 +95,8 @@ weir_arch weirl_arch(const weirl_desc *d);                                /* the
 int weirl_ints(const weirl_desc *d, const char *field, int *out, int max);/* how many; 0 if absent */
 int weirl_tointx(lua_State *L, int idx, const char *what);                /* an int, or raises */
 weir_dtype weirl_todtype(lua_State *L, int idx, const char *what);
+void weirl_push_sizes(lua_State *L, const int64_t *x, int n);             /* a table of n integers */
+const char *weirl_push_shape(lua_State *L, weir_dtype dtype, const int64_t *shape, int rank); /* "f32 64 x 128" */
 void weirl_set_int(lua_State *L, const char *key, int64_t x);             /* of the table on top */
 const char *weirl_typename(lua_State *L, int idx);                        /* "string", or a userdata's __name */
 

@@ -121,10 +121,12 @@ function section.peers(r, put)
 end
 
 function section.pipes(r, put)
-  put "## Every pipeline type, group mode and mix, in the simulator\n"
-  put(("`lua5.4 t/pipes.t all`: %d kernels for %s; %d proved safe for every length, %d right in every element (%d launches, %d elements)%s")
-    :format(r.cells, r.arch, r.proved, r.passed, r.launches, r.elements, #r.failed > 0 and "; WRONG: " .. table.concat(r.failed, ", ") or "."))
-  put(("weir %s, %s.\n"):format(r.revision, r.date))
+  local sim = r.device == nil
+  put(("## Every pipeline type, group mode and mix, %s\n"):format(sim and "in the simulator" or "on a GPU"))
+  put(("`lua5.4 %s all`: %d kernels for %s; %d proved safe for every length, %d right in every element%s%s"):format(sim and "t/pipes.t" or "t/gpu/pipes.t",
+    r.cells, r.arch, r.proved, r.passed, sim and (" (%d launches, %d elements)"):format(r.launches, r.elements) or "",
+    #r.failed > 0 and "; WRONG: " .. table.concat(r.failed, ", ") or "."))
+  put(("%sweir %s, %s.\n"):format(sim and "" or r.device:gsub(", ", ", driver ") .. "; ", r.revision:sub(1, 12), r.date))
 end
 
 function section.grouping(r, put)

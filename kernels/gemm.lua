@@ -57,6 +57,7 @@ local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias
 ---@field stagger? integer    the two math warpgroups are tasks of their own, and the second begins its epilogue when the first has stored
 ---                           this many parts of its own: each multiplies while the other stores. 0: they go in step
 ---@field staging? integer    staging tiles of a math task, 1 or 2: with one, a store begins when the one before has left
+---@field blocks? integer     with bm = 256: 2 accumulators of a math task, one below the other, so that bn may be up to 160, any multiple of 8
 ---@field pingpong? boolean   two math warpgroups with a tile each: one multiplies while the other stores. bm 64 or 128, bm * bn at most 16384
 ---                           (8192 where sums are promoted)
 ---@field stream? boolean|integer   stream-K: what is left over from whole waves of tiles is dealt out in k-steps, in as many shares as the
@@ -75,6 +76,14 @@ local function staging(o, c)
   if c.swap then return { en = c.bn, stages = math.min(12, (SMEM - 4 * c.bm * c.bn) // ((c.bm + c.bn) * KBYTES)) } end
   local size, best = SIZE[o.out], nil
   local csize = o.beta and SIZE[o.c_dtype or o.out] or 0
+  if c.blocks then                                       -- the fewest parts that leave four stages; what they do not cover goes by itself
+    for parts = 1, 6 do
+      local en = c.bn // parts // 8 * 8
+      local stages = (SMEM - c.bm // c.blocks * en * ((c.staging or 2) * size + 2 * csize)) // ((c.bm + c.bn) * KBYTES)
+      if c.bn - parts * en <= 16 and (not best or stages > best.stages and best.stages < 4) then best = { en = en, stages = math.min(stages, 12) } end
+    end
+    return best
+  end
   local en = KBYTES // math.max(size, csize)
   while en * size >= 32 and (csize == 0 or en * csize >= 32) do
     if c.bn % en == 0 then
@@ -107,6 +116,7 @@ local function clocks(o, c, sms)
   local shared = torn * (c.bm / c.cluster_n + c.bn / c.cluster_m) * KBYTES / feed
   local own = (c.bm + c.bn) * KBYTES / 64                -- what multicast brings arrives all the same
   local border = c.pingpong and 200 or 1200 + c.bm * c.bn / 14   -- epilogue and the ring filling again; or the turn changing hands
+  if c.blocks then border = border + 1200 end            -- one staging tile, filled and left in turn
   local tm, tn = math.ceil(m / c.bm), math.ceil(n / c.bn)
   tm, tn = math.ceil(tm / c.cluster_m) * c.cluster_m, math.ceil(tn / c.cluster_n) * c.cluster_n
   local waves = math.ceil(l * c.split * tm * tn / sms)
@@ -136,6 +146,7 @@ local function ranked(o, sms, form)
   local function add(bm, bn, cl, split, swap)
     local c = { bm = bm, bn = bn, cluster_m = cl[1], cluster_n = cl[2], split = split, group = bm <= 64 and 16 or 8, lag = 1, swap = swap,
                 pingpong = pingpong, stream = stream }
+    if bm * bn > 32768 then c.blocks, c.staging, c.group = 2, 1, cl[1] > 1 and 12 or 8 end
     local s = staging(o, c)
     if not s or s.stages < 2 then return end
     c.stages = s.stages
@@ -147,14 +158,16 @@ local function ranked(o, sms, form)
     if not swap and o.m <= bm // 2 then t_model = t_model * 1.3 end                 -- boxes that are half outside
     -- Short sums, many tiles: the epilogue is a tenth of a tile's time, and hiding it pays (1 to 2 % at K = 1024, measured).
     local steps, tiles = math.ceil(o.k * SIZE[o.dtype] / KBYTES / split), math.ceil(o.m / bm) * math.ceil(o.n / bn)
-    if bm > 64 and not form and not promoted and steps <= 32 and tiles > 2 * sms then c.stagger = 4 end
+    if bm > 64 and not c.blocks and not form and not promoted and steps <= 32 and tiles > 2 * sms then c.stagger = 4 end
     list[#list + 1] = { c, t_model, #list }
   end
-  for _, t in ipairs { { 128, 256 }, { 128, 224 }, { 128, 192 }, { 128, 160 }, { 128, 128 }, { 128, 64 }, { 256, 128 }, { 64, 256 }, { 64, 192 },
+  for _, t in ipairs { { 128, 256 }, { 128, 224 }, { 128, 192 }, { 128, 160 }, { 128, 128 }, { 128, 64 }, { 256, 152 }, { 256, 144 }, { 256, 136 }, { 256, 128 }, { 64, 256 }, { 64, 192 },
                        { 64, 128 }, { 64, 64 }, { 64, 32 } } do
     local bm, bn = t[1], t[2]
     local sums = bm * bn // (bm > 64 and not pingpong and 256 or 128)
     local most = not promoted and 128 or pingpong and 64 or 96
+    -- Two accumulators: no register is left for more addresses. With 8 bits the border, which is twice the share, eats the gain (measured).
+    if bm * bn > 32768 and SIZE[o.dtype] == 2 and not (promoted or form or o.beta or o.a_major == "m") then most = 160 end
     local panels = o.b_major ~= "n" or bn % 64 == 0      -- an n-major tile is cut into panels of 64 columns
     if panels and sums <= most then
       local many = math.ceil(o.m / bm) * math.ceil(o.n / bn) >= 2 * sms      -- K in parts fills a last wave: of many it is too little
@@ -213,7 +226,8 @@ end
 ---  * Large matrices: 128 x 256, the tile that reads least per product.
 ---  * Rows that do not start at multiples of 128 bytes: pairs of CTAs that share a tile by multicast, as L2 is the limit then: each row
 ---    of a box touches a sector more.
----  * Its last wave nearly empty: a narrower tile whose count of tiles fits the SMs (5000 x 5016: 224 columns, 6.97 waves for 6.06).
+---  * Its last wave nearly empty: a tile whose count fits the SMs (5000 x 5016: 256 x 152, 5.00 waves of pairs, for 6.06 of 128 x 256;
+---    8192 x 8192: 256 x 144, 13.8 waves for 15.5).
 ---  * Few rows: time is the weights' way through memory. Narrow tiles so that every SM pulls, a deep ring so that it pulls enough.
 ---  * Few tiles and long K: K is split.
 ---@param options? weir.kernels.gemm.options
@@ -223,24 +237,29 @@ function M.choose(options, sms) return ranked(hints(options), sms or 132)[1] end
 
 -- ---- the kernel ---------------------------------------------------------------------------------------------------------------
 
--- A tensor with L in front where batched; its tile.
-local function operand(k, batch, name, dtype, shape, tile, out)
-  local s, t = table.move(shape, 1, #shape, batch and 2 or 1, {}), table.move(tile, 1, #tile, batch and 2 or 1, {})
-  if batch then s[1], t[1] = batch, 1 end
-  return k:gmem_tile { name = "g" .. name, tensor = k:tensor { name = name, dtype = dtype, shape = s, out = out }, tile = t }
+-- The tile of a tensor of `shape`, with the dims `lead` in front; and a second one, of another size.
+local function operand(k, lead, name, dtype, shape, tile, out, second)
+  local function behind(list, of)
+    local all = {}
+    for i, d in ipairs(lead) do all[i] = of or d end
+    return table.move(list, 1, #list, #lead + 1, all)
+  end
+  local tensor = k:tensor { name = name, dtype = dtype, shape = behind(shape), out = out }
+  local g = k:gmem_tile { name = "g" .. name, tensor = tensor, tile = behind(tile, 1) }
+  return g, second and k:gmem_tile { name = "g" .. name .. "_rest", tensor = tensor, tile = behind(second, 1) }
 end
 
--- What turns sums into D, as a function of the sums, C's tile and the tile's indices; declares the operands it reads.
-local function epilogue(k, o, bm, bn)
+-- What turns sums into D, as a function of the sums, C's tile and the tile's indices (n as place() of frame takes it); declares the
+-- operands it reads. rest: columns of the narrow tiles, if there are such.
+local function epilogue(k, o, bm, bn, rest)
   local dm, dn = o.dims.m, o.dims.n
   local alpha = o.alpha == true and k:scalar { name = "alpha", dtype = "f32" } or o.alpha
   local beta = o.beta == true and k:scalar { name = "beta", dtype = "f32" } or o.beta
-  local function vector(name, shape, tile)
-    return k:gmem_tile { name = "g" .. name, tensor = k:tensor { name = name, dtype = "f32", shape = shape }, tile = tile }
-  end
-  local bias_n = o.bias == "n" and vector("bias", { dn }, { bn })
-  local bias_m = o.bias == "m" and vector("bias", { dm, 1 }, { bm, 1 })
-  local scale_a, scale_b = o.scales and vector("scale_a", { 1 }, { 1 }), o.scales and vector("scale_b", { 1 }, { 1 })
+  local function vector(name, ...) return operand(k, {}, name, "f32", ...) end
+  local bias_n, bias_rest, bias_m, scale_a, scale_b
+  if o.bias == "n" then bias_n, bias_rest = vector("bias", { dn }, { bn }, false, rest and { rest }) end
+  if o.bias == "m" then bias_m = vector("bias", { dm, 1 }, { bm, 1 }) end
+  if o.scales then scale_a, scale_b = vector("scale_a", { 1 }, { 1 }), (vector("scale_b", { 1 }, { 1 })) end
   local act, f = common.activation("gemm.build", o.activation), o.epilogue
   return function(x, c, m, n)
     local factor = alpha
@@ -250,7 +269,7 @@ local function epilogue(k, o, bm, bn)
     end
     if factor then x = x * factor end
     if c then x = x + c * beta end
-    if bias_n then x = x + bias_n:at(n) end
+    if bias_n then x = x + (type(n) ~= "table" and bias_n:at(n) or (n.rest and bias_rest or bias_n):from(n.from)) end
     if bias_m then x = x + bias_m:at(m, 0) end
     if f then x = f(x) end
     if act then x = act(x) end
@@ -312,16 +331,12 @@ local function frame(o, c, d_tile, rows)
   local f = { a_tile = a_mn and { bk, rows } or { rows, bk }, b_tile = b_mn and { bk, bn } or { bn, bk }, out = S and "f32" or o.out }
 
   local function memory(dtype) return dtype == "tf32" and "f32" or dtype end
-  local ga = operand(k, L, "A", memory(o.dtype), a_mn and { dk, dm } or { dm, dk }, f.a_tile)
-  local gb = operand(k, L, "B", memory(o.dtype_b), b_mn and { dk, dn } or { dn, dk }, f.b_tile)
-  f.gc = not S and o.beta and operand(k, L, "C", o.c_dtype, { dm, dn }, d_tile) or nil
-  if S then
-    local shape, tile = { S, dm, dn }, { 1, d_tile[1], d_tile[2] }
-    if L then shape, tile = { S, L, dm, dn }, { 1, 1, d_tile[1], d_tile[2] } end
-    f.gd = k:gmem_tile { name = "gW", tensor = k:tensor { name = "W", dtype = "f32", shape = shape, out = true }, tile = tile }
-  else
-    f.gd = operand(k, L, "D", f.out, { dm, dn }, d_tile, true)
-  end
+  local batch = { L }
+  local ga = operand(k, batch, "A", memory(o.dtype), a_mn and { dk, dm } or { dm, dk }, f.a_tile)
+  local gb = operand(k, batch, "B", memory(o.dtype_b), b_mn and { dk, dn } or { dn, dk }, f.b_tile)
+  f.gc = not S and o.beta and operand(k, batch, "C", o.c_dtype, { dm, dn }, d_tile) or nil
+  local rest = bn % d_tile[2] > 0 and { d_tile[1], bn % d_tile[2] } or nil
+  f.gd, f.gd_rest = operand(k, S and { S, L } or batch, S and "W" or "D", f.out, { dm, dn }, d_tile, true, rest)
 
   local deal = nil
   if stream then
@@ -350,11 +365,14 @@ local function frame(o, c, d_tile, rows)
   function f.b(t, kk) if b_mn then return f.at(gb, t, kk, f.n(t)) end return f.at(gb, t, f.n(t), kk) end
   -- What the mma takes of stages of A and B: K innermost.
   function f.operands(a, b) return a_mn and a:t() or a, b_mn and b:t() or b end
-  -- Where the tile (i, j) of sums goes.
+  -- Where the tile (i, j) of sums goes; j = { from = column } where tiles do not lie in steps of their own, `rest`: in the second one's.
   function f.place(t, i, j)
-    if not S then return f.at(f.gd, t, i, j) end
-    if L then return f.gd:at(t.s, t.l, i, j) end
-    return f.gd:at(t.s, i, j)
+    local g, method, lead = f.gd, "at", {}
+    if type(j) == "table" then g, method, i, j = j.rest and f.gd_rest or g, "from", i * d_tile[1], j.from end
+    if S then lead[1] = t.s end
+    if L then lead[#lead + 1] = t.l end
+    lead[#lead + 1], lead[#lead + 2] = i, j
+    return g[method](g, table.unpack(lead))
   end
   function f.steps(t)                                    -- k-steps of a tile
     if stream then
@@ -366,32 +384,38 @@ local function frame(o, c, d_tile, rows)
     local share = cd(all, S)
     return weir.min(t.s * share, all), weir.min((t.s + 1) * share, all)
   end
-  f.finish = not S and epilogue(k, o, d_tile[1], d_tile[2]) or function(x) return x end
+  f.finish = not S and epilogue(k, o, d_tile[1], d_tile[2], rest and rest[2]) or function(x) return x end
   return k, f
 end
 
--- The main loop of a math task: what `multiply` adds to acc for every k-step; with promoted sums in f32 registers, `sum`. take_turn and
--- end_turn stand around it where lanes share the ring: a lane's first wait must follow the other's last.
+local function each(list, method, ...)
+  for i, x in ipairs(list) do list[i][method](x, ...) end
+end
+
+-- The main loop of a math task: what `multiply` adds to its accumulators for every k-step, as a list; with promoted sums in f32
+-- registers, `sum`. take_turn and end_turn stand around it where lanes share the ring: a lane's first wait must follow the other's last.
 local function accumulate(f, c, t, ab, acc, sum, multiply, take_turn, end_turn)
   local first, last = f.steps(t)
   if take_turn then take_turn() end
   if sum then
     sum:zero()
     for _ in weir.domain_loop(first, last) do            -- the other warpgroup's products run meanwhile
-      acc:zero()
-      ab:wait(); multiply(); acc:drain(); ab:release()
-      sum:set(sum:read() + acc:read())
+      acc[1]:zero()
+      ab:wait(); multiply(); acc[1]:drain(); ab:release()
+      sum:set(sum:read() + acc[1]:read())
     end
     if end_turn then end_turn() end
-    return sum:read()
+    return { sum:read() }
   end
-  acc:zero()
+  each(acc, "zero")
   for _ in weir.domain_loop(first, last) do
-    ab:wait(); multiply(); acc:drain(c.lag); ab:release(c.lag)
+    ab:wait(); multiply(); each(acc, "drain", c.lag); ab:release(c.lag)
   end
   if end_turn then end_turn() end                        -- with the last products still in flight
-  acc:drain(); ab:release(0)
-  return acc:read()
+  each(acc, "drain"); ab:release(0)
+  local sums = {}
+  for i, x in ipairs(acc) do sums[i] = x:read() end
+  return sums
 end
 
 -- The product; with split > 1 partial sums in f32 go to W { split, [L,] M, N } and the epilogue is left to reduction().
@@ -401,12 +425,15 @@ local function product(o, c)
   local halves = stagger > 0 and 2 or 1                  -- math tasks with a part of the tile each
   local lanes = c.pingpong and 2 or 1                    -- ... with every second tile each
   if lanes > 1 then warpgroups = 2 end
-  local rows, bn, en = c.bm // halves, c.bn, c.en        -- of one of them
-  local k, f = frame(o, c, { rows, en }, rows)
+  local blocks = c.blocks or 1                           -- accumulators of a math task, one below the other
+  local rows, bn, en = c.bm // halves // blocks, c.bn, c.en      -- of one of them
+  local k, f = frame(o, c, { rows, en }, rows * blocks)
   local gc = not c.stream and f.gc or nil                 -- with stream-K the epilogue is for whole tiles, and reads C itself
 
   local function smem(name, dtype, tile, pipeline)
-    return k:smem_tile { name = name, dtype = dtype, tile = tile, swizzle = math.min(128, tile[2] * SIZE[dtype]), pipeline = pipeline }
+    local width = tile[2] * SIZE[dtype]                  -- a row of no whole span stays as it is, off the banks of its neighbours
+    local swizzle = (width == 32 or width == 64) and width or width % 128 == 0 and 128 or 0
+    return k:smem_tile { name = name, dtype = dtype, tile = tile, swizzle = swizzle, pipeline = pipeline }
   end
   local sb = smem("b", o.dtype_b, f.b_tile, P.tma_async { stages = c.stages })
   local half, members = {}, {}                           -- what each math task has for itself
@@ -418,16 +445,19 @@ local function product(o, c)
       a = first and smem("a" .. (halves > 1 and name or ""), o.dtype, f.a_tile, P.tma_async { stages = c.stages }) or half[1].a,
       c = gc and smem("c" .. name, o.c_dtype, { rows, en }, P.tma_async { stages = 2 }),
       stage = smem("stage" .. name, f.out, { rows, en }, P.async_tma { stages = c.staging or 2 }),
-      acc = k:wgmma_tile { name = "acc" .. name, tile = { rows, bn } },
+      acc = {},
       sum = o.accumulate == "promoted" and k:reg_tile { name = "sum" .. name, dtype = "f32", tile = { rows, bn } } or nil,
     }
+    for b = 1, blocks do
+      half[i].acc[b] = k:wgmma_tile { name = "acc" .. name .. (blocks > 1 and ("_" .. b - 1) or ""), tile = { rows, bn } }
+    end
     if first then members[i] = half[i].a end
   end
   members[#members + 1] = sb
   local ab = k:group { name = "ab", mode = "fused_merge", members = members, fold = c.fold }
   local turn = halves * lanes > 1 and k:barrier { name = "turn", pipeline = P.async_async { stages = 1 } } or nil
 
-  local parts = bn // en
+  local parts, rest = bn // en, bn % en                  -- of a tile's columns: what leaves through a stage, and what by itself
   local function row(t, i) return halves > 1 and t.m * halves + (i - 1) or f.m(t) end    -- tile row of the i-th math task
 
   local wait, launch = common.overlap(k, o.pdl)
@@ -469,25 +499,35 @@ local function product(o, c)
     k:task { name = "mma" .. h.name, warps = { first_warp, warps }, registers = 232, schedule = function()
       wait()
       for t in weir.work_tile_loop(f.queue, h.of) do
-        local sums = accumulate(f, c, t, ab, h.acc, h.sum, function() h.acc:mma(f.operands(ab:member(h.a.name):read(), ab.b:read())) end,
-                                h.of and take_turn, h.of and end_turn)
+        local function multiply()
+          local a = ab:member(h.a.name):read()
+          for b, acc in ipairs(h.acc) do acc:mma(f.operands(blocks > 1 and a:rows((b - 1) * rows, rows) or a, ab.b:read())) end
+        end
+        local sums = accumulate(f, c, t, ab, h.acc, h.sum, multiply, h.of and take_turn, h.of and end_turn)
         local function finish()
           if halves > 1 then take_turn() end
-          for j = 0, parts - 1 do
-            local x, col = sums:cols(j * en, en), f.n(t) * parts + j
-            local from_c = c.stream and f.gc and f.at(f.gc, t, row(t, i), col) or nil
-            if sc then sc:wait(); from_c = sc:read() end
-            stage:acquire(); stage:store(f.finish(x, from_c, row(t, i), col)); stage:commit()
-            if sc then sc:release() end
-            stage:wait(); f.gd:tma_store(stage:read(), f.place(t, row(t, i), col)); stage:release()
-            if halves > 1 and i == 1 and j + 1 == math.min(stagger, parts) then end_turn() end
+          for b, of_block in ipairs(sums) do
+            local at = row(t, i) * blocks + b - 1
+            for j = 0, parts - 1 do
+              local col = rest == 0 and f.n(t) * parts + j or { from = f.n(t) * bn + j * en }
+              local from_c = c.stream and f.gc and f.at(f.gc, t, at, col) or nil
+              if sc then sc:wait(); from_c = sc:read() end
+              stage:acquire(); stage:store(f.finish(of_block:cols(j * en, en), from_c, at, col)); stage:commit()
+              if sc then sc:release() end
+              stage:wait(); f.gd:tma_store(stage:read(), f.place(t, at, col)); stage:release()
+              if halves > 1 and i == 1 and (b - 1) * parts + j + 1 == math.min(stagger, blocks * parts) then end_turn() end
+            end
+            if rest > 0 then
+              local col = { from = f.n(t) * bn + parts * en, rest = true }
+              f.gd_rest:store(f.finish(of_block:cols(parts * en, rest), nil, at, col), f.place(t, at, col))
+            end
           end
           if halves > 1 and i == 2 then end_turn() end
         end
         local share = f.share(t)
         if share then
           for _ in weir.when_true(share.whole) do finish() end
-          for _ in weir.when_true(share.part) do f.gw:store(sums, f.gw:at(share.slot, 0, 0)) end
+          for _ in weir.when_true(share.part) do f.gw:store(sums[1], f.gw:at(share.slot, 0, 0)) end
         else
           finish()
         end
@@ -526,11 +566,11 @@ local function narrow(o, c)
   k:task { name = "mma", warps = { 4, 4 }, schedule = function()
     wait()
     for t in weir.work_tile_loop(f.queue) do
-      local sums = accumulate(f, c, t, ab, acc, sum, function()
+      local sums = accumulate(f, c, t, ab, { acc }, sum, function()
         local x, y = f.operands(ab.a:read(), ab.b:read())
         acc:mma(y, x)
       end)
-      turned:acquire(); turned:store(sums); turned:commit()
+      turned:acquire(); turned:store(sums[1]); turned:commit()
       turned:wait()
       f.gd:store(f.finish(turned:read():t():load(), f.gc and f.at(f.gc, t, t.m, t.n), t.m, t.n), f.place(t, t.m, t.n))
       turned:release()
@@ -549,8 +589,8 @@ local function reduction(o, c)
   o.dims = { m = dm, n = dn }
   local w_shape, w_tile = L and { S, L, dm, dn } or { S, dm, dn }, L and { 1, 1, R, C } or { 1, R, C }
   local gw = k:gmem_tile { name = "gW", tensor = k:tensor { name = "W", dtype = "f32", shape = w_shape }, tile = w_tile }
-  local gc = o.beta and operand(k, L, "C", o.c_dtype, { dm, dn }, { R, C }) or nil
-  local gd = operand(k, L, "D", o.out, { dm, dn }, { R, C }, true)
+  local gc = o.beta and operand(k, { L }, "C", o.c_dtype, { dm, dn }, { R, C }) or nil
+  local gd = operand(k, { L }, "D", o.out, { dm, dn }, { R, C }, true)
   local finish = epilogue(k, o, R, C)
   local axes, extent = { "m", "n" }, { cd(dm, R), cd(dn, C) }
   if L then table.insert(axes, 1, "l"); table.insert(extent, 1, L) end
@@ -579,8 +619,8 @@ local function gather(o, c)
   local C = c.bn % 128 == 0 and 128 or c.bn % 64 == 0 and 64 or 32
   local R = math.min(2048 // C, c.bm)
   local gw = k:gmem_tile { name = "gW", tile = { 1, R, C }, tensor = k:tensor { name = "W", dtype = "f32", shape = { 2 * deal.shares, c.bm, c.bn } } }
-  local gc = o.beta and operand(k, nil, "C", o.c_dtype, { dm, dn }, { R, C }) or nil
-  local gd = operand(k, nil, "D", o.out, { dm, dn }, { R, C }, true)
+  local gc = o.beta and operand(k, {}, "C", o.c_dtype, { dm, dn }, { R, C }) or nil
+  local gd = operand(k, {}, "D", o.out, { dm, dn }, { R, C }, true)
   local finish = epilogue(k, o, R, C)
   local wq = k:work_queue { name = "wq", kind = "grid", axes = { "r", "i", "j" }, extent = { deal.rest, c.bm // R, c.bn // C } }
   local wait, launch = common.overlap(k, o.pdl)
@@ -628,7 +668,7 @@ end
 
 -- The best of the model's configurations that have what is given; where none has, the best that is no special form, changed.
 local function configure(o)
-  local given = common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger swap pingpong staging stream")
+  local given = common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger swap pingpong staging stream blocks")
   local list, pick = ranked(hints(o), o.device and not o.device.is_sim and o.device.sms or 132, given.pingpong and "pingpong" or given.stream and "stream" or nil), nil
   for _, x in ipairs(list) do
     local fits = not (x.swap and (given.stagger or 0) > 0)
@@ -639,7 +679,14 @@ local function configure(o)
     if fits then break end
   end
   local c = common.with(pick, given)
+  c.blocks = given.blocks or c.bm * c.bn > 32768 and c.bm == 256 and 2 or nil
+  c.staging = given.staging or c.blocks and 1 or nil
   if c.staging and c.staging ~= 1 and c.staging ~= 2 then error(("gemm.build: config.staging is 1 or 2, got %s"):format(tostring(c.staging)), 0) end
+  if c.blocks and c.blocks ~= 1 then
+    if c.blocks ~= 2 or c.bm ~= 256 or c.bn % 8 ~= 0 or c.bn > 160 or c.swap or c.pingpong or c.stream or o.beta or o.accumulate == "promoted" or o.a_major == "m" then
+      error(("gemm.build: config.blocks is 2, with bm = 256 and bn a multiple of 8, at most 160, for A with K innermost: no beta, promoted sums, swap, pingpong or stream; got blocks = %s, a tile of %d x %d"):format(tostring(c.blocks), c.bm, c.bn), 0)
+    end
+  end
   if c.pingpong then
     local most = o.accumulate == "promoted" and 8192 or 16384
     if c.swap or (c.stagger or 0) > 0 then error("gemm.build: config: stagger and pingpong are two ways to part the warpgroups, and swap has but one: give one", 0) end

@@ -714,6 +714,33 @@ static bool part_of_tile(lowering *l, const weiri_op *op, const weiri_view *v, c
     return true;
 }
 
+/* A box begins at a multiple of 128 bytes in shared memory (PTX ISA, cp.async.bulk.tensor), wherever that is in the pattern of a swizzle,
+ * which goes by the address. So boxes may part after so many pieces of `bytes` each. */
+static int box_unit(int64_t bytes) {
+    int unit = 1;
+    while (unit * bytes % 128) unit *= 2;
+    return unit;
+}
+
+/* Equal boxes of at most 256 pieces of `bytes` each that `all` of them are moved in; 0: none begin where boxes can. */
+static int equal_boxes(uint32_t all, int64_t bytes) {
+    const uint32_t unit = (uint32_t)box_unit(bytes);
+    for (uint32_t n = (all + 255) / 256; n <= all / unit; n++)
+        if (all % n == 0 && all / n % unit == 0) return (int)n;
+    return 0;
+}
+
+static int uncut(lowering *l, const weiri_op *op, const weir_res *g, const char *what, uint32_t all, int64_t bytes) {
+    weiri_plan *p = l->p;
+    weir_finding *f = weiri_find(&p->findings, "PLAN-BOX", place_of(&op->at),
+                                 "the tile of '%s' has %u %s of %" PRId64 " bytes, too many for one box", g->name, all, what, bytes);
+    f->expected = weiri_arena_fmt(&p->a, "at most 256, or a multiple of %d: boxes begin at multiples of 128 bytes in the stage",
+                                  box_unit(bytes));
+    f->got = weiri_arena_fmt(&p->a, "%u", all);
+    f->hint = "take a tile of fewer, or of a multiple";
+    return -1;
+}
+
 /* The part of a stage that a copy takes: geo becomes its geometry, panels still as far apart as the stage's. Bytes in front of it, but for
  * slabs: -1, with a finding, where no box can begin. */
 static int64_t part_of_stage(lowering *l, const weiri_op *op, const weiri_view *v, weiri_tile_geom *geo) {
@@ -721,7 +748,7 @@ static int64_t part_of_stage(lowering *l, const weiri_op *op, const weiri_view *
     int rows = geo->rows;
     if (!v->nsub && !v->nrows && !v->ncols && !v->t && !v->limit) return 0;
     for (int i = 0; i < v->nsub && v->axis + i + 1 < s->rank; i++) rows /= s->tile[v->axis + i];
-    const int unit = geo->swizzle ? 8 : (int)(128 / geo->row_bytes > 1 ? 128 / geo->row_bytes : 1); /* rows at which a box may begin */
+    const int unit = geo->swizzle ? 8 : box_unit(geo->row_bytes); /* rows at which a box may begin */
     const int cols = v->ncols ? v->ncols : geo->cols;
     const char *why = NULL;
     if (v->t || v->limit || (v->nsub && v->axis + v->nsub >= s->rank)) why = "is transposed, limited, or a single element";
@@ -804,8 +831,8 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const i
         c.wg_bytes = rows * geo.row_bytes;
     }
     if (served > 1) {
-        int step = geo.swizzle ? 8 : 1;
-        if (outer < 0 || box[outer] % (uint32_t)(served * (outer == rows_axis ? step : 1))) {
+        int step = outer < 0 ? 1 : box_unit(rows / (int)box[outer] * geo.row_bytes);
+        if (outer < 0 || box[outer] % (uint32_t)(served * step)) {
             weir_finding *f =
                 weiri_find(&p->findings, "PLAN-MULTICAST", place_of(&op->at), "cuts tiles %s of '%s' into %d slices, one a CTA",
                            tile_text(p, tile, g->rank), g->name, served);
@@ -822,7 +849,8 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const i
     /* chunks of at most 256 elements along the rows, and along the columns when there is but one row */
     int chunks = 1, colchunks = 1;
     if (rows_axis > 0 && box[rows_axis] > 256) {
-        while (box[rows_axis] % (uint32_t)chunks || box[rows_axis] / (uint32_t)chunks > 256) chunks++;
+        chunks = equal_boxes(box[rows_axis], geo.row_bytes);
+        if (!chunks) return uncut(l, op, g, "rows", box[rows_axis], geo.row_bytes);
         if (outer != rows_axis) {
             complain(l, "PLAN-BOX", op, "make the tile smaller along that axis",
                      "has a tile whose box would be longer than 256 elements");
@@ -838,7 +866,8 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const i
             f->hint = "take a swizzle, which keeps the tile as panels, or a narrower tile";
             return -1;
         }
-        while (box[0] % (uint32_t)colchunks || box[0] / (uint32_t)colchunks > 256) colchunks++;
+        colchunks = equal_boxes(box[0], geo.elem);
+        if (!colchunks) return uncut(l, op, g, "columns", box[0], geo.elem);
     }
     int chunk_rows = rows_axis > 0 ? (int)box[rows_axis] / chunks : 1;
     if (rows_axis > 0) box[rows_axis] = (uint32_t)chunk_rows;

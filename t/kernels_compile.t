@@ -37,6 +37,8 @@ ship("gemm, e4m3 promoted", gemm.build, { dtype = "e4m3", accumulate = "promoted
 ship("gemm, e4m3 promoted, 128 x 192, every operand", gemm.build, { dtype = "e4m3", accumulate = "promoted", scales = true, beta = true, bias = "n", activation = "gelu",
   config = { bm = 128, bn = 192 } })
 ship("gemm, tf32", gemm.build, { dtype = "tf32", config = { bm = 128, bn = 256 } })
+ship("gemm, 256 x 152, pairs", gemm.build, { config = { bm = 256, bn = 152, cluster_m = 2, cluster_n = 1 } })
+ship("gemm, 256 x 152, pairs, bias, gelu", gemm.build, { bias = "n", alpha = true, activation = "gelu", config = { bm = 256, bn = 152, cluster_m = 2, cluster_n = 1 } })
 ship("gemm, staggered", gemm.build, { config = { bm = 128, bn = 256, stagger = 4 } })
 ship("gemm, staggered, 256 x 128, C", gemm.build, { beta = true, config = { bm = 256, bn = 128, stagger = 2 } })
 ship("gemm, in turn, 128 x 128", gemm.build, { config = { bm = 128, bn = 128, cluster_m = 2, cluster_n = 1, pingpong = true } })

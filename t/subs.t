@@ -156,6 +156,13 @@ refused("a slab inside an atom", "[PLAN-TILE]", "stores a part of 's' that begin
 refused("rows inside an atom", "[PLAN-TILE]", "begins inside an atom", { rows = 4, part = function(v) return v:sub(0):rows(4, 4) end })
 refused("half a span", "[PLAN-TILE]", "takes columns that are no whole swizzle spans", { tile = { 2, 8, 64 }, rows = 8, cols = 32, part = function(v) return v:sub(0):cols(0, 32) end })
 refused("off 128 bytes", "[PLAN-TILE]", "begins off 128 bytes", { tile = { 2, 3, 32 }, swizzle = 0, rows = 3, cols = 32, part = function(v) return v:sub(1) end })
+refused("a slab of rows of 48 bytes", "[PLAN-TILE]", "begins off 128 bytes", { tile = { 2, 4, 24 }, swizzle = 0, rows = 4, cols = 24, part = function(v) return v:sub(1) end })
+refused("300 rows of 48 bytes", "[PLAN-BOX]", "the tile of 'x' has 300 rows of 48 bytes, too many for one box",
+  { tile = { 1, 300, 24 }, swizzle = 0, rows = 300, cols = 24, part = function(v) return v:sub(0) end })
+refused("300 rows of 48 bytes", "[PLAN-BOX]", "expected at most 256, or a multiple of 8: boxes begin at multiples of 128 bytes in the stage, got 300",
+  { tile = { 1, 300, 24 }, swizzle = 0, rows = 300, cols = 24, part = function(v) return v:sub(0) end })
+refused("a row of 400 columns", "[PLAN-BOX]", "the tile of 'x' has 400 columns of 2 bytes, too many for one box",
+  { tile = { 1, 1, 400 }, swizzle = 0, rows = 1, cols = 400, part = function(v) return v:sub(0) end })
 refused("a limit", "[PLAN-TILE]", "is transposed, limited, or a single element", { part = function(v) return v:sub(0):limit(5) end })
 refused("a limited place", "[PLAN-UNSUPPORTED]", "works on a part of a tile that no box can be", { part = function(v) return v:sub(0) end, place = function(y) return y:at(0, 0):limit(5) end })
 refused("a place off 16 bytes", "[PLAN-ALIGN]", "a box of 'y' begins at column 4 of its tile, off 16 bytes",

@@ -70,11 +70,15 @@ class Lua:
         registry = -1001000
         self._finish(self.lib.luaL_loadstring(self.state, chunk.encode()))
         self._finish(self.lib.lua_pcallk(self.state, 0, 1, 0, 0, None))
-        ref, lib, state = self.lib.luaL_ref(self.state, registry), self.lib, self.state
+        # Converted once: what a call costs here is in every sample of one launch.
+        push, state = self.lib.lua_rawgeti, ctypes.c_void_p(self.state)
+        where, ref = ctypes.c_int(registry), ctypes.c_longlong(self.lib.luaL_ref(self.state, registry))
+        pcall, zero, none = self.lib.lua_pcallk, ctypes.c_int(0), ctypes.c_void_p(None)
+        context = ctypes.c_long(0)
 
         def call():
-            lib.lua_rawgeti(state, registry, ref)
-            status = lib.lua_pcallk(state, 0, 0, 0, 0, None)
+            push(state, where, ref)
+            status = pcall(state, zero, zero, zero, context, none)
             if status:
                 self._finish(status)
         return call
@@ -117,10 +121,10 @@ class Weir:
             table.sort(keys)
             for i, key in ipairs(keys) do out[i] = key .. "=" .. tostring(ready[{self.count}].config[key]) end
             return table.concat(out, " ")''')
-        launch, me = {}, self.count
+        launch, me, device = {}, self.count, torch.cuda.current_device()
 
         def run(n=1):
-            stream = torch.cuda.current_stream().cuda_stream
+            stream = torch._C._cuda_getCurrentRawStream(device)  # what current_stream() returns, without the object around it
             if stream not in launch:
                 launch[stream] = self.lua.function(f"local b = bound[{me}] return function() assert(b:launch({stream})) end")
             go = launch[stream]

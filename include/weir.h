@@ -199,7 +199,7 @@ typedef enum weir_pipe_type {
 } weir_pipe_type;
 typedef enum weir_grain { WEIR_GRAIN_DEFAULT = 0, WEIR_GRAIN_THREAD, WEIR_GRAIN_WARP, WEIR_GRAIN_WARPGROUP } weir_grain;
 typedef enum weir_signal { WEIR_SIGNAL_DEFAULT = 0, WEIR_SIGNAL_ALL = 1, WEIR_SIGNAL_CTA_LEADER = 2, WEIR_SIGNAL_TASK_WARP_LEADER = 4 } weir_signal;
-typedef enum weir_producer_op { WEIR_PRODUCER_DEFAULT = 0, WEIR_PRODUCER_THREAD, WEIR_PRODUCER_LOAD /* cp.async */ } weir_producer_op;
+typedef enum weir_producer_op { WEIR_PRODUCER_DEFAULT = 0, WEIR_PRODUCER_THREAD, WEIR_PRODUCER_LOAD /* cp.async; left out, derived from the work */ } weir_producer_op;
 
 /* Zero means: derived. Given values are checked against the derived ones. */
 typedef struct weir_pipe_desc {
@@ -313,7 +313,7 @@ typedef struct weir_group_desc {
     const char *name;
     weir_group_mode mode;            /* DEFAULT: derived from the members' kinds */
     weir_res *const *members; int nmembers;
-    weir_pipe_desc pipeline;         /* type NONE: derived */
+    weir_pipe_desc pipeline;         /* type NONE: derived; what it gives holds for members that leave it out, and is checked */
     bool fold;                       /* fused merge: one arrive with summed bytes where one warp arms several members */
 } weir_group_desc;
 /* NULL, with the reason in weir_error(), when the members do not fit; they are left untouched. */

@@ -119,6 +119,7 @@ static weir_res **take_list(weir_kernel *k, const char *task, const char *side, 
                                r ? weiri_label(k, r) : "nothing");
             continue;
         }
+        if (weiri_foreign(k, weiri_arena_fmt(&k->a, "task '%s': %s", task, side), r)) continue;
         to[(*out)++] = r->kind == WEIR_RES_MEMBER ? r->bare : r;
     }
     return to;

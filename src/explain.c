@@ -437,15 +437,18 @@ size_t weir_explain_pipeline(weir_ctx *ctx, const weir_explain_desc *desc, char 
               weiri_pipe_type_name(t), desc->pipeline.stages, plural(desc->pipeline.stages), (int)in.arch,
               in.arch >= WEIR_ARCH_SM_90A ? "a" : "", c.v, c.m, c.n, c.k, producers, plural(producers), consumers,
               plural(consumers));
-    put_rows("acquire", pr.acquire, &pr, c, &b);
-    put_rows("commit", pr.commit, &pr, c, &b);
-    put_rows("wait", pr.wait, &pr, c, &b);
-    put_rows("release", pr.release, &pr, c, &b);
+    const bool exists = pr.acquire[0].kind != ROW_END; /* on this architecture */
+    if (exists) {
+        put_rows("acquire", pr.acquire, &pr, c, &b);
+        put_rows("commit", pr.commit, &pr, c, &b);
+        put_rows("wait", pr.wait, &pr, c, &b);
+        put_rows("release", pr.release, &pr, c, &b);
+    }
     if (pr.has_full) weiri_put(&b, "  full     counts %d a phase: %s", pr.full_count, pr.full_sum);
     if (pr.has_full && pr.full_tx) weiri_put(&b, "; %" PRId64 " bytes", pr.full_tx);
     if (pr.has_full) weiri_put(&b, "\n");
     if (pr.has_empty) weiri_put(&b, "  empty    counts %d a phase: %s\n", pr.empty_count, pr.empty_sum);
-    if (!pr.has_full) weiri_put(&b, "  no mbarrier: the threads that fill a stage also give it away\n");
+    if (exists && !pr.has_full) weiri_put(&b, "  no mbarrier: the threads that fill a stage also give it away\n");
     for (int i = 0; i < pr.nfaults; i++) weiri_put(&b, "  fault    %s [%s]\n", pr.fault[i].text, pr.fault[i].rule);
     size_t n = b.n;
     if (out && size) {

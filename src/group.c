@@ -63,6 +63,11 @@ static bool members_fit(weir_kernel *k, const weir_group_desc *d, weir_res **bar
                        r ? "a group" : "nothing");
             return false;
         }
+        if (r->k != k) {
+            weiri_fail(k->ctx, WEIR_E_ARGUMENT, "group '%s': '%s' belongs to another kernel, '%s' [C-ARG-01]", name, r->name,
+                       r->k->name);
+            return false;
+        }
         if (r->kind == WEIR_RES_MEMBER) r = r->bare;
         bare[i] = r;
         bool again = r->group != NULL;
@@ -111,7 +116,8 @@ weir_res *weir_group(weir_kernel *k, const weir_group_desc *d) {
     }
     weiri_group_out out;
     weiri_group_in in = {
-        .mode = d->mode, .member = pipe, .name = name, .n = n, .given = d->pipeline.type ? &d->pipeline : NULL
+        .mode = d->mode, .member = pipe, .name = name, .n = n, .given = d->pipeline.type ? &d->pipeline : NULL,
+        .cluster = k->cluster
     };
     if (!weiri_group_check(&in, &out)) {
         const char *called = d->name ? d->name : "?";
@@ -126,10 +132,12 @@ weir_res *weir_group(weir_kernel *k, const weir_group_desc *d) {
     g->pipe.given.type = out.type;
     g->pipe.at = g->at;
     g->fold = d->fold;
+    g->asked = d->pipeline;
     g->members = bare;
     g->nmembers = n;
     g->views = WEIRI_NEW_N(&k->a, weir_res *, n);
     for (int i = 0; i < n; i++) {
+        weiri_group_inherit(&in, &out, &bare[i]->pipe.given);
         bare[i]->group = g;
         bare[i]->member = i;
         g->views[i] = member_view(k, g, bare[i], i);

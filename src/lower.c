@@ -303,6 +303,22 @@ static void held_walk(lowering *l, const weiri_node *n, held *s) {
     }
 }
 
+/* advance_on_wait, advance_on_acquire: whether a side opens stages before it has closed the last one follows from the schedule; given as
+ * false it must not. `here`: in one task. */
+static void check_ahead(lowering *l, const weiri_cursor *c, const weiri_op *open, bool here) {
+    const weir_res *r = c->res->kind == WEIR_RES_GROUP ? c->res->members[0] : c->res;
+    if (!open || (c->producer ? r->pipe.given.advance_on_acquire : r->pipe.given.advance_on_wait) >= 0) return;
+    const char *flag = c->producer ? "advance_on_acquire" : "advance_on_wait", *opens_it = c->producer ? "acquires" : "waits for",
+               *close = c->producer ? "commits" : "releases";
+    weir_finding *f = weiri_find(&l->p->findings, "CN6", place_of(&open->at), "%s = false, but task '%s' %s '%s' %s%s", flag,
+                                 l->pt->task->name, opens_it, c->name, here ? "again before it " : "and another task ", close);
+    f->objects[0] = r->name;
+    f->expected = "true";
+    f->got = "false";
+    if (r->at.n) f->other_file = r->at.at[0].file, f->other_line = r->at.at[0].line, f->other_what = "declared here";
+    f->hint = "leave it out: it is derived";
+}
+
 static void find_held(lowering *l) {
     held s;
     for (int i = 0; i < MAX_CURSORS; i++) s.v[i] = s.loose[i] = 1;
@@ -339,6 +355,7 @@ static void find_held(lowering *l) {
             }
         }
         c->held_max = most;
+        if (most > 1 || !has_open || !has_close) check_ahead(l, c, worst, has_open && has_close);
         if (!has_open || !has_close) { /* split: opens and closes are in different tasks */
             c->held_max = 0;
             c->split_close = !has_open;

@@ -417,6 +417,8 @@ static void take_pipe(weir_kernel *k, weir_res *r, const weir_pipe_desc *d) {
     want_pipe_field(k, r, d->stages >= 0, "stages", d->stages, "at least 1");
     want_pipe_field(k, r, d->stages <= WEIRI_MAX_STAGES, "stages", d->stages, "at most 65535");
     want_pipe_field(k, r, d->bytes >= 0, "bytes", (long long)d->bytes, "leave it out: it is derived");
+    want_pipe_field(k, r, d->bytes_per_warp_per_cta >= 0, "bytes_per_warp_per_cta", (long long)d->bytes_per_warp_per_cta,
+                    "leave it out: it is derived");
     want_pipe_field(k, r, d->producers >= 0, "producers", d->producers, "leave it out: it is derived");
     want_pipe_field(k, r, d->consumers >= 0, "consumers", d->consumers, "leave it out: it is derived");
     if (r->pipe.given.stages < 1) r->pipe.given.stages = 1;
@@ -467,9 +469,10 @@ weir_res *weir_smem_tile(weir_kernel *k, const weir_smem_tile_desc *d) {
         return r;
     }
     if (other->kind == WEIR_RES_MEMBER) other = other->bare;
-    if (!weiri_in_smem(other)) {
-        weiri_kernel_fault(k, &k->here, "M-STORAGE", "a smem_tile", "%s: storage is %s, which is not in shared memory",
-                           weiri_label(k, r), weiri_label(k, other));
+    if (weiri_foreign(k, "storage", other) || !weiri_in_smem(other)) {
+        if (other->k == k)
+            weiri_kernel_fault(k, &k->here, "M-STORAGE", "a smem_tile", "%s: storage is %s, which is not in shared memory",
+                               weiri_label(k, r), weiri_label(k, other));
         take_tile(k, r, d->tile, d->rank);
         want_dtype(k, r, d->dtype);
         return r;
@@ -934,11 +937,19 @@ int64_t weiri_tile_bytes(const weir_res *r) { return weiri_tile_elems(r) * weir_
 /* ---- dependency graph, memory ------------------------------------------------------------------------------------------- */
 
 /* What depends, alias, src and dst name: the bare resource. NULL, with a fault, for anything else. */
+bool weiri_foreign(weir_kernel *k, const char *what, const weir_res *r) {
+    if (r->k == k) return false;
+    weiri_kernel_fault(k, &k->here, "C-ARG-01", "a kernel takes resources of its own", "%s: %s belongs to another kernel, '%s'", what,
+                       weiri_label(k, r), r->k->name);
+    return true;
+}
+
 static weir_res *bare_only(weir_kernel *k, const char *what, weir_res *r) {
     if (!r) {
         weiri_kernel_fault(k, &k->here, "C-ARG-01", NULL, "%s: no resource", what);
         return NULL;
     }
+    if (weiri_foreign(k, what, r)) return NULL;
     if (r->kind != WEIR_RES_GROUP) return r->kind == WEIR_RES_MEMBER ? r->bare : r;
     weiri_kernel_fault(k, &k->here, "C-ARG-01", "name its members", "%s takes bare resources, and '%s' is a group", what,
                        r->name);

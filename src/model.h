@@ -97,6 +97,7 @@ struct weir_res {
     weir_res **members; int nmembers;  /* bare resources */
     weir_res **views;            /* MEMBER handles, same order */
     bool fold;
+    weir_pipe_desc asked;        /* the pipeline written for the group; type NONE: derived */
     /* bare member: its group and place in it. MEMBER: the group, and `bare` the resource */
     weir_res *group; int member;
     weir_res *bare;
@@ -236,6 +237,7 @@ int64_t weiri_tile_bytes(const weir_res *r);                                  /*
 weir_res *weiri_res_add(weir_kernel *k, weir_res_kind kind, const char *name); /* a new resource, its name checked */
 int64_t weiri_tile_elems(const weir_res *r);
 const char *weiri_res_kind_name(weir_res_kind kind);                          /* "smem_tile" */
+bool weiri_foreign(weir_kernel *k, const char *what, const weir_res *r);      /* a resource of another kernel is a fault */
 const char *weiri_label(weir_kernel *k, const weir_res *r);                   /* "pipeline 'ab'", "wgmma_tile 'acc'": for messages */
 const char *weiri_nearest(const char *name, const char *const *list, int n);  /* closest spelling, or NULL */
 /* group.c */

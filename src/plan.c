@@ -71,6 +71,10 @@ bool weiri_view_of(const weir_kernel *k, uint32_t value, weiri_view *v) {
 
 static const weir_place *place_of(const weiri_chain *c) { return c->n > 0 ? c->at : NULL; }
 
+static void also_at(weir_finding *f, const weiri_chain *at, const char *what) {
+    if (at->n) f->other_file = at->at[0].file, f->other_line = at->at[0].line, f->other_what = what;
+}
+
 static int ceil4(int x) { return (x + 3) / 4 * 4; }
 
 int weiri_pipe_of(const weiri_plan *p, const weir_res *r) {
@@ -249,7 +253,7 @@ static void find_split(weiri_plan *p, weiri_ptask *pt) {
                                  cols->name);
     f->hint = "give both one split, or a task each";
     f->objects[0] = rows->name;
-    if (cols->at.n) f->other_file = cols->at.at[0].file, f->other_line = cols->at.at[0].line, f->other_what = "the other tile";
+    also_at(f, &cols->at, "the other tile");
 }
 
 static void scan_task(weiri_plan *p, int ti) {
@@ -512,17 +516,59 @@ static int64_t landed_bytes(weiri_plan *p, const weir_res *r) {
 
 static bool fold_group(const weir_res *g) { return g && g->mode == WEIR_GROUP_FUSED_MERGE && g->fold; }
 
+/* What fills the stages of r by threads, seen by the work; in a fork any member's work fills the one stage. */
+static bool fills(const weir_res *r, const weiri_op *op) {
+    bool mine = op->res == r || (r->group && r->group->mode == WEIR_GROUP_FORK && op->res->group == r->group);
+    return mine && op->stage == STAGE_PROD_WORK;
+}
+
+/* thread, or load where cp.async alone fills the stage. What is given is held against the work: one commit arrives either when its
+ * threads come to it or when their copies land. */
+static weir_producer_op producer_op(weiri_plan *p, const weir_res *r, bool say) {
+    const weir_kernel *k = p->k;
+    const weir_pipe_desc *d = &r->pipe.given;
+    if (d->type != WEIR_ASYNC_ASYNC && d->type != WEIR_ASYNC_UMMA) return d->producer_op;
+    const weiri_op *load = NULL, *other = NULL;
+    bool body = false;
+    for (int t = 0; t < k->tasks.n; t++)
+        for (const weiri_node *n = weiri_node_next(k->tasks.v[t]->root, NULL); n; n = weiri_node_next(k->tasks.v[t]->root, n)) {
+            if (n->kind != NODE_OP || !fills(r, n->op)) continue;
+            if (n->op->atom == ATOM_CP_ASYNC) load = load ? load : n->op;
+            else if (n->op->atom == ATOM_CUSTOM) body = true; /* may do either */
+            else other = other ? other : n->op;
+        }
+    weir_producer_op op = d->producer_op ? d->producer_op : load && !other && !body ? WEIR_PRODUCER_LOAD : WEIR_PRODUCER_THREAD;
+    const weiri_op *wrong = load && other ? other : op == WEIR_PRODUCER_LOAD ? other : load;
+    if (!wrong || !say || (!d->producer_op && !(load && other))) return op;
+    if (r->group && r->group->mode == WEIR_GROUP_FORK && r->member > 0) return op; /* said of the first */
+    bool both = load && other;
+    weir_finding *f =
+        both ? weiri_find(&p->findings, "CN7", place_of(&wrong->at), "pipeline '%s': the stage is filled by cp_async and by %s",
+                          r->name, weiri_atom_name(other->atom))
+             : weiri_find(&p->findings, "CN7", place_of(&wrong->at), "pipeline '%s': producer_op is \"%s\", but %s fills the stage",
+                          r->name, op == WEIR_PRODUCER_LOAD ? "load" : "thread", weiri_atom_name(wrong->atom));
+    f->objects[0] = r->name;
+    if (both) also_at(f, &load->at, "the cp_async");
+    else also_at(f, &r->at, "declared here"), f->expected = load ? "load" : "thread", f->got = load ? "thread" : "load";
+    f->hint = both ? "fill a stage in one way, or take a pipeline for each: its commit arrives when the threads come, or when their copies land"
+                   : "leave producer_op out: it follows from the work";
+    return op;
+}
+
+/* Was the same said of a member before it in its group? What they share is one mistake. */
+static bool told_of_mate(const weiri_proto *protos, const weir_res *r, const char *text) {
+    for (int i = 0; r->group && i < r->member; i++) {
+        const weiri_proto *mate = &protos[r->group->members[i]->index];
+        for (int j = 0; j < mate->nfaults; j++)
+            if (strcmp(mate->fault[j].text, text) == 0) return true;
+    }
+    return false;
+}
+
 static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
     const weir_kernel *k = p->k;
     weiri_proto_in in = { .given = r->pipe.given, .arch = k->arch, .cluster = k->cluster };
     weir_pipe_type type = r->pipe.given.type;
-    if (k->arch < WEIR_ARCH_SM_90A && type != WEIR_ASYNC_ASYNC) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-ARCH", place_of(&r->at),
-                                     "pipeline '%s': %s needs the copy engine or tensor cores of sm_90a or sm_100a", r->name,
-                                     weiri_pipe_type_name(type));
-        f->hint = "sm_80 has async_async";
-        return;
-    }
     bool missing = false; /* counts and bytes are checked all the same */
     for (int i = 0; i < 4 && !missing; i += 2) {
         int open = in.given.interleave[i] > 1 ? in.given.interleave[i] : 1,
@@ -534,6 +580,7 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
                                      i ? "wait" : "acquire", open, i ? "release" : "commit", close);
         f->hint = "one number for both";
     }
+    in.given.producer_op = producer_op(p, r, true);
     in.producer = side_of(p, r, STAGE_PROD_COMMIT);
     in.consumer = side_of(p, r, STAGE_CONS_RELEASE);
     in.consumer.only_mma_reads = only_mma_reads(k, r);
@@ -550,7 +597,7 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         bool tensor = m->pipe.given.type == WEIR_UMMA_ASYNC;
         in.tensor_wait = in.tensor_wait || (tensor && r->group->mode == WEIR_GROUP_FUSED_MERGE);
         in.tensor_release = in.tensor_release || (tensor && !fork);
-        if (r->group->mode == WEIR_GROUP_FUSED_MERGE && m->pipe.given.producer_op == WEIR_PRODUCER_LOAD) in.fence_wait = true;
+        if (r->group->mode == WEIR_GROUP_FUSED_MERGE && producer_op(p, m, false) == WEIR_PRODUCER_LOAD) in.fence_wait = true;
     }
     for (int i = 0; r->group && r->group->mode == WEIR_GROUP_FORK && i < r->group->nmembers; i++) {
         const weir_res *m = r->group->members[i];
@@ -584,11 +631,16 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
     weiri_proto *pr = &protos[r->index];
     weiri_protocol(&in, pr);
     for (int i = 0; i < pr->nfaults; i++) {
+        if (told_of_mate(protos, r, pr->fault[i].text)) continue;
         weir_finding *f =
             weiri_find(&p->findings, pr->fault[i].rule, place_of(&r->at), "pipeline '%s': %s", r->name, pr->fault[i].text);
         if (pr->fault[i].expected[0]) f->expected = weiri_arena_str(&p->a, pr->fault[i].expected);
         if (pr->fault[i].got[0]) f->got = weiri_arena_str(&p->a, pr->fault[i].got);
         f->objects[0] = r->name;
+        if (r->group && r->group->asked.type) also_at(f, &r->group->at, "its group's pipeline");
+        if (strcmp(pr->fault[i].rule, "PLAN-ARCH") != 0) continue;
+        f->hint = "sm_80 has async_async";
+        missing = true;
     }
     if (missing) return;
     weiri_ppipe pp = { .res = r,
@@ -690,6 +742,37 @@ static void make_bars(weiri_plan *p, const weiri_proto *protos) {
             if (pp->dest) count_by_rank(p, pp->full, pr->full_unit, pr->senders);
             if (pr->has_empty) pp->empty = push_empty(p, weiri_arena_fmt(&p->a, "%s_empty", r->name), pp->stages, pr);
         }
+    }
+}
+
+static void asked(weiri_plan *p, const weir_res *g, const char *rule, const char *field, int64_t given, int64_t made) {
+    if (!given || given == made) return;
+    weir_finding *f = weiri_find(&p->findings, rule, place_of(&g->at), "group '%s': %s = %" PRId64 ", but its members make %" PRId64,
+                                 g->name, field, given, made);
+    f->objects[0] = g->name;
+    f->expected = weiri_arena_fmt(&p->a, "%" PRId64, made);
+    f->got = weiri_arena_fmt(&p->a, "%" PRId64, given);
+    f->hint = "leave it out: it is derived";
+}
+
+/* A group's own pipeline: what it gives of sums that only the plan knows. (What is no sum, the members have inherited.) */
+static void check_asked(weiri_plan *p, const weiri_proto *protos) {
+    for (int i = 0; i < p->k->res.n; i++) {
+        const weir_res *g = p->k->res.v[i];
+        if (g->kind != WEIR_RES_GROUP || !g->asked.type) continue;
+        int64_t producers = 0, consumers = 0, bytes = 0;
+        bool fork = g->mode == WEIR_GROUP_FORK, planned = true;
+        for (int m = 0; m < g->nmembers; m++) {
+            const weiri_proto *pr = &protos[g->members[m]->index];
+            planned = planned && weiri_pipe_of(p, g->members[m]) >= 0;
+            producers += pr->full_count;
+            consumers += pr->empty_count;
+            bytes = !fork ? bytes + pr->expect_bytes : pr->expect_bytes > bytes ? pr->expect_bytes : bytes;
+        }
+        if (!planned) continue;
+        asked(p, g, "V-GRP-04", "bytes", g->asked.bytes, bytes);
+        if (fork) asked(p, g, "G-CFG-13", "consumers", g->asked.consumers, consumers);
+        else asked(p, g, "G-CFG-13", "producers", g->asked.producers, producers);
     }
 }
 
@@ -1043,7 +1126,7 @@ static void check_tile_registers(weiri_plan *p) {
         f->expected = weiri_arena_fmt(&p->a, "fewer than %d", have);
         f->got = weiri_arena_fmt(&p->a, "%d", g->per_thread);
         f->hint = "deal a smaller tile, or more warpgroups; fewer warps in all leave each thread more registers";
-        if (t->at.n) f->other_file = t->at.at[0].file, f->other_line = t->at.at[0].line, f->other_what = "the task";
+        also_at(f, &t->at, "the task");
     }
 }
 
@@ -1182,6 +1265,7 @@ weiri_plan *weiri_plan_new(weir_kernel *k) {
             add_pipe(p, r, protos);
     }
     make_bars(p, protos);
+    check_asked(p, protos);
     check_pairs_groups(p);
     place_smem(p);
     weiri_tc_place(p);

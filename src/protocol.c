@@ -3,6 +3,7 @@
 #include "protocol.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -141,6 +142,11 @@ static void check_fields(const weir_pipe_desc *d, int stride[4], weiri_proto *ou
         snprintf(got, sizeof got, "%lld", (long long)d->bytes);
         fault(out, "CN3", "0", got, "bytes = %lld on %s: no copy engine brings bytes to its barrier; leave bytes out",
               (long long)d->bytes, types[d->type].name);
+    }
+    if (d->bytes_per_warp_per_cta > 0 && types[d->type].producer != BY_TMA) {
+        snprintf(got, sizeof got, "%lld", (long long)d->bytes_per_warp_per_cta);
+        fault(out, "CN3", "0", got, "bytes_per_warp_per_cta = %lld on %s: no warp of its producer loads by TMA; leave it out",
+              (long long)d->bytes_per_warp_per_cta, types[d->type].name);
     }
     if (d->consumer_wait_signaling && d->consumer_wait_signaling == d->consumer_signaling)
         fault(out, "CN5", "", signal_name(d->consumer_signaling),
@@ -341,6 +347,14 @@ static int count_threads(const thread_side *t, weir_grain *grain, char *sum, siz
     return count;
 }
 
+/* A grain is the author's to choose where threads arrive; elsewhere it says at most what holds anyway (`fixed`, DEFAULT: none). */
+static void check_grain(const char *field, weir_grain given, weir_grain fixed, const char *type, const char *why,
+                        weiri_proto *out) {
+    if (!given || given == fixed) return;
+    fault(out, "V-CNT-13", fixed ? unit_of(fixed, 1) : "none", unit_of(given, 1), "%s = \"%s\" on %s: %s; leave it out", field,
+          unit_of(given, 1), type, why);
+}
+
 /* One side whose count the mechanism fixes. `why`: "one commit of the mma". */
 static int count_fixed(const char *field, int given, const char *rule, int count, const char *why, char *sum, size_t sum_size,
                        weiri_proto *out) {
@@ -506,9 +520,11 @@ static void produce(const facts *f, weiri_proto *out) {
     if (f->type == WEIR_UMMA_ASYNC && f->c.v > 1)
         wait.leader_only = true; /* threads of both CTAs release to the leader alone */
     char why[96];
+    const char *name = types[f->type].name;
 
     switch (types[f->type].producer) {
     case BY_TMA: {
+        check_grain("producer_grain", d->producer_grain, WEIR_GRAIN_DEFAULT, name, "a stage is filled by copies, and one lane arms it", out);
         int arming = arming_warps(f), senders = f->in->senders ? f->in->senders : 1;
         bool umma = f->type == WEIR_TMA_UMMA;
         reach from = { .all = senders, .by_rank = f->in->senders ? out->senders : NULL, .ctas = ctas(f->c) };
@@ -533,6 +549,7 @@ static void produce(const facts *f, weiri_proto *out) {
         break;
     }
     case BY_CLC:
+        check_grain("producer_grain", d->producer_grain, WEIR_GRAIN_DEFAULT, name, "one lane of CTA 0 arms each CTA", out);
         wait.leader_only = false;
         wait.cta0_only = ctas(f->c) > 1;
         row(out->acquire, wait);
@@ -545,6 +562,8 @@ static void produce(const facts *f, weiri_proto *out) {
                                       out->full_sum, sizeof out->full_sum, out);
         break;
     case BY_MMA:
+        check_grain("producer_grain", d->producer_grain, f->native ? WEIR_GRAIN_DEFAULT : WEIR_GRAIN_WARPGROUP, name,
+                    f->native ? "the tensor core arrives" : "one thread of each warpgroup arrives", out);
         row(out->acquire, wait);
         if (f->native) {
             row(out->acquire, (weiri_row){ .kind = ROW_TC_AFTER, .leader_only = wait.leader_only });
@@ -646,6 +665,8 @@ static void consume(const facts *f, weiri_proto *out) {
 
     switch (types[f->type].consumer) {
     case BY_MMA:
+        check_grain("grain", d->grain, f->native ? WEIR_GRAIN_DEFAULT : WEIR_GRAIN_WARPGROUP, types[f->type].name,
+                    f->native ? "the tensor core arrives" : "one thread of each warpgroup arrives", out);
         if (f->native) {
             int tasks = s.tasks > 0 ? s.tasks : 1;
             int commits = tasks * served * (lead ? 1 : f->c.v); /* what the mask brings, not every CTA of the cluster */
@@ -680,6 +701,8 @@ static void consume(const facts *f, weiri_proto *out) {
     case BY_STORE: { /* the thread that stores says when its reads are done; other warps of its task say that they have waited */
         int n = s.whole_groups ? s.groups : s.warps > 0 ? s.warps : 1;
         out->grain = s.whole_groups ? WEIR_GRAIN_WARPGROUP : WEIR_GRAIN_WARP;
+        check_grain("grain", d->grain, out->grain, types[f->type].name,
+                    s.whole_groups ? "one thread of each warpgroup arrives" : "one lane of each warp arrives", out);
         row(out->release, (weiri_row){ .kind = ROW_BULK_WAIT, .who = s.whole_groups ? ROW_WG : ROW_ONE });
         join(out->release, out->grain, false);
         row(out->release, arrive(ROW_EMPTY, out->grain, 0, false, false));
@@ -765,6 +788,9 @@ static void fill_and_store(const facts *f, weiri_proto *out) {
     row(out->commit, (weiri_row){ .kind = ROW_WG_SYNC });
     const weir_pipe_desc *d = &f->in->given;
     char got[48];
+    check_grain("grain", d->grain, WEIR_GRAIN_WARPGROUP, types[f->type].name, "one task fills and stores, nobody arrives", out);
+    check_grain("producer_grain", d->producer_grain, WEIR_GRAIN_WARPGROUP, types[f->type].name,
+                "one task fills and stores, nobody arrives", out);
     snprintf(got, sizeof got, "%d, %d", d->producers, d->consumers);
     if (d->producers || d->consumers)
         fault(out, "V-CNT-08", "none", got,
@@ -781,6 +807,11 @@ void weiri_protocol(const weiri_proto_in *in, weiri_proto *out) {
                 .csig = d->consumer_signaling,
                 .native = in->arch >= WEIR_ARCH_SM_100A };
     if (d->type <= WEIR_PIPE_NONE || d->type >= WEIR_PIPE_COUNT) {
+        out->has_full = out->has_empty = false;
+        return;
+    }
+    if (in->arch < WEIR_ARCH_SM_90A && d->type != WEIR_ASYNC_ASYNC) {
+        fault(out, "PLAN-ARCH", "", "", "%s needs the copy engine or tensor cores of sm_90a or sm_100a", types[d->type].name);
         out->has_full = out->has_empty = false;
         return;
     }
@@ -889,10 +920,15 @@ static bool same_strides(const weir_pipe_desc *a, const weir_pipe_desc *b) {
     return true;
 }
 
-static void layout_text(weir_cluster c, char *out, size_t size) {
-    if (!c.v && !c.m && !c.n && !c.k) snprintf(out, size, "the kernel's");
-    else c = filled(c), snprintf(out, size, "{ %d, %d, %d, %d }", c.v, c.m, c.n, c.k);
+/* The given layout, or the kernel's cluster. */
+static weir_cluster layout_of(const weiri_group_in *in, const weir_pipe_desc *d) {
+    const weir_cluster c = d->cta_layout;
+    return filled(c.v || c.m || c.n || c.k ? c : in->cluster);
 }
+
+static bool same_layout(weir_cluster a, weir_cluster b) { return a.v == b.v && a.m == b.m && a.n == b.n && a.k == b.k; }
+
+static void layout_text(weir_cluster c, char *out, size_t size) { snprintf(out, size, "{ %d, %d, %d, %d }", c.v, c.m, c.n, c.k); }
 
 static const char *flag_text(int flag) { return flag > 0 ? "true" : flag < 0 ? "false" : "derived"; }
 
@@ -920,9 +956,10 @@ static bool check_member(const weiri_group_in *in, int i, weiri_group_out *out) 
         strides_text(b, y, sizeof y);
         return misfit(out, "G-CFG-06", x, y, "interleave is %s for '%s', %s for '%s'", x, an, y, bn);
     }
-    layout_text(a->cta_layout, x, sizeof x);
-    layout_text(b->cta_layout, y, sizeof y);
-    if (strcmp(x, y) != 0) return misfit(out, "G-CFG-07", x, y, "cta_layout is %s for '%s', %s for '%s'", x, an, y, bn);
+    layout_text(layout_of(in, a), x, sizeof x);
+    layout_text(layout_of(in, b), y, sizeof y);
+    if (!same_layout(layout_of(in, a), layout_of(in, b)))
+        return misfit(out, "G-CFG-07", x, y, "cta_layout is %s for '%s', %s for '%s'", x, an, y, bn);
     const struct {
         const char *field;
         int a, b;
@@ -940,6 +977,46 @@ static bool check_member(const weiri_group_in *in, int i, weiri_group_out *out) 
             return misfit(out, "G-CFG-15", signal_name(signal[s].a), signal_name(signal[s].b),
                           "a %s needs one %s: '%s' has \"%s\", '%s' \"%s\"", mode_name(mode), signal[s].field, an,
                           signal_name(signal[s].a), bn, signal_name(signal[s].b));
+    return true;
+}
+
+static const char *op_text(int op) { return op == WEIR_PRODUCER_LOAD ? "load" : "thread"; }
+static const char *grain_text(int grain) { return unit_of((weir_grain)grain, 1); }
+
+/* Who arrives, and how: of release, or of commit. 0 where left out. */
+enum { BY_GRAIN, BY_PRODUCER_GRAIN, BY_OP, NBY };
+static const struct {
+    const char *field;
+    bool producer; /* of commit */
+    const char *(*text)(int);
+} by[NBY] = { { "grain", false, grain_text }, { "producer_grain", true, grain_text }, { "producer_op", true, op_text } };
+
+static int by_of(const weir_pipe_desc *d, int which) {
+    return which == BY_GRAIN ? (int)d->grain : which == BY_PRODUCER_GRAIN ? (int)d->producer_grain : (int)d->producer_op;
+}
+
+/* What is left out in `d`, where threads do it. */
+static void take_by(weir_pipe_desc *d, const weir_pipe_desc *from, bool producer) {
+    if (types[d->type].producer == BY_THREADS && producer) {
+        if (!d->producer_grain) d->producer_grain = from->producer_grain;
+        if (!d->producer_op) d->producer_op = from->producer_op;
+    }
+    if (types[d->type].consumer == BY_THREADS && !producer && !d->grain) d->grain = from->grain;
+}
+
+/* The one move of the shared side has one grain and one way to arrive. */
+static bool same_arrivals(const weiri_group_in *in, weiri_group_out *out) {
+    bool fork = out->mode == WEIR_GROUP_FORK;
+    for (int which = 0; which < NBY; which++)
+        for (int i = 1, first = 0; i < in->n && by[which].producer == fork; i++) {
+            if (!by_of(&in->member[first], which)) first = i;
+            int x = by_of(&in->member[first], which), y = by_of(&in->member[i], which);
+            if (!y || x == y) continue;
+            return misfit(out, "G-CFG-13", by[which].text(x), by[which].text(y),
+                          "a %s has one %s, but %s is \"%s\" for '%s', \"%s\" for '%s'", mode_name(out->mode),
+                          fork ? "commit" : "release", by[which].field, by[which].text(x), in->name[first], by[which].text(y),
+                          in->name[i]);
+        }
     return true;
 }
 
@@ -989,7 +1066,109 @@ static void merge_configs(const weiri_group_in *in, weiri_group_out *out) {
     }
     if (!sums_known) *(fork ? &m->consumers : &m->producers) = 0;
     bool by_threads = out->type == WEIR_ASYNC_ASYNC || out->type == WEIR_ASYNC_UMMA;
+    if (!fork && !m->consumers && mixed_tma) /* the TMA members' is as good as any, if no other says */
+        for (int i = 0; i < in->n; i++)
+            if (in->member[i].consumers) m->consumers = in->member[i].consumers;
+    for (int i = 0; i < in->n; i++) take_by(m, &in->member[i], fork);
     if (!by_threads) m->producer_op = WEIR_PRODUCER_DEFAULT;
+}
+
+/* What the group's own pipeline says of fields that are left out in `d`. */
+static void fill_in(weir_pipe_desc *d, const weir_pipe_desc *g) {
+    const weir_cluster l = d->cta_layout;
+    if (!l.v && !l.m && !l.n && !l.k) d->cta_layout = g->cta_layout;
+    if (!d->producer_signaling) d->producer_signaling = g->producer_signaling;
+    if (!d->consumer_signaling) d->consumer_signaling = g->consumer_signaling;
+    if (!d->consumer_wait_signaling) d->consumer_wait_signaling = g->consumer_wait_signaling;
+    if (!d->advance_on_wait) d->advance_on_wait = g->advance_on_wait;
+    if (!d->advance_on_acquire) d->advance_on_acquire = g->advance_on_acquire;
+    if (types[d->type].producer == BY_TMA && !d->bytes_per_warp_per_cta) d->bytes_per_warp_per_cta = g->bytes_per_warp_per_cta;
+    take_by(d, g, true);
+    take_by(d, g, false);
+}
+
+/* The group's own pipeline says nothing else than its members do. What they leave out it may say for them (weiri_group_inherit). */
+static bool check_given(const weiri_group_in *in, weiri_group_out *out) {
+    const weir_pipe_desc *g = in->given, *m = &out->merged;
+    bool fork = out->mode == WEIR_GROUP_FORK;
+    char x[64], y[64];
+    if (g->stages && g->stages != m->stages) {
+        snprintf(x, sizeof x, "%d", m->stages);
+        snprintf(y, sizeof y, "%d", g->stages);
+        return misfit(out, "V-GRP-02", x, y, "the group's pipeline has %s stages, '%s' %s", y, in->name[0], x);
+    }
+    if (!same_strides(g, m)) {
+        strides_text(m, x, sizeof x);
+        strides_text(g, y, sizeof y);
+        return misfit(out, "G-CFG-06", x, y, "interleave is %s for the group, %s for '%s'", y, x, in->name[0]);
+    }
+    if (g->type != m->type)
+        return misfit(out, "V-GRP-03", types[m->type].name, types[g->type].name,
+                      "the group's pipeline is %s, its members make %s", types[g->type].name, types[m->type].name);
+    if (g->bytes && m->bytes && g->bytes != m->bytes) {
+        snprintf(x, sizeof x, "%lld", (long long)m->bytes);
+        snprintf(y, sizeof y, "%lld", (long long)g->bytes);
+        return misfit(out, "V-GRP-04", x, y,
+                      fork ? "bytes = %s of the group, but its one load brings %s"
+                           : "bytes = %s of the group, but its members add up to %s",
+                      y, x);
+    }
+    if (g->producer_op == WEIR_PRODUCER_LOAD && types[g->type].producer != BY_THREADS)
+        return misfit(out, "CF5", "thread", "load", "producer_op = \"load\" on %s: only threads copy by cp.async", types[g->type].name);
+    for (int side = 0; side < 2; side++) {
+        int given = side ? g->consumers : g->producers, made = side ? m->consumers : m->producers;
+        const char *field = side ? "consumers" : "producers";
+        if (!given || !made || given == made) continue;
+        snprintf(x, sizeof x, "%d", made);
+        snprintf(y, sizeof y, "%d", given);
+        return misfit(out, "G-CFG-13", x, y, "%s = %s of the group, but its members %s %s", field, y,
+                      (side == 1) == fork ? "add up to" : "have", x);
+    }
+    for (int i = 0; i < in->n; i++) {
+        const weir_pipe_desc *d = &in->member[i];
+        const char *name = in->name[i];
+        layout_text(layout_of(in, g), x, sizeof x);
+        layout_text(layout_of(in, d), y, sizeof y);
+        if (!same_layout(layout_of(in, g), layout_of(in, d)))
+            return misfit(out, "G-CFG-07", y, x, "cta_layout is %s for the group, %s for '%s'", x, y, name);
+        const struct {
+            const char *field, *rule;
+            int group, member;
+            const char *(*text)(int);
+        } same[] = {
+            { "producer_signaling", "G-CFG-15", g->producer_signaling, d->producer_signaling, signal_name },
+            { "consumer_signaling", "G-CFG-15", g->consumer_signaling, d->consumer_signaling, signal_name },
+            { "consumer_wait_signaling", "G-CFG-15", g->consumer_wait_signaling, d->consumer_wait_signaling, signal_name },
+            { "advance_on_wait", "G-CFG-05", g->advance_on_wait, d->advance_on_wait, flag_text },
+            { "advance_on_acquire", "G-CFG-05", g->advance_on_acquire, d->advance_on_acquire, flag_text },
+            { "grain", "G-CFG-13", (int)g->grain, (int)d->grain, grain_text },
+            { "producer_grain", "G-CFG-13", (int)g->producer_grain, (int)d->producer_grain, grain_text },
+            { "producer_op", "G-CFG-13", (int)g->producer_op, (int)d->producer_op, op_text },
+        };
+        for (size_t j = 0; j < sizeof same / sizeof *same; j++)
+            if (same[j].member && same[j].group && same[j].member != same[j].group)
+                return misfit(out, same[j].rule, same[j].text(same[j].member), same[j].text(same[j].group),
+                              "%s is \"%s\" for the group, \"%s\" for '%s'", same[j].field, same[j].text(same[j].group),
+                              same[j].text(same[j].member), name);
+        if (d->bytes_per_warp_per_cta && g->bytes_per_warp_per_cta && d->bytes_per_warp_per_cta != g->bytes_per_warp_per_cta) {
+            snprintf(x, sizeof x, "%lld", (long long)d->bytes_per_warp_per_cta);
+            snprintf(y, sizeof y, "%lld", (long long)g->bytes_per_warp_per_cta);
+            return misfit(out, "V-GRP-04", x, y, "bytes_per_warp_per_cta is %s for the group, %s for '%s'", y, x, name);
+        }
+    }
+    if (fork && g->advance_on_acquire > 0)
+        return misfit(out, "G-CFG-17", "false", "true",
+                      "the group has advance_on_acquire; a fork's acquires and its one commit move the same cursor");
+    return true;
+}
+
+void weiri_group_inherit(const weiri_group_in *in, const weiri_group_out *out, weir_pipe_desc *d) {
+    const weir_pipe_desc *m = &out->merged;
+    bool fork = out->mode == WEIR_GROUP_FORK;
+    take_by(d, m, fork);
+    if (fork && m->producers) d->producers = m->producers;
+    if (!fork && m->consumers) d->consumers = m->consumers;
+    if (in->given && in->given->type) fill_in(d, in->given);
 }
 
 /* The type that fills by the one kind of all producers and is read by threads. */
@@ -1064,16 +1243,19 @@ bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out) {
                               "'%s' has advance_on_acquire; a fork's acquires and its one commit move the same cursor",
                               in->name[i]);
     } else {
-        bool ragged = some_tma && !all_tma;
+        bool ragged = false; /* sizes of TMA members do not count beside those of others */
+        for (int i = 0; i < in->n && some_tma && !all_tma; i++)
+            ragged |= in->member[i].consumers && types[in->member[i].type].producer != BY_TMA;
         if (!same_counts(in, false, ragged ? BY_TMA : 0, ragged ? " of the non-TMA members" : "", out)) return false;
     }
+    if (!same_arrivals(in, out)) return false;
     for (int r = 0; r < 4 && fused; r++)
         if (stride_of(&in->member[0], r) > 1) {
             strides_text(&in->member[0], x, sizeof x);
             return misfit(out, "G-CFG-16", "1", x, "interleave %s is not supported in a fused_merge", x);
         }
     for (int i = 0; i < in->n && mixed && fork; i++) { /* the leader's commit alone never reaches the other CTA's threads */
-        weir_cluster c = filled(in->member[i].cta_layout);
+        weir_cluster c = layout_of(in, &in->member[i]);
         if (producers == BY_THREADS && c.v > 1)
             return misfit(out, "G-CFG-18", "v = 1", "v = 2",
                           "a fork of async_async and async_umma with v = %d: its commit arrives at the leader CTA only, so "
@@ -1088,30 +1270,14 @@ bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out) {
                                       : WEIR_ASYNC_ASYNC;
     merge_configs(in, out);
 
+    if (!in->given || in->given->type == WEIR_PIPE_NONE) return true;
+    if (!check_given(in, out)) return false;
+    weir_pipe_desc *m = &out->merged;
     const weir_pipe_desc *g = in->given;
-    if (!g || g->type == WEIR_PIPE_NONE) return true;
-    const weir_pipe_desc *m = &out->merged;
-    if (g->stages && g->stages != m->stages) {
-        snprintf(x, sizeof x, "%d", m->stages);
-        snprintf(y, sizeof y, "%d", g->stages);
-        return misfit(out, "V-GRP-02", x, y, "the group's pipeline has %s stages, '%s' %s", y, in->name[0], x);
-    }
-    if (!same_strides(g, m)) {
-        strides_text(m, x, sizeof x);
-        strides_text(g, y, sizeof y);
-        return misfit(out, "G-CFG-06", x, y, "interleave is %s for the group, %s for '%s'", y, x, in->name[0]);
-    }
-    if (g->type != m->type)
-        return misfit(out, "V-GRP-03", types[m->type].name, types[g->type].name,
-                      "the group's pipeline is %s, its members make %s", types[g->type].name, types[m->type].name);
-    if (g->bytes && m->bytes && g->bytes != m->bytes) {
-        snprintf(x, sizeof x, "%lld", (long long)m->bytes);
-        snprintf(y, sizeof y, "%lld", (long long)g->bytes);
-        return misfit(out, "V-GRP-04", x, y,
-                      fork ? "bytes = %s of the group, but its one load brings %s"
-                           : "bytes = %s of the group, but its members add up to %s",
-                      y, x);
-    }
+    fill_in(m, g);
+    if (!m->producers) m->producers = g->producers;
+    if (!m->consumers) m->consumers = g->consumers;
+    if (!m->bytes) m->bytes = g->bytes;
     return true;
 }
 

@@ -119,6 +119,7 @@ typedef struct weiri_group_in {
     weir_group_mode mode;
     const weir_pipe_desc *member; const char *const *name; int n;
     const weir_pipe_desc *given; /* the group's own pipeline; type NONE or NULL: derived */
+    weir_cluster cluster;        /* the kernel's, where a cta_layout is left out; all zero: one CTA */
 } weiri_group_in;
 typedef struct weiri_group_out {
     weir_group_mode mode;        /* derived when DEFAULT was given */
@@ -129,6 +130,9 @@ typedef struct weiri_group_out {
     struct { const char *rule; char text[240]; char expected[64], got[64]; } fault;   /* first one; rule NULL: fits */
 } weiri_group_out;
 bool weiri_group_check(const weiri_group_in *in, weiri_group_out *out);
+/* What a member of a group that fits leaves out and another member, or the group's own pipeline, says for it: the counts and grains of
+ * the side that is shared, and whatever else the group's pipeline gives. */
+void weiri_group_inherit(const weiri_group_in *in, const weiri_group_out *out, weir_pipe_desc *member);
 /* Index of a member's full and empty barrier of a stage in the group's own run of barriers. */
 int weiri_group_full(weir_group_mode mode, int n, int stages, int member, int stage);
 int weiri_group_empty(weir_group_mode mode, int n, int stages, int member, int stage);

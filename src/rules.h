@@ -171,6 +171,8 @@
     X("CN2", WEIR_ERROR, "bytes are not negative") \
     X("CN3", WEIR_ERROR, "only copy engines bring bytes to a barrier") \
     X("CN5", WEIR_ERROR, "a wait-signaling override differs from the release") \
+    X("CN6", WEIR_ERROR, "stages that are opened ahead need a cursor of their own") \
+    X("CN7", WEIR_ERROR, "producer_op is what fills the stage") \
     X("P-ILV-01", WEIR_ERROR, "strides divide the stages") \
     X("X-SIG-01", WEIR_ERROR, "every CTA that waits for its full barrier arms it") \
     X("X-V2-01", WEIR_ERROR, "CTAs share an mma on sm_100a only") \

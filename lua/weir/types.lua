@@ -282,7 +282,7 @@ function weir.select(condition, a, b) end
 ---@field interleave? integer|integer[]                     one stride, or { acquire, commit, wait, release }: lanes that take the stages in turn
 ---@field advance_on_wait? boolean
 ---@field advance_on_acquire? boolean
----@field producer_op? "thread"|"load"                      load: cp.async
+---@field producer_op? "thread"|"load"                      load: by cp.async; where bodies fill the stage, thread unless given
 ---@field bytes_per_warp_per_cta? integer
 ---@field grain? weir.grain                                 who arrives at a release
 ---@field producer_grain? weir.grain                        who arrives at a commit

@@ -59,6 +59,11 @@ static weirl_res *self(lua_State *L, const char *method) {
     weirl_res *h = luaL_testudata(L, 1, WEIRL_RES);
     if (!h) weirl_raise(L, "%s: called on %s; write resource:%s(...)", method, weirl_typename(L, 1), method);
     weirl_live(L, h->kb);
+    weirl_kernel *kb = weirl_current(L);
+    if (!kb) return h;
+    lua_pop(L, 1);
+    if (kb != h->kb && kb->task)
+        weirl_raise(L, "%s: '%s' belongs to another kernel, '%s' [C-ARG-01]", method, weir_res_name(h->r), weir_kernel_name(h->kb->k));
     return h;
 }
 
@@ -557,7 +562,9 @@ static int arrivals(const weirl_desc *d, const char *field) {
     lua_State *L = d->L;
     if (weirl_get(d, field) != LUA_TTABLE) {
         lua_pop(L, 1);
-        return weirl_int(d, field, 0);
+        int n = weirl_int(d, field, -1);
+        if (n == 0) weirl_raise(L, "%s: %s is 0; at least 1, and left out it is derived", d->fn, field);
+        return weirl_has(d, field) ? n : 0;
     }
     lua_rawgeti(L, -1, 1);
     int n = weirl_tointx(L, -1, field), unit = -1;
@@ -565,7 +572,7 @@ static int arrivals(const weirl_desc *d, const char *field) {
     for (int i = 0; i < 3; i++)
         if (lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), units[i]) == 0) unit = i;
     if (unit < 0) weirl_raise(L, "%s: %s = { count, unit }: the unit is thread, warp or warpgroup", d->fn, field);
-    if (n < 0 || n > 1 << 20) weirl_raise(L, "%s: %s = { %d, ... } is out of range", d->fn, field, n);
+    if (n < 1 || n > 1 << 20) weirl_raise(L, "%s: %s = { %d, ... } is out of range", d->fn, field, n);
     lua_pop(L, 3);
     return n * threads[unit];
 }
@@ -616,6 +623,8 @@ int weirl_pipeline(lua_State *L) {
         int n = weirl_ints(&d, "interleave", p.interleave, 4);
         if (n != 0 && n != 4) weirl_raise(L, "%s: interleave = { acquire, commit, wait, release }, got %d entries", fn, n);
     }
+    for (int i = 0; i < 4 && weirl_has(&d, "interleave"); i++)
+        if (p.interleave[i] == 0) weirl_raise(L, "%s: interleave is 0; a stride is at least 1", fn);
     p.advance_on_wait = tristate(&d, "advance_on_wait");
     p.advance_on_acquire = tristate(&d, "advance_on_acquire");
     p.producer_op = (weir_producer_op)(weirl_choice(&d, "producer_op", ops, -1) + 1);

@@ -495,7 +495,7 @@ static void groups(void) {
           { .type = WEIR_TMA_ASYNC, .stages = 2, .cta_layout = { .m = 2 } },
           { 0 },
           "G-CFG-07",
-          "cta_layout is the kernel's for 'a', { 1, 2, 1, 1 } for 'b'" },
+          "cta_layout is { 1, 1, 1, 1 } for 'a', { 1, 2, 1, 1 } for 'b'" },
         { "bytes of a fork that differ",
           WEIR_GROUP_FORK,
           { .type = WEIR_TMA_ASYNC, .stages = 2, .bytes = 64 },
@@ -606,7 +606,8 @@ static void groups(void) {
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         weir_pipe_desc member[] = { t[i].a, t[i].b };
         weiri_group_out out;
-        bool fits = weiri_group_check(&(weiri_group_in){ t[i].mode, member, names, 2, &t[i].given }, &out);
+        weiri_group_in in = { .mode = t[i].mode, .member = member, .name = names, .n = 2, .given = &t[i].given };
+        bool fits = weiri_group_check(&in, &out);
         ok(fits == !t[i].rule, "%s", t[i].name);
         is_str(t[i].rule ? t[i].rule : "", fits ? "" : out.fault.rule, "its rule");
         is_str(t[i].text, fits ? weiri_pipe_type_name(out.type) : out.fault.text, fits ? "the merged type" : "its text");

@@ -418,7 +418,7 @@ static weir_group_mode mode_of(lua_State *L, const char *name) {
     return WEIR_GROUP_DEFAULT;
 }
 
-/* group({ mode, members = { { name, <pipe fields> } }, given }) -> { ok, mode, type, heterogeneous, barriers_per_stage,
+/* group({ mode, members = { { name, <pipe fields> } }, given, cluster }) -> { ok, mode, type, heterogeneous, barriers_per_stage,
  * merged.. } */
 static int group(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -435,7 +435,7 @@ static int group(lua_State *L) {
     }
     lua_getfield(L, 1, "given");
     if (lua_istable(L, -1)) given = pipe_desc(L, lua_gettop(L));
-    weiri_group_in in = { mode_of(L, str_field(L, 1, "mode")), member, name, n, &given };
+    weiri_group_in in = { mode_of(L, str_field(L, 1, "mode")), member, name, n, &given, cluster_field(L, 1, "cluster", 0) };
     weiri_group_out out;
     bool ok = weiri_group_check(&in, &out);
     static const char *const modes[] = { "none", "merge", "fork", "fused_merge" };

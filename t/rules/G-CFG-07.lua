@@ -39,5 +39,5 @@ k:task { name = "mma", warps = { 4, 4 }, schedule = function()
 end }
 return k
 --[[ report
-G-CFG-07.lua:16: group 'ab': cta_layout is the kernel's for 'a', { 1, 2, 1, 1 } for 'b' (expected the kernel's, got { 1, 2, 1, 1 }) [G-CFG-07]
+G-CFG-07.lua:16: group 'ab': cta_layout is { 1, 1, 1, 1 } for 'a', { 1, 2, 1, 1 } for 'b' (expected { 1, 1, 1, 1 }, got { 1, 2, 1, 1 }) [G-CFG-07]
 ]]

@@ -196,7 +196,7 @@ local function field(t, core, v)
   local serve, cross = serve_of(v.multicast)
   local p = core.protocol {
     given = with(v.given, { stages = 4 }), arch = default_arch(v), cluster = whole { v = v.v, m = v.m, n = v.n }, tx = v.tx,
-    serve = serve, serve_cross = cross, producer = side { v.producer_warps or 1 },
+    serve = serve, serve_cross = cross, same_warpgroup = v.same, producer = side { v.producer_warps or 1 },
     consumer = v.lanes and side(v.lanes, false, "domain") or side { umma and 1 or stride and stride[4] or 4 },
   }
   local rules, message = {}, ""
@@ -348,7 +348,7 @@ local function group(t, core, g)
 end
 
 local function group_check(t, core, v)
-  local out = core.group { mode = v.mode, members = group_input({}, v.members, true),
+  local out = core.group { mode = v.mode, members = group_input({}, v.members, true), cluster = v.cluster,
                            given = v.given and with(v.given, { stages = 4 }) or nil }
   t.is(v.rule, out.rule, v.id .. ": rule")
   t.is(v.rule == nil, out.ok, v.id .. ": fits")
@@ -443,6 +443,7 @@ local function balanced(core, tries)
     local kind, arch = types[1 + random(#types)], one_of(90, 100)
     local umma_p, umma_c = kind:find "^umma_" ~= nil, kind:find "_umma$" ~= nil
     local groups_p, groups_c = random(2) == 0 or arch == 90 and umma_p, random(2) == 0 or arch == 90 and umma_c
+    local released, committed = one_of(nil, "thread", "warp", "warpgroup"), one_of(nil, "thread", "warp")
     local function tasks(by_mma, by_tma, groups)
       if by_mma and arch == 100 or by_tma then return { 1 } end
       local list = {}
@@ -455,7 +456,7 @@ local function balanced(core, tries)
     local p = core.protocol {
       given = {
         type = kind, stages = 2, producer_op = one_of(nil, nil, "load"),
-        grain = one_of(nil, "thread", "warp", "warpgroup"), producer_grain = one_of(nil, "thread", "warp"),
+        grain = kind:find "_async$" and released or nil, producer_grain = kind:find "^async" and committed or nil,
         producer_signaling = one_of(nil, 1, 2), consumer_signaling = one_of(nil, 1, 2),
       },
       arch = arch, cluster = c, serve = kind:find "^tma" and serve or 0, serve_cross = cross,

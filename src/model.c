@@ -281,21 +281,21 @@ weir_value weir_cta(weir_kernel *k, char axis) {
         true);
 }
 
-/* Made of dims, scalars and plain numbers, with `index` of the linear tile number too. */
-static bool made_of(const weir_kernel *k, uint32_t id, bool index) {
+/* Made of dims, scalars and plain numbers, with a queue of its linear tile number too. */
+static bool made_of(const weir_kernel *k, uint32_t id, const weir_res *queue) {
     const weiri_value *v = weiri_val(k, id);
-    if (v->op == WEIR_OP_INT || v->op == WEIR_OP_DIM || (index && v->op == WEIR_OP_QUEUE_INDEX)) return true;
+    if (v->op == WEIR_OP_INT || v->op == WEIR_OP_DIM || (v->op == WEIR_OP_QUEUE_INDEX && v->res == queue)) return true;
     if (v->op == WEIR_OP_SCALAR) return !weiri_value_is_float(v->dtype);
     if (v->op < WEIR_OP_ADD || v->op > WEIR_OP_CAST || weiri_value_is_float(v->dtype)) return false;
     for (int i = 0; i < v->nargs; i++) /* one that was met already is made so: the first that is not ends the walk */
-        if (weiri_visit(k, v->arg[i]) && !made_of(k, v->arg[i], index)) return false;
+        if (weiri_visit(k, v->arg[i]) && !made_of(k, v->arg[i], queue)) return false;
     return true;
 }
 
 /* Computable at launch: an integer made of dims and plain numbers. */
 static bool of_launch(const weir_kernel *k, uint32_t id) {
     weiri_visit_begin(k);
-    return made_of(k, id, false);
+    return made_of(k, id, NULL);
 }
 
 void weir_assume(weir_kernel *k, weir_value condition) {
@@ -631,9 +631,19 @@ weir_value weir_queue_extent(weir_kernel *k, weir_res *q, int axis) {
 }
 
 /* Made of the linear tile number and what is known at launch. */
-static bool of_raster(const weir_kernel *k, uint32_t id) {
+static bool of_raster(const weir_kernel *k, const weir_res *q, uint32_t id) {
     weiri_visit_begin(k);
-    return made_of(k, id, true);
+    return made_of(k, id, q);
+}
+
+/* The tile's number, and what is made of it, means nothing outside the loop over the queue's tiles. Parts come before what is made of them. */
+static void keep_inside(weir_kernel *k, weir_res *q) {
+    for (int id = (int)q->qindex.id; id < k->values.n; id++) {
+        weiri_value *v = &k->values.v[id];
+        bool of = v->op == WEIR_OP_QUEUE_INDEX && v->res == q;
+        for (int i = 0; i < v->nargs && !of; i++) of = weiri_value_uses(k, v->arg[i], WEIR_OP_QUEUE_INDEX) && weiri_val(k, v->arg[i])->tiles == q;
+        if (of) v->tiles = q;
+    }
 }
 
 void weir_queue_set_raster(weir_kernel *k, weir_res *q, const weir_value *coord, int n) {
@@ -643,7 +653,7 @@ void weir_queue_set_raster(weir_kernel *k, weir_res *q, const weir_value *coord,
         return;
     }
     for (int i = 0; i < n; i++) {
-        if (coord[i].id ? !of_raster(k, coord[i].id) : !k->faults.list.n)
+        if (coord[i].id ? !of_raster(k, q, coord[i].id) : !k->faults.list.n)
             weiri_kernel_fault(k, &k->here, "M-QUEUE", "integers made of the index, the extents, dims and plain numbers",
                                "%s: coordinate '%s' of the raster cannot be computed from the tile's number", weiri_label(k, q),
                                q->axis[i]);
@@ -651,6 +661,7 @@ void weir_queue_set_raster(weir_kernel *k, weir_res *q, const weir_value *coord,
         if (coord[i].id) k->values.v[coord[i].id].used = true;
     }
     q->raster = WEIR_RASTER_CUSTOM;
+    keep_inside(k, q);
 }
 
 /* ---- custom resources --------------------------------------------------------------------------------------------------- */

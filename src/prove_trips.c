@@ -1,14 +1,18 @@
 /* Trip counts in one normal form: a constant and a sum of atoms. Loops whose sums differ only in the constant count one symbol
  * with a head start; a loop whose sum is that of other loops' counts runs through their symbols one after the other. */
+#include <math.h>
 #include <string.h>
 
 #include "prove.h"
 
 enum { MAX_TERMS = 8, DEEP = 24, LARGE = 4096 /* operations: of more, parts are shared over and over */ };
 #define NO_BOUND INT64_MAX
+#define FAR (INT64_C(1) << 31) /* numbers of a form are no larger: no launch counts beyond (src/range.c), and their products stay in 64 bits */
 
 typedef struct lin { int n; int atom[MAX_TERMS]; int64_t coef[MAX_TERMS]; int64_t c; } lin;
-typedef struct atom { bool ceil; uint32_t id; lin of; int64_t by; } atom; /* a value, or ceil(of / by) */
+/* ATOM_TRIPS: how often the loop of index `id` runs (of a lane, in `by`: the loop that it is dealt from), where no form tells */
+typedef enum atom_kind { ATOM_VALUE, ATOM_CEIL /* ceil(of / by) */, ATOM_TRIPS } atom_kind;
+typedef struct atom { atom_kind kind; uint32_t id; lin of; int64_t by; } atom;
 typedef struct loop_form { const weiri_node *node; int lane; bool fixed; int64_t trips; int cls; int64_t c; } loop_form;
 typedef struct form_class {
     lin terms;                /* constant 0 */
@@ -34,8 +38,7 @@ static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth);
 /* One place of a tensor that the kernel does not write: both loads give one number. */
 static bool same_place(const weir_kernel *k, uint32_t x, uint32_t y, int depth) {
     const weiri_value *a = weiri_val(k, x), *b = weiri_val(k, y);
-    if (a->op != b->op || (a->op != WEIR_OP_VIEW_AT && a->op != WEIR_OP_VIEW_FROM) || a->nargs != b->nargs) return false;
-    if (!a->res || a->res != b->res || a->res->kind != WEIR_RES_GMEM || a->res->tensor->out) return false;
+    if (a->op != b->op || (a->op != WEIR_OP_VIEW_AT && a->op != WEIR_OP_VIEW_FROM) || a->res != b->res || a->res->tensor->out) return false;
     for (int i = 0; i < a->nargs; i++)
         if (!same_value(k, a->arg[i], b->arg[i], depth + 1)) return false;
     return true;
@@ -46,18 +49,36 @@ static bool commutes(weir_op op) {
            op == WEIR_OP_AND || op == WEIR_OP_OR;
 }
 
-/* Indices of loops with one start, stop and step run through the same numbers. */
+static bool same_bounds(const weir_kernel *k, const weiri_node *x, const weiri_node *y, int depth) {
+    return same_value(k, x->start, y->start, depth) && same_value(k, x->stop, y->stop, depth) && same_value(k, x->step, y->step, depth);
+}
+
+/* How many loops around it run through the same numbers? */
+static int copies_around(const weir_kernel *k, const weiri_node *loop, int depth) {
+    int n = 0;
+    for (const weiri_node *out = loop->parent; out; out = out->parent) n += out->kind == NODE_LOOP && same_bounds(k, out, loop, depth);
+    return n;
+}
+
+/* Indices of loops with one start, stop and step run through the same numbers; not at one time where one stands in the other, so that
+ * an outer one is like an outer one. */
+static bool same_index(const weir_kernel *k, const weiri_node *x, const weiri_node *y, int depth) {
+    for (const weiri_node *out = x->parent; out; out = out->parent)
+        if (out == y) return false;
+    for (const weiri_node *out = y->parent; out; out = out->parent)
+        if (out == x) return false;
+    return same_bounds(k, x, y, depth) && copies_around(k, x, depth) == copies_around(k, y, depth);
+}
+
 static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth) {
     if (x == y) return true;
     const weiri_value *a = weiri_val(k, x), *b = weiri_val(k, y);
     if (depth > DEEP || a->text > LARGE || b->text > LARGE) return false;
     if (a->op != b->op) return false;
-    if (a->op == WEIR_OP_INDEX)
-        return a->loop && b->loop && same_value(k, a->loop->start, b->loop->start, depth + 1) &&
-               same_value(k, a->loop->stop, b->loop->stop, depth + 1) && same_value(k, a->loop->step, b->loop->step, depth + 1);
-    if (a->op == WEIR_OP_LOAD) return a->nargs == 1 && b->nargs == 1 && same_place(k, a->arg[0], b->arg[0], depth + 1);
+    if (a->op == WEIR_OP_INDEX) return same_index(k, a->loop, b->loop, depth + 1);
+    if (a->op == WEIR_OP_LOAD) return same_place(k, a->arg[0], b->arg[0], depth + 1);
     if (a->op < WEIR_OP_ADD || a->op > WEIR_OP_CAST) return false; /* leaves and other reads are equal by id alone */
-    if (a->nargs != b->nargs || a->dtype != b->dtype || a->i != b->i) return false;
+    if (a->dtype != b->dtype) return false;
     bool same = true;
     for (int i = 0; i < a->nargs && same; i++) same = same_value(k, a->arg[i], b->arg[i], depth + 1);
     if (same || !commutes(a->op)) return same;
@@ -137,8 +158,10 @@ static bool same_terms(const lin *x, const lin *y) {
 static int atom_for(weiri_forms *f, const atom *x) {
     for (int i = 0; i < f->atoms.n; i++) {
         const atom *y = &f->atoms.v[i];
-        if (x->ceil != y->ceil) continue;
-        if (x->ceil ? x->by == y->by && x->of.c == y->of.c && same_terms(&x->of, &y->of) : same_value(f->k, x->id, y->id, 0))
+        if (x->kind != y->kind || x->by != y->by) continue;
+        if (x->kind == ATOM_CEIL    ? x->of.c == y->of.c && same_terms(&x->of, &y->of)
+            : x->kind == ATOM_TRIPS ? same_bounds(f->k, weiri_val(f->k, x->id)->loop, weiri_val(f->k, y->id)->loop, 0)
+                                    : same_value(f->k, x->id, y->id, 0))
             return i;
     }
     WEIRI_PUSH(f->a, f->atoms, *x);
@@ -147,9 +170,12 @@ static int atom_for(weiri_forms *f, const atom *x) {
 
 /* ---- linear forms ------------------------------------------------------------------------------------------------------- */
 
-/* x += m * y; false when it has too many terms. Atoms stay sorted. */
+static bool near(int64_t x) { return x <= FAR && x >= -FAR; }
+
+/* x += m * y, |m| <= FAR; false when it has too many terms or leaves FAR. Atoms stay sorted. */
 static bool add(lin *x, const lin *y, int64_t m) {
     lin r = { .c = x->c + m * y->c };
+    if (!near(r.c)) return false;
     for (int i = 0, j = 0; i < x->n || j < y->n;) {
         bool left = i < x->n && (j >= y->n || x->atom[i] <= y->atom[j]),
              right = j < y->n && (i >= x->n || y->atom[j] <= x->atom[i]);
@@ -158,12 +184,19 @@ static bool add(lin *x, const lin *y, int64_t m) {
         if (left) i++;
         if (right) j++;
         if (!coef) continue;
-        if (r.n == MAX_TERMS) return false;
+        if (r.n == MAX_TERMS || !near(coef)) return false;
         r.atom[r.n] = at;
         r.coef[r.n++] = coef;
     }
     *x = r;
     return true;
+}
+
+static lin negative(const lin *x) {
+    lin r = *x;
+    r.c = -r.c;
+    for (int i = 0; i < r.n; i++) r.coef[i] = -r.coef[i];
+    return r;
 }
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b && (a < 0) != (b < 0)); }
@@ -195,7 +228,7 @@ static lin ceil_of(weiri_forms *f, const lin *x, int64_t m) {
         return out;
     }
     int64_t q = floor_div(x->c, m);
-    atom a = { .ceil = true, .of = *x, .by = m };
+    atom a = { .kind = ATOM_CEIL, .of = *x, .by = m };
     a.of.c = x->c - q * m;
     out = single(f, &a);
     out.c = q;
@@ -206,10 +239,8 @@ static lin ceil_of(weiri_forms *f, const lin *x, int64_t m) {
  * them. Not what memory, bodies or floats give. */
 static bool at_launch(const weir_kernel *k, uint32_t id, int depth) {
     const weiri_value *v = weiri_val(k, id);
-    if (weiri_value_is_float(v->dtype) || depth > DEEP || v->text > LARGE) return false;
-    bool leaf = v->op == WEIR_OP_INT || v->op == WEIR_OP_DIM || v->op == WEIR_OP_SCALAR || v->op == WEIR_OP_COORD || v->op == WEIR_OP_CTA ||
-                v->op == WEIR_OP_INDEX || v->op == WEIR_OP_QUEUE_INDEX;
-    if (leaf) return true;
+    if (weiri_value_is_float(v->dtype) || depth > DEEP) return false;
+    if (v->op < WEIR_OP_RETURN) return true; /* ORDER OP: leaves, all but what bodies and registers give */
     if (v->op < WEIR_OP_ADD || v->op > WEIR_OP_CAST) return false;
     for (int i = 0; i < v->nargs; i++)
         if (!at_launch(k, v->arg[i], depth + 1)) return false;
@@ -222,7 +253,7 @@ static bool keeps(const weir_kernel *k, const weiri_value *v) {
     if (v->dtype != WEIR_I32 && v->dtype != WEIR_I64) return false;
     if (weiri_value_is_float(from->dtype) || from->dtype == WEIR_BOOL) return false;
     int bytes = weir_dtype_size(from->dtype);
-    if (bytes < 4 || from->dtype == WEIR_I32 || from->dtype == v->dtype) return true;
+    if (bytes < 4 || from->dtype == WEIR_I32) return true;
     if (from->dtype == WEIR_U32 && v->dtype == WEIR_I64) return true;
     return at_launch(k, v->arg[0], 0);
 }
@@ -235,8 +266,8 @@ static lin make_lin(weiri_forms *f, uint32_t id, int depth) {
     int64_t n;
     atom self = { .id = id };
     lin x, y;
-    if (weiri_value_const(f->k, id, &n)) return (lin){ .c = n };
-    if (depth > DEEP || v->text > LARGE || weiri_value_is_float(v->dtype)) return single(f, &self);
+    if (weiri_value_const(f->k, id, &n) && near(n)) return (lin){ .c = n };
+    if (depth > DEEP || v->text > LARGE) return single(f, &self);
     switch (v->op) {
     case WEIR_OP_ADD:
     case WEIR_OP_SUB:
@@ -245,13 +276,11 @@ static lin make_lin(weiri_forms *f, uint32_t id, int depth) {
         if (add(&x, &y, v->op == WEIR_OP_ADD ? 1 : -1)) return x;
         break;
     case WEIR_OP_NEG:
-        x = (lin){ 0 };
-        y = lin_of(f, v->arg[0], depth + 1);
-        if (add(&x, &y, -1)) return x;
-        break;
+        x = lin_of(f, v->arg[0], depth + 1);
+        return negative(&x);
     case WEIR_OP_MUL:
         for (int i = 0; i < 2; i++)
-            if (weiri_value_const(f->k, v->arg[i], &n)) {
+            if (weiri_value_const(f->k, v->arg[i], &n) && near(n)) {
                 x = (lin){ 0 };
                 y = lin_of(f, v->arg[1 - i], depth + 1);
                 if (add(&x, &y, n)) return x;
@@ -260,7 +289,7 @@ static lin make_lin(weiri_forms *f, uint32_t id, int depth) {
     case WEIR_OP_CEIL_DIV:
     case WEIR_OP_IDIV:
     case WEIR_OP_MOD:
-        if (!weiri_value_const(f->k, v->arg[1], &n) || n <= 0) break;
+        if (!weiri_value_const(f->k, v->arg[1], &n) || n <= 0 || n > FAR) break;
         x = lin_of(f, v->arg[0], depth + 1);
         y = x;
         if (v->op != WEIR_OP_CEIL_DIV) x.c -= n - 1; /* floor(x / n) = ceil((x - n + 1) / n) */
@@ -288,23 +317,25 @@ static lin lin_of(weiri_forms *f, uint32_t id, int depth) {
 /* ---- bounds ------------------------------------------------------------------------------------------------------------- */
 
 static int64_t high(weiri_forms *f, const lin *x, int depth) {
-    lin neg = { 0 };
-    if (!add(&neg, x, -1)) return NO_BOUND;
+    lin neg = negative(x);
     int64_t v = low(f, &neg, depth);
     return v == -NO_BOUND ? NO_BOUND : -v;
 }
 
 /* x with the atom's term replaced by coef * value */
 static bool swap_in(weiri_forms *f, const lin *x, int at, uint32_t value, lin *out) {
-    lin one = { .n = 1, .atom = { x->atom[at] }, .coef = { 1 } }, v = lin_of(f, value, 0);
+    lin v = lin_of(f, value, 0);
     *out = *x;
-    return add(out, &one, -x->coef[at]) && add(out, &v, x->coef[at]);
+    out->n--;
+    for (int i = at; i < out->n; i++) out->atom[i] = x->atom[i + 1], out->coef[i] = x->coef[i + 1];
+    return add(out, &v, x->coef[at]);
 }
 
 /* Bound of one atom alone: lowest, or highest if `top`. */
 static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     atom a = f->atoms.v[at];
-    if (a.ceil) {
+    if (a.kind == ATOM_TRIPS) return top ? NO_BOUND : 0;
+    if (a.kind == ATOM_CEIL) {
         int64_t v = top ? high(f, &a.of, depth) : low(f, &a.of, depth);
         return v == NO_BOUND || v == -NO_BOUND ? v : -floor_div(-v, a.by);
     }
@@ -314,13 +345,13 @@ static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     case WEIR_OP_COORD: { /* CTAs that split the axis run tiles up to a multiple of them */
         const weir_cluster *c = &f->k->cluster;
         int64_t n, by = v->i == v->res->axis_m ? c->v * c->m : v->i == v->res->axis_n ? c->n : 1;
-        return !top ? 0 : !weiri_value_const(f->k, v->res->extent[v->i].id, &n) ? NO_BOUND : n > 0 ? (n + by - 1) / by * by - 1 : 0;
+        return !top ? 0 : !weiri_value_const(f->k, v->res->extent[v->i].id, &n) || n > FAR ? NO_BOUND : n > 0 ? (n + by - 1) / by * by - 1 : 0;
     }
     case WEIR_OP_CTA:
     case WEIR_OP_QUEUE_INDEX: return top ? NO_BOUND : 0;
     case WEIR_OP_INDEX: { /* from its start on, by steps that are known */
         int64_t step;
-        if (!v->loop || !weiri_value_const(f->k, v->loop->step, &step) || step <= 0) return top ? NO_BOUND : -NO_BOUND;
+        if (!weiri_value_const(f->k, v->loop->step, &step) || step <= 0) return top ? NO_BOUND : -NO_BOUND;
         lin end = lin_of(f, top ? v->loop->stop : v->loop->start, 0);
         int64_t b = top ? high(f, &end, depth) : low(f, &end, depth);
         return top && b != NO_BOUND ? b - 1 : b;
@@ -341,10 +372,11 @@ static int64_t low(weiri_forms *f, const lin *x, int depth) {
     int64_t best = x->c;
     for (int i = 0; i < x->n && best != -NO_BOUND; i++) {
         int64_t b = atom_bound(f, x->atom[i], x->coef[i] < 0, depth + 1);
-        best = b == NO_BOUND || b == -NO_BOUND ? -NO_BOUND : best + b * x->coef[i];
+        bool endless = fabs((double)b * (double)x->coef[i]) > 1e17; /* NO_BOUND is; of less, MAX_TERMS stay in 64 bits */
+        best = endless ? -NO_BOUND : best + b * x->coef[i];
     }
     for (int i = 0; i < x->n; i++) {
-        if (f->atoms.v[x->atom[i]].ceil) continue;
+        if (f->atoms.v[x->atom[i]].kind != ATOM_VALUE) continue;
         const weiri_value *v = weiri_val(f->k, f->atoms.v[x->atom[i]].id);
         bool min = v->op == WEIR_OP_MIN, max = v->op == WEIR_OP_MAX;
         if (!min && !max) continue;
@@ -373,7 +405,7 @@ static int64_t gcd(int64_t a, int64_t b) {
 static bool wanders(const weiri_forms *f, int at) {
     const atom *a = &f->atoms.v[at];
     bool tile, cta, w = false;
-    if (!a->ceil) return !weiri_forms_varies(f->k, a->id, &tile, &cta);
+    if (a->kind != ATOM_CEIL) return !weiri_forms_varies(f->k, a->id, &tile, &cta);
     for (int i = 0; i < a->of.n; i++) w = w || wanders(f, a->of.atom[i]);
     return w;
 }
@@ -423,13 +455,13 @@ static int64_t dealt_by(weiri_forms *f, const lin *x, const weir_res *queue, int
     int64_t coef = 0;
     for (int i = 0; i < x->n; i++) {
         const atom *a = &f->atoms.v[x->atom[i]];
-        const weiri_value *v = a->ceil ? NULL : weiri_val(f->k, a->id);
+        const weiri_value *v = a->kind == ATOM_CEIL ? NULL : weiri_val(f->k, a->id);
         if (v && v->op == WEIR_OP_COORD && v->res == queue && v->i == axis) {
             coef = x->coef[i];
             continue;
         }
         bool tile = false, cta = false;
-        if (a->ceil) tile = true;
+        if (!v) tile = true;
         else weiri_forms_varies(f->k, a->id, &tile, &cta);
         if (tile) return 0;
         rest.atom[rest.n] = x->atom[i];
@@ -455,7 +487,6 @@ bool weiri_forms_dealt(weiri_forms *f, const weiri_span *x, const weiri_span *y,
 
 static bool along_cluster(const weir_kernel *k, const weiri_value *v) {
     const weir_res *q = v->res;
-    if (!q) return false;
     return (v->i == q->axis_m && k->cluster.m * k->cluster.v > 1) || (v->i == q->axis_n && k->cluster.n > 1);
 }
 
@@ -499,24 +530,18 @@ int weiri_forms_loop(weiri_forms *f, const weiri_node *n, int lane) {
         if (f->loops.v[i].node == n) return i;
     int64_t step = 0;
     lin start = lin_of(f, n->start, 0), d = lin_of(f, n->stop, 0);
-    bool plain = weiri_value_const(f->k, n->step, &step) && step != 0 && add(&d, &start, -1);
+    bool plain = weiri_value_const(f->k, n->step, &step) && near(step) && add(&d, &start, -1); /* step 0 is refused */
     if (plain && lane >= 0) {
         d.c += lane;
         step = 1;
     }
     if (plain) {
-        if (step < 0) {
-            lin neg = { 0 };
-            plain = add(&neg, &d, -1);
-            d = neg;
-            step = -step;
-        }
+        if (step < 0) d = negative(&d), step = -step;
         d = ceil_of(f, &d, step);
     }
     if (!plain) { /* a step known only at launch: one symbol per (start, stop, step) */
-        d = (lin){ .n = 1, .coef = { 1 } };
-        atom a = { .id = n->index };
-        d.atom[0] = atom_for(f, &a);
+        atom a = { .kind = ATOM_TRIPS, .id = n->index, .by = lane };
+        d = single(f, &a);
     }
     if (!d.n) {
         l.fixed = true;
@@ -545,9 +570,10 @@ int weiri_forms_loop(weiri_forms *f, const weiri_node *n, int lane) {
     return f->loops.n - 1;
 }
 
-/* Can `rest` be written with classes from `from` on? Fills c's parts. */
+/* Can `rest` be written with classes from `from` on? Fills c's parts, in the order in which their loops are written: that in which the
+ * other tasks run them. */
 static bool split(weiri_forms *f, form_class *c, int self, const lin *rest, int from) {
-    if (!rest->n) return c->nparts > 1 || (c->nparts == 1 && c->rep[0] > 1);
+    if (!rest->n) return true; /* of one part alone once: it would be that class */
     if (c->nparts == 3) return false;
     for (int i = from; i < f->classes.n; i++) {
         const form_class *o = &f->classes.v[i];
@@ -585,17 +611,6 @@ void weiri_forms_settle(weiri_forms *f) {
             for (int q = 0; q < f->classes.v[j].nparts; q++) used = used || f->classes.v[j].part[q] == i;
         if (fits && !used) f->classes.v[i] = c;
     }
-    /* parts in the order in which their loops are written: the order in which the other tasks run them */
-    for (int i = 0; i < f->classes.n; i++) {
-        form_class *c = &f->classes.v[i];
-        for (int x = 0; x < c->nparts; x++)
-            for (int y = x + 1; y < c->nparts; y++)
-                if (f->classes.v[c->part[y]].node->id < f->classes.v[c->part[x]].node->id) {
-                    int p = c->part[x], r = c->rep[x];
-                    c->part[x] = c->part[y], c->rep[x] = c->rep[y];
-                    c->part[y] = p, c->rep[y] = r;
-                }
-    }
 }
 
 weiri_trips weiri_forms_trips(const weiri_forms *f, int loop) {
@@ -627,18 +642,18 @@ void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, boo
     *node = c->node;
 }
 
-/* Divides x whatever the sizes; 0: x is 0. */
+/* Divides x, which is no plain number, whatever the sizes. */
 static int64_t divisor(const weiri_forms *f, const lin *x, int depth) {
     int64_t d = x->c < 0 ? -x->c : x->c;
     for (int i = 0; i < x->n && d != 1; i++) {
         const atom *a = &f->atoms.v[x->atom[i]];
         int64_t m = 1;
-        if (a->ceil) {
+        if (a->kind == ATOM_CEIL) {
             int64_t of = depth < 6 ? divisor(f, &a->of, depth + 1) : 1;
-            if (of && of % a->by == 0) m = of / a->by;
+            if (of % a->by == 0) m = of / a->by;
         } else {
             const weiri_value *v = weiri_val(f->k, a->id);
-            if (v->op == WEIR_OP_DIM && v->multiple > 1) m = v->multiple;
+            if (v->op == WEIR_OP_DIM && near(v->multiple)) m = v->multiple;
         }
         d = gcd(d, m * x->coef[i]);
     }
@@ -648,8 +663,7 @@ static int64_t divisor(const weiri_forms *f, const lin *x, int depth) {
 int64_t weiri_forms_multiple(const weiri_forms *f, int cls) {
     lin x = f->classes.v[cls].terms;
     x.c = f->classes.v[cls].top;
-    int64_t d = divisor(f, &x, 0);
-    return d ? d : 1;
+    return divisor(f, &x, 0);
 }
 
 bool weiri_forms_eval(const weiri_forms *f, int cls, weiri_env *env, int64_t *out) {
@@ -659,12 +673,11 @@ bool weiri_forms_eval(const weiri_forms *f, int cls, weiri_env *env, int64_t *ou
     env->counts = true;
     if (!weiri_range_number(env, n->start, &start) || !weiri_range_number(env, n->stop, &stop) || !weiri_range_number(env, n->step, &step) || !step)
         return false;
-    const loop_form *l = NULL;
-    for (int i = 0; i < f->loops.n; i++)
-        if (f->loops.v[i].node == n) l = &f->loops.v[i];
-    if (l && l->lane >= 0) start -= l->lane, step = 1;
+    const loop_form *l = f->loops.v;
+    while (l->node != n) l++; /* the class is made of it */
+    if (l->lane >= 0) start -= l->lane, step = 1;
     int64_t d = step > 0 ? -floor_div(start - stop, step) : -floor_div(stop - start, -step);
-    if (l) d += c->top - l->c;
+    d += c->top - l->c;
     *out = d > 0 ? d : 0;
     return true;
 }

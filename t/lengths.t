@@ -116,6 +116,17 @@ check("a product", "INCOMPLETE", {}, both(function(_, d) return { { 0, N(d) * d 
 check("chosen", "SAFE", {}, both(function(_, d) return { { 0, weir.select(weir.gt(N(d), 2), N(d), 1) } } end,
   function(_, d) return { { 0, weir.select(weir.gt(N(d), 2), N(d), 1) } } end))
 
+-- An index may be another number than it looks like from afar: that of a loop within a loop through the same numbers, and what a loop by steps
+-- of the launch counts.
+local function in_both(inside) return function(_, d) return { { 0, N(d), 1, 0, function(i) return { { 0, N(d), 1, 0, function(j) return inside(i, j) end } } end } } end end
+local function rounds(n) return { { 0, n } } end
+check("by the outer of two equal loops", "SAFE", { limit = 20000 }, both(in_both(rounds), in_both(rounds)))
+check("by the outer, and by the inner", "INCOMPLETE", { limit = 20000 }, both(in_both(function(i) return rounds(i) end), in_both(function(_, j) return rounds(j + 1) end)))
+check("by the difference of both, and never", "DEADLOCK", { limit = 20000 }, both(in_both(function(i, j) return rounds(i - j) end), function() return {} end))
+check("a step of the launch: by the index, and as often as the loop runs", "DEADLOCK", { limit = 20000 },
+  both(function(_, d) return { { 0, N(d), d("S", { min = 1 }), 0, function(i) return { { 0, i } } end } } end,
+    function(_, d) return { { 0, N(d), d("S", { min = 1 }), 0, function() return { { 0, N(d), d("S", { min = 1 }) } } end } } end))
+
 -- tiles
 local function square(k) return { name = "wq", axes = { "m", "n" }, extent = { k:dim "H", k:dim "W" } } end
 check("by the tile", "SAFE", { tiles = square }, both(function(_, _, t) return { { 0, t.m } } end, function(_, _, t) return { { 0, t.m } } end))

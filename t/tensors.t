@@ -166,4 +166,34 @@ do
   k:task { name = "t", warps = { 0, 4 }, schedule = function() for t in weir.work_tile_loop(wq) do y:store(1.0, y:at(t.i, 0)); wq:next() end end }
   tap.ok(not k:verify().proof.text:find "trusting", "a raster of one size, which is run: nothing is on trust")
 end
+
+-- The number of a tile that a raster is given, kept: it is of a tile, and of that queue.
+local function kept(how)
+  local k = weir.kernel { name = "kept", arch = "sm_90a" }
+  local y = k:tensor { name = "y", dtype = "i32", shape = { 16, 4 }, out = true }
+  local number
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { 16 }, raster = function(i) number = i * 3 return number % 16 end }
+  local place = k:gmem_tile { name = "y", tensor = y, tile = { 1, 1 } }
+  if how == "other" then k:work_queue { name = "other", axes = { "i" }, extent = { 16 }, raster = function() return number end } end
+  k:task { name = "t", warps = { 0, 1 }, schedule = function()
+    if how == "before" then for j in weir.domain_loop(0, number) do place:store(1, place:at(j, 0)) end end
+    for t in weir.work_tile_loop(wq) do
+      for j in weir.domain_loop(0, number % 5) do place:store(7, place:at(t.i, j)) end
+      wq:next()
+    end
+  end }
+  return k
+end
+do
+  local k = kept()
+  tap.is("SAFE", k:verify().proof.verdict, "a loop as long as the tile's number says")
+  local p, y = k:build { device = dev }, dev:tensor { dtype = "i32", shape = { 16, 4 } }:fill(0)
+  tap.ok(p:launch { y = y }, "... runs")
+  local want = {}
+  for i = 0, 15 do for j = 0, 3 do want[i * 3 % 16 * 4 + j + 1] = j < i * 3 % 5 and 7 or 0 end end
+  tap.is(want, y:get(), "... and stores as much")
+end
+tap.like("domain_loop: stop: i * 3 is a coordinate of a tile of 'wq', and no work-tile loop over it is open [VAL-SCOPE]",
+  kept "before":verify().text, "the tile's number before the loop over tiles")
+tap.like("work_queue 'other': coordinate 'i' of the raster cannot be computed from the tile's number [M-QUEUE]", kept "other":verify().text, "another queue's number")
 tap.done()

@@ -511,5 +511,6 @@ int luaopen_weir_plan(lua_State *L) {
     lua_setfield(L, -3, "weir.core");
     luaL_newlib(L, functions);
     luaL_setfuncs(L, weirx_functions, 0);
+    luaL_setfuncs(L, weirx_forms, 0);
     return 1;
 }

@@ -1,0 +1,528 @@
+#!/usr/bin/env lua5.4
+-- What the prover knows of numbers: which values are equal, how often loops run, which spans of a tensor meet, what a value can be. A
+-- wrong yes here is a wrong SAFE, so beside each yes stands a neighbour that must be none.
+package.path = "t/?.lua;" .. package.path
+local tap = require "tap"
+local lab = require "lab"
+local weir, plan = lab.weir, lab.plan
+local cd = weir.ceil_div
+
+-- A kernel with some of everything that a value can be made of; body(v) runs in a schedule. v: its values by name.
+local function kernel(body, o)
+  o = o or {}
+  local k = weir.kernel { name = "forms", arch = o.arch or "sm_90a", cluster = o.cluster }
+  local v = { k = k, n = k:dim("n", o.n), m = k:dim "m", p = k:dim("p", { min = 3, max = 40 }), d8 = k:dim("d8", { multiple = 8 }), odd = k:dim("odd", { multiple = 1 << 40 }), big = k:dim("big", { multiple = 1 << 13 }) }
+  for _, t in ipairs { "i32", "u32", "i64", "u64", "f32", "f64", "i8", "i16" } do v[t] = k:scalar { name = "s_" .. t, dtype = t } end
+  local X = k:tensor { name = "X", dtype = "i32", shape = { v.n, 256 } }
+  local X1 = k:tensor { name = "X1", dtype = "i32", shape = { v.n } }
+  local Y = k:tensor { name = "Y", dtype = "i32", shape = { v.n, 256 }, out = true }
+  v.x, v.wide = k:gmem_tile { name = "x", tensor = X, tile = { 1, 1 } }, k:gmem_tile { name = "wide", tensor = X, tile = { 1, 2 } }
+  v.x1, v.y = k:gmem_tile { name = "x1", tensor = X1, tile = { 1 } }, k:gmem_tile { name = "y", tensor = Y, tile = { 1, 1 } }
+  v.q = k:work_queue { name = "q", axes = o.axes or { "i", "j" }, extent = o.extent and o.extent(v) or { v.n, 12 }, raster = o.raster and o.raster(v) }
+  v.acc = k:reg_tile { name = "acc", dtype = "f32", tile = { 64, 64 } }
+  v.gen = k:resource { name = "gen", space = "none", work = {
+    make = weir.consumer_work { code = ";", returns = { "uniform i32 a" } }, ask = weir.consumer_work { code = ";", returns = { "uniform bool a" } } } }
+  k:task { name = "t", warps = { 0, 4 }, schedule = function()
+    for t in weir.work_tile_loop(v.q) do
+      v.t = t
+      body(v)
+      v.q:next()
+    end
+  end }
+  return v
+end
+
+-- ---- equal values ------------------------------------------------------------------------------------------------------------------------
+
+local function equal(name, want, make, o)
+  local v = kernel(function(v)
+    local a, b = make(v)
+    v.want = { plan.same(v.k, a, b), plan.same(v.k, b, a) }
+  end, o)
+  tap.is({ want, want }, v.want, name)
+  v.k:close()
+end
+
+equal("a value and itself", true, function(v) return v.n, v.n end)
+equal("two dims", false, function(v) return v.n, v.m end)
+for _, op in ipairs { "min", "max", "eq", "ne" } do
+  equal(op .. " either way round", true, function(v) return weir[op](v.n, v.m), weir[op](v.m, v.n) end)
+  equal(op .. " of others", false, function(v) return weir[op](v.n, v.m), weir[op](v.m, v.p) end)
+  equal(op .. " of one other", false, function(v) return weir[op](v.n, v.m), weir[op](v.p, v.n) end)
+end
+equal("a sum either way round", true, function(v) return v.n + v.m, v.m + v.n end)
+equal("a product either way round", true, function(v) return v.n * v.m, v.m * v.n end)
+equal("a difference either way round", false, function(v) return v.n - v.m, v.m - v.n end)
+equal("a quotient either way round", false, function(v) return v.n // v.m, v.m // v.n end)
+equal("both conditions either way round", true, function(v) return weir.lt(v.n, 4) & weir.lt(v.m, 4), weir.lt(v.m, 4) & weir.lt(v.n, 4) end)
+equal("one of two either way round", true, function(v) return weir.lt(v.n, 4) | weir.lt(v.m, 4), weir.lt(v.m, 4) | weir.lt(v.n, 4) end)
+equal("both, and one of the two", false, function(v) return weir.lt(v.n, 4) & weir.lt(v.m, 4), weir.lt(v.m, 4) | weir.lt(v.n, 4) end)
+equal("casts to two types", false, function(v) return weir.cast(v.n, "i64"), weir.cast(v.n, "u32") end)
+equal("deep inside", true, function(v) return (v.n * v.m + v.p) // 3, (v.p + v.m * v.n) // 3 end)
+equal("deep inside, another number", false, function(v) return (v.n * v.m + v.p) // 3, (v.p + v.m * v.n) // 5 end)
+
+local function twice(v, f, ...)                            -- the same expression of two loops' indices
+  local out = {}
+  for i = 1, 2 do
+    for index in weir.domain_loop(table.unpack((select(i, ...)))) do out[i] = f and f(index) or index end
+  end
+  return out[1], out[2]
+end
+equal("indices of two loops with the same numbers", true, function(v) return twice(v, nil, { 0, v.n * v.m, 2 }, { 0, v.m * v.n, 2 }) end)
+equal("... of other starts", false, function(v) return twice(v, nil, { 0, v.n, 2 }, { 1, v.n, 2 }) end)
+equal("... of other stops", false, function(v) return twice(v, nil, { 0, v.n, 2 }, { 0, v.m, 2 }) end)
+equal("... of other steps", false, function(v) return twice(v, nil, { 0, v.n, 2 }, { 0, v.n, 3 }) end)
+-- The same expression f(i, j) of the indices of two nests; bounds of each: { outer, inner }.
+local function nests(f, g, x, y)
+  return function(v)
+    local out = {}
+    for n, bounds in ipairs { x(v), (y or x)(v) } do
+      for i in weir.domain_loop(table.unpack(bounds[1])) do
+        for j in weir.domain_loop(table.unpack(bounds[2])) do out[n] = (n == 1 and f or g or f)(i, j) end
+      end
+    end
+    return out[1], out[2]
+  end
+end
+local function square(v) return { { 0, v.n * v.m }, { 0, v.m * v.n } } end
+local function outer(i) return i end
+local function inner(_, j) return j end
+equal("indices of a nest of equal loops: the outer ones", true, nests(outer, nil, square))
+equal("... the inner ones", true, nests(inner, nil, square))
+equal("... the outer and the inner", false, nests(outer, inner, square))
+equal("... the outer and the inner of one nest", false, function(v)
+  local x, y
+  for i in weir.domain_loop(0, v.n) do for j in weir.domain_loop(0, v.n) do x, y = i, j end end
+  return x, y end)
+equal("... an inner one and one alone", false, function(v)
+  local x, y
+  for i in weir.domain_loop(0, v.n) do for j in weir.domain_loop(0, v.n) do x = j end end
+  for i in weir.domain_loop(0, v.n) do y = i end
+  return x, y end)
+equal("... the inner ones of unequal loops", true, nests(inner, nil, function(v) return { { 0, v.n }, { 0, v.m } } end, function(v) return { { 0, v.p }, { 0, v.m } } end))
+equal("... inner ones that begin at equal outer ones", true, function(v)
+  local out = {}
+  for n = 1, 2 do for i in weir.domain_loop(0, v.n) do for j in weir.domain_loop(i, v.n) do out[n] = i + j end end end
+  return out[1], out[2] end)
+equal("sums with these indices", true, function(v) return twice(v, function(i) return i + v.m end, { 0, v.n }, { 0, v.n }) end)
+equal("two loads of one place of an input", true, function(v) return v.x:at(v.t.i, 3):load(), v.x:at(v.t.i, 3):load() end)
+equal("... of another column", false, function(v) return v.x:at(v.t.i, 3):load(), v.x:at(v.t.i, 4):load() end)
+equal("... of a tensor that is written", false, function(v) return v.y:at(v.t.i, 3):load(), v.y:at(v.t.i, 3):load() end)
+equal("... through another tile", false, function(v) return v.x:at(v.t.i, 3):load(), v.wide:at(v.t.i, 3):load() end)
+equal("... by tiles and by elements", false, function(v) return v.x:at(v.t.i, 3):load(), v.x:from(v.t.i, 3):load() end)
+equal("... of a tensor of another rank", false, function(v) return v.x:at(v.t.i, 3):load(), v.x1:at(v.t.i):load() end)
+equal("... of parts of a place", false, function(v) return v.wide:at(v.t.i, 3):cols(0, 1):load(), v.wide:at(v.t.i, 3):cols(0, 1):load() end)
+equal("... from one element on", true, function(v) return v.x:from(v.n - 1, 3):load(), v.x:from(v.n - 1, 3):load() end)
+equal("two reads of registers", false, function(v) return v.acc:read(), v.acc:read() end)
+equal("two returns of one body", false, function(v) return v.gen:make(), v.gen:make() end)
+local function nest(v, n, x) for _ = 1, n do x = weir.min(x * 3, v.n) end return x end
+equal("eleven deep", true, function(v) return nest(v, 10, v.m + v.p), nest(v, 10, v.p + v.m) end)
+equal("deeper than it looks", false, function(v) return nest(v, 20, v.m + v.p), nest(v, 20, v.p + v.m) end)
+local function large(x) for _ = 1, 13 do x = x + x * x end return x end
+equal("larger than it looks", false, function(v) return large(v.n + v.m), large(v.m + v.n) end)
+equal("one of them larger than it looks", false, function(v) return large(v.n), v.n + v.m end)
+equal("one of them larger: the other", false, function(v) return v.n + v.m, large(v.n) end)
+
+-- ---- equal and opposite conditions ----------------------------------------------------------------------------------------------------------
+
+local function truth(name, want, make)
+  local v = kernel(function(v)
+    local a, b = make(v)
+    v.want = { plan.alike(v.k, a, b), plan.alike(v.k, b, a), plan.alike(v.k, ~a, b), plan.alike(v.k, a, ~b), plan.alike(v.k, ~a, ~b) }
+  end)
+  local other = want == "alike" and "opposite" or want == "opposite" and "alike" or want
+  tap.is({ want, want, other, other, want }, v.want, name)
+  v.k:close()
+end
+
+truth("itself", "alike", function(v) return weir.lt(v.n, v.m), weir.lt(v.n, v.m) end)
+truth("a < b and b > a", "alike", function(v) return weir.lt(v.n, v.m), weir.gt(v.m, v.n) end)
+truth("a < b and a >= b", "opposite", function(v) return weir.lt(v.n, v.m), weir.ge(v.n, v.m) end)
+truth("a < b and b <= a", "opposite", function(v) return weir.lt(v.n, v.m), weir.le(v.m, v.n) end)
+truth("a < b and a <= b", "unlike", function(v) return weir.lt(v.n, v.m), weir.le(v.n, v.m) end)
+truth("a < b and b < a", "unlike", function(v) return weir.lt(v.n, v.m), weir.lt(v.m, v.n) end)
+truth("a < b and a < c", "unlike", function(v) return weir.lt(v.n, v.m), weir.lt(v.n, v.p) end)
+truth("a < b and c < b", "unlike", function(v) return weir.lt(v.n, v.m), weir.lt(v.p, v.m) end)
+truth("n < 4 and n <= 3", "alike", function(v) return weir.lt(v.n, 4), weir.le(v.n, 3) end)
+truth("n < 4 and n <= 4", "unlike", function(v) return weir.lt(v.n, 4), weir.le(v.n, 4) end)
+truth("n < 4 and 3 < n", "opposite", function(v) return weir.lt(v.n, 4), weir.lt(3, v.n) end)
+truth("n < 4 and 4 < n", "unlike", function(v) return weir.lt(v.n, 4), weir.lt(4, v.n) end)
+truth("n < 4 and 4 <= n", "opposite", function(v) return weir.lt(v.n, 4), weir.le(4, v.n) end)
+truth("n < 4 and m < 4", "unlike", function(v) return weir.lt(v.n, 4), weir.lt(v.m, 4) end)
+truth("n < 4 and n < m", "unlike", function(v) return weir.lt(v.n, 4), weir.lt(v.n, v.m) end)
+truth("of 64 bits", "alike", function(v) return weir.lt(v.i64, 4), weir.le(v.i64, 3) end)
+truth("the greatest number: no next one", "alike", function(v) return weir.lt(2147483647, v.i64), weir.gt(v.i64, 2147483647) end)
+truth("the greatest but one", "alike", function(v) return weir.lt(2147483646, v.i64), weir.ge(v.i64, 2147483647) end)
+truth("n == 4 and 4 == n", "alike", function(v) return weir.eq(v.n, 4), weir.eq(4, v.n) end)
+truth("n == 4 and n ~= 4", "opposite", function(v) return weir.eq(v.n, 4), weir.ne(v.n, 4) end)
+truth("n == 4 and n == 5", "unlike", function(v) return weir.eq(v.n, 4), weir.eq(v.n, 5) end)
+truth("n == 4 and n < 4", "unlike", function(v) return weir.eq(v.n, 4), weir.lt(v.n, 4) end)
+truth("a == b and b == a", "alike", function(v) return weir.eq(v.n + 1, v.m), weir.eq(v.m, v.n + 1) end)
+truth("a == b and b ~= a", "opposite", function(v) return weir.eq(v.n, v.m), weir.ne(v.m, v.n) end)
+truth("a == b and a == c", "unlike", function(v) return weir.eq(v.n, v.m), weir.eq(v.n, v.p) end)
+truth("a == b and c == a", "unlike", function(v) return weir.eq(v.n, v.m), weir.eq(v.p, v.n) end)
+truth("a == b and b == c", "unlike", function(v) return weir.eq(v.n, v.m), weir.eq(v.m, v.p) end)
+truth("floats: a < b and b > a", "alike", function(v) return weir.lt(v.f32, v.f64), weir.gt(v.f64, v.f32) end)
+truth("floats: neither less nor not less", "unlike", function(v) return weir.lt(v.f32, v.f64), weir.ge(v.f32, v.f64) end)
+truth("floats: a <= b and b >= a", "alike", function(v) return weir.le(v.f32, v.f64), weir.ge(v.f64, v.f32) end)
+truth("a float and a whole number: neither less nor not less", "unlike", function(v) return weir.lt(v.n, v.f32), weir.ge(v.n, v.f32) end)
+truth("no sign: a < b and a >= b", "unlike", function(v) return weir.lt(v.u32, v.n), weir.ge(v.u32, v.n) end)
+truth("no sign, either way round", "alike", function(v) return weir.eq(v.u32, v.n), weir.eq(v.n, v.u32) end)
+truth("a comparison and none", "unlike", function(v) return weir.lt(v.n, 4), weir.lt(v.n, 4) & weir.lt(v.m, 4) end)
+local function ab(v) return weir.lt(v.n, 4), weir.eq(v.m, 7) end
+truth("a and b, b and a", "alike", function(v) local a, b = ab(v) return a & b, weir.eq(7, v.m) & weir.gt(4, v.n) end)
+truth("a and b, not a or not b", "opposite", function(v) local a, b = ab(v) return a & b, ~a | ~b end)
+truth("... written with opposites", "opposite", function(v) local a, b = ab(v) return a & b, weir.ne(v.m, 7) | weir.ge(v.n, 4) end)
+truth("a and b, not a and not b", "unlike", function(v) local a, b = ab(v) return a & b, ~a & ~b end)
+truth("a and b, a or b", "unlike", function(v) local a, b = ab(v) return a & b, a | b end)
+truth("a and b, a and c", "unlike", function(v) local a, b = ab(v) return a & b, a & weir.lt(v.p, 9) end)
+truth("a and b, c and a", "unlike", function(v) local a, b = ab(v) return a & b, weir.lt(v.p, 9) & a end)
+truth("not not a", "alike", function(v) local a = ab(v) return ~~a, weir.le(v.n, 3) end)
+truth("what a body says, and a comparison", "unlike", function(v) return v.gen:ask(), weir.lt(v.n, 4) end)
+truth("conditions compared", "alike", function(v) local a, b = ab(v) return weir.eq(a, b), weir.eq(b, a) end)
+truth("what a scalar says", "alike", function(v) return weir.cast(v.n + v.m, "bool"), weir.cast(v.m + v.n, "bool") end)
+truth("what two scalars say", "unlike", function(v) return weir.cast(v.n, "bool"), weir.cast(v.m, "bool") end)
+local function chain(v, n, first) local c = first for i = 1, n do c = c & weir.lt(v.p, 10 + i) end return c end
+truth("five deep", "alike", function(v) return chain(v, 4, weir.lt(v.n, 4)), chain(v, 4, weir.le(v.n, 3)) end)
+truth("deeper than it looks", "unlike", function(v) return chain(v, 7, weir.lt(v.n, 4)), chain(v, 7, weir.le(v.n, 3)) end)
+
+-- ---- how often loops run --------------------------------------------------------------------------------------------------------------------
+
+-- make(v): a list of { start, stop, step }. loops: a text for each, "2 + 1 x a but 1": 2 times, and one more for each unit of a beyond the
+-- first; classes: of what a and so on are between, what they are multiples of; given: also how many they are.
+local function counted(name, loops, classes, make, o)
+  o = o or {}
+  local v = kernel(function(v)
+    for _, l in ipairs(make(v)) do for _ in weir.domain_loop(l[1], l[2], l[3] or 1) do end end
+  end, o)
+  tap.is({ loops, classes }, { plan.trips(v.k, o.lanes, o.given) }, name)
+  v.k:close()
+end
+local function upto(...) local out = {} for i, x in ipairs { ... } do out[i] = { 0, x } end return out end
+
+local ones = { "0 + 1 x a", "0 + 1 x a", "0 + 1 x a", "0 + 1 x a" }
+local steady = { "a: 0.. by 1, steady", "b: 0.. by 1, steady", "c: 0.. by 1, steady", "d: 0.. by 1, steady" }
+local others = { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c", "0 + 1 x d" }
+local function first(n, list) return { table.unpack(list, 1, n) } end
+local huge = 1 << 40                                       -- beyond what a launch counts with
+
+counted("plain numbers", { "always 4", "always 0", "always 3" }, {}, function() return { { 0, 4 }, { 4, 0 }, { 9, 3, -2 } } end)
+counted("a dim", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(v.n) end)
+counted("one more, one less", { "0 + 1 x a but 1", "0 + 1 x a but 2", "0 + 1 x a" }, { "a: 1.. by 1, steady" }, function(v) return upto(v.n, v.n - 1, v.n + 1) end)
+counted("a dim with bounds", { "0 + 1 x a" }, { "a: 3.. by 1, steady" }, function(v) return upto(v.p) end)
+counted("few at most", { "0 + 1 x a" }, { "a: 1..10 by 1, steady" }, function(v) return upto(cd(v.p, 4)) end)
+counted("many at least", { "0 + 1 x a" }, { "a: 16.. by 1, steady" }, function(v) return upto(v.p + 30) end)
+counted("never", { "0 + 1 x a" }, { "a: 0..0 by 1, steady" }, function(v) return upto(v.p - 50) end)
+counted("downwards", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return { { v.n, 0, -1 } } end)
+counted("downwards by two, and upwards", { "0 + 1 x a", "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return { { v.n, 0, -2 }, { 0, v.n, 2 } } end)
+counted("between two dims", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return { { v.n, v.m }, { v.m, v.n } } end)
+counted("what cancels", { "always 5" }, {}, function(v) return { { v.n - 2, v.n + 3 } } end)
+counted("the same by another way, but for one that is not seen", { "0 + 1 x a", "0 + 1 x a", "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v)
+  return upto(cd(v.n, 4), (v.n + 3) // 4, (v.n + 3 - (v.n + 3) % 4) // 4, -((-v.n) // 4)) end)
+counted("a quotient rounded another way", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return upto(cd(v.n, 4), cd(v.n, 5)) end)
+counted("a quotient of another dim", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return upto(cd(v.n, 4), cd(v.m, 4)) end)
+counted("of a number more: no longer one class", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 1.. by 1, steady" }, function(v) return upto(cd(v.n, 4), cd(v.n + 2, 4)) end)
+counted("of a whole step more: one class", { "0 + 1 x a but 1", "0 + 1 x a" }, { "a: 1.. by 1, steady" }, function(v) return upto(cd(v.n, 4), cd(v.n + 4, 4)) end)
+counted("a remainder: its bounds are not seen", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return upto(v.n, v.p % 4) end)
+counted("a multiple divided", { "0 + 1 x a", "0 + 1 x a", "0 + 3 x a" }, { "a: 0.. by 1, steady", "b: 0.. by 3, steady" }, function(v)
+  return upto(v.n, 6 * v.n // 6, 6 * v.n // 2) end)
+counted("a multiple and a rest that stays within a step", { "0 + 1 x a", "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(v.n, (4 * v.n + weir.min(v.m, 3)) // 4) end)
+counted("... rounded up: 0 and what is more part", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return upto(v.n, cd(4 * v.n + weir.min(v.m, 3), 4)) end)
+counted("... rounded up, always more than 0", { "0 + 1 x a but 1", "0 + 1 x a" }, { "a: 1.. by 1, steady" }, function(v) return upto(v.n, cd(4 * v.n + weir.min(v.p, 4), 4)) end)
+counted("... a rest that may go beyond", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return upto(v.n, (4 * v.n + v.p) // 4) end)
+counted("... a rest without an end", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return upto(v.n, (4 * v.n + v.m) // 4) end)
+counted("... a rest without a beginning", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return upto(v.n, (4 * v.n + weir.min(v.i32, 3)) // 4) end)
+counted("multiples of what a dim is one of", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c", "0 + 3 x a" },
+  { "a: 0.. by 8, steady", "b: 0.. by 2, steady", "c: 0.. by 1, steady", "d: 0.. by 24, steady" }, function(v) return upto(v.d8, cd(v.d8, 4), cd(v.d8, 16), 3 * v.d8) end)
+counted("... and some", { "0 + 1 x a" }, { "a: 12.. by 4, steady" }, function(v) return upto(v.d8 * 2 + 12) end)
+counted("a scalar", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(v.i32) end)
+counted("floats to whole numbers: each expression a class", { "0 + 1 x a", "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v)
+  return upto(weir.cast(v.f32, "i32"), weir.cast(v.f32, "i32"), weir.cast(v.f32 + 1.0, "i32")) end)
+counted("the index of an outer loop without that of an inner one, which run through the same numbers", { "0 + 1 x a", "0 + 1 x a", "0 + 1 x b", "0 + 1 x c", "0 + 1 x d" },
+  { steady[1], "b: 0.. by 1", "c: 0.. by 1", "d: 0.. by 1" }, function(v)
+    for i in weir.domain_loop(0, v.n) do
+      for j in weir.domain_loop(0, v.n) do
+        for _, to in ipairs { i, j, i - j } do for _ in weir.domain_loop(0, to) do end end
+      end
+    end
+    return {} end)
+counted("steps of a launch: what an index is, is another number", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x a" }, { "a: 0.. by 1, steady", "b: 5.. by 1" }, function(v)
+  for i in weir.domain_loop(5, v.n, v.m) do
+    for _ in weir.domain_loop(0, weir.max(i, 5)) do end
+    for _ in weir.domain_loop(5, v.n, v.m) do end
+  end
+  return {} end)
+counted("a step so large that it is not counted with: there may be no round at all", first(1, others), first(1, steady), function(v) return { { 5, v.n, huge } } end)
+counted("steps of a launch: a class for each", { "0 + 1 x a", "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v)
+  return { { 0, v.n, v.m }, { 0, v.n, v.m }, { 0, v.m, v.n } } end)
+counted("starts, stops and steps of a tile", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c" }, { "a: 0.. by 1", "b: 0.. by 1", "c: 0.. by 1" }, function(v)
+  return { { v.t.i, v.n }, { 0, v.t.i }, { 0, v.n, v.t.i + 1 } } end)
+local pair = { cluster = { m = 2 } }
+counted("starts, stops and steps of a CTA", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c" }, { "a: 0.. by 1, per CTA", "b: 0.. by 1, per CTA", "c: 0.. by 1, per CTA" }, function(v)
+  return { { v.k.cta.rank, v.n }, { 0, v.k.cta.rank + v.n }, { 0, v.n, v.k.cta.rank + 1 } } end, pair)
+counted("... one alone has one coordinate", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(v.k.cta.rank + v.n) end)
+counted("what a body returns", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1", "b: 0.. by 1" }, function(v) return upto(v.gen:make(), v.gen:make()) end)
+counted("... as a start, as a step", first(2, others), { "a: 0.. by 1", "b: 0.. by 1" }, function(v) return { { v.gen:make(), v.n }, { 0, v.n, v.gen:make() } } end)
+counted("... in each CTA", { "0 + 1 x a" }, { "a: 0.. by 1, per CTA" }, function(v) return upto(v.gen:make()) end, pair)
+counted("casts to more bits and back", first(3, ones), first(1, steady), function(v) return upto(v.n, weir.cast(v.n, "i64"), weir.cast(weir.cast(v.n, "i64"), "i32")) end)
+counted("casts of a number without sign: to more bits, and to as many of what the launch knows", ones, first(1, steady), function(v)
+  return upto(v.u32, weir.cast(v.u32, "i64"), weir.cast(v.u32, "i32"), weir.cast(v.u32 * 1 + 0, "i32")) end)
+counted("casts of 64 bits that the launch knows", first(3, ones), { "a: 0.. by 1" }, function(v)
+  local x = (v.i64 + v.n) // (v.t.j + v.u64 + v.k.cta.rank)
+  return upto(x, weir.cast(x, "i32"), weir.cast(x, "i64")) end)
+counted("... of memory, which no launch looks at", first(2, others), { "a: 0.. by 1", "b: 0.. by 1" }, function(v)
+  local x = weir.cast(v.gen:make(), "i64") + v.i64
+  return upto(x, weir.cast(x, "i32")) end)
+counted("... of a float", first(2, others), first(2, steady), function(v)
+  local x = weir.cast(v.f32, "i64") + v.i64
+  return upto(x, weir.cast(x, "i32")) end)
+counted("... of a load", first(2, others), { "a: 0.. by 1", "b: 0.. by 1" }, function(v)
+  local x = v.x:at(0, 0):load() + v.i64
+  return upto(x, weir.cast(x, "i32")) end)
+counted("... of a loop's index", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1" }, function(v)
+  for i in weir.domain_loop(0, v.n) do
+    for _, to in ipairs { v.i64 + i, weir.cast(v.i64 + i, "i32") } do for _ in weir.domain_loop(0, to) do end end
+  end
+  return {} end)
+counted("... from fewer bits", first(2, ones), first(1, steady), function(v) return upto(weir.cast(v.n, "i8"), weir.cast(weir.cast(v.n, "i8"), "i32")) end)
+counted("... to fewer bits, and without a sign", others, steady, function(v) return upto(v.n, weir.cast(v.n, "i8"), weir.cast(v.n, "i16"), weir.cast(v.n, "u32")) end)
+counted("... of a condition", first(2, ones), first(1, steady), function(v) return upto(weir.cast(weir.eq(v.n, v.m), "i32"), weir.cast(weir.eq(v.m, v.n), "i32")) end)
+counted("... too deep to be looked at", first(2, others), first(2, steady), function(v)
+  local x = v.i64
+  for i = 1, 27 do x = weir.min(x * 3, v.n + i) end
+  return upto(x, weir.cast(x, "i32")) end)
+counted("... of a tile's number", first(2, ones), { "a: 0.. by 1" }, function(v) return upto(v.number + v.i64, weir.cast(v.number + v.i64, "i32")) end,
+  { axes = { "i" }, extent = function() return { 12 } end, raster = function(v) return function(i) v.number = i return i end end })
+counted("... too large to be looked at", first(2, others), first(2, steady), function(v)
+  local x = v.i64
+  for _ = 1, 13 do x = weir.min(x * 3, x) end
+  return upto(x, weir.cast(x, "i32")) end)
+
+counted("made of more than eight", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v)
+  local s = v.n
+  for _, x in ipairs { v.m, v.i32, v.u32, v.i64, v.d8, v.p, cd(v.n, 3), cd(v.n, 5) } do s = s + x end
+  return upto(s - v.n, s) end)
+
+-- Numbers that no launch counts with: what is made of them is one atom, equal to itself alone.
+counted("a huge number", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function() return upto(huge) end)
+counted("huge numbers cancel all the same", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto((v.n + huge) - huge) end)
+counted("a product beyond 64 bits", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(v.n * huge * huge) end)
+counted("... in steps: what is made of the huge one", { "0 + 1 x a" }, { "a: 0.. by 16777216, steady" }, function(v) return upto(v.n * (1 << 20) * (1 << 20) * (1 << 24)) end)
+counted("a sum beyond 32 bits", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return { { -2000000000, v.n * 0 + 2000000000 } } end)
+counted("a huge divisor", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(v.n // huge) end)
+counted("a divisor below 0", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(v.n // -4) end)
+counted("a divisor that is a dim", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return upto(v.n // v.m, v.n % v.m) end)
+counted("a huge step", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return { { 0, v.n, huge }, { v.n, 0, math.mininteger } } end)
+counted("a remainder of eight terms: all of it is one", { "0 + 1 x a", "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v)
+  return upto((v.m + v.i32 + v.u32 + v.i64 + v.d8 + v.p + cd(v.n, 3) + cd(v.n, 5)) % 3, (v.m + v.i32 + v.u32 + v.i64 + v.d8 + v.p + cd(v.n, 3) + cd(v.n, 5)) % 3) end)
+local function thrice(v, n) local x = v.n for _ = 1, n do x = x * 3 + v.m end return x end
+counted("written out", { "0 + 1 x a", "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(thrice(v, 8), v.n * 6561 + v.m * 3280) end)
+counted("written out: deeper than is looked at", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return upto(thrice(v, 13), v.n * 1594323 + v.m * 797161) end)
+counted("a remainder by a large number", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto((8 * v.n + v.m) % 2000000000) end)
+counted("a dim that is a multiple of too much", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(v.odd) end)
+
+-- Sums of other loops' counts.
+counted("one after the other", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x a + 1 x b" }, first(3, steady), function(v) return upto(v.n, v.m, v.n + v.m) end)
+counted("the sum first", { "0 + 1 x b + 1 x c", "0 + 1 x b", "0 + 1 x c" }, first(3, steady), function(v) return upto(v.n + v.m, v.n, v.m) end)
+counted("three of them", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c", "0 + 1 x a + 1 x b + 1 x c" },
+  { steady[1], steady[2], "c: 0.. by 8, steady", steady[4] }, function(v) return upto(v.n, v.m, v.d8, v.n + v.m + v.d8) end)
+counted("four are too many", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c", "0 + 1 x d", "0 + 1 x e" },
+  { steady[1], steady[2], "c: 0.. by 8, steady", "d: 3.. by 1, steady", "e: 3.. by 1, steady" }, function(v) return upto(v.n, v.m, v.d8, v.p, v.n + v.m + v.d8 + v.p) end)
+counted("twice and four times", { "0 + 1 x a", "0 + 2 x a", "0 + 4 x a" }, { steady[1], "b: 0.. by 2, steady", "c: 0.. by 4, steady" }, function(v) return upto(v.n, v.n * 2, v.n * 4) end)
+counted("five times is too often", { "0 + 1 x a", "0 + 1 x b" }, { steady[1], "b: 0.. by 5, steady" }, function(v) return upto(v.n, v.n * 5) end)
+counted("once and twice", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x a + 2 x b" }, first(3, steady), function(v) return upto(v.n, v.m, v.n + v.m * 2) end)
+counted("a sum and one more", { "0 + 1 x a", "0 + 1 x b", "1 + 1 x a + 1 x b" }, { steady[1], steady[2], "c: 1.. by 1, steady" }, function(v) return upto(v.n, v.m, v.n + v.m + 1) end)
+counted("shorter than a part's head start", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c" }, { "a: 2.. by 1, steady", steady[2], steady[3] }, function(v) return upto(v.n + 2, v.m, v.n + v.m) end)
+counted("a part that may be cut off at 0", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c" }, first(3, steady), function(v) return upto(v.n - 1, v.m, v.n + v.m - 1) end)
+counted("a part of others is not taken apart", { "0 + 1 x b + 1 x c", "0 + 1 x b", "0 + 1 x c", "0 + 1 x d", "0 + 1 x e" },
+  { "a: 3.. by 1, steady", "b: 0.. by 1, steady", "c: 3.. by 1, steady", "d: 0.. by 1, steady", "e: 0.. by 1, steady" },
+  function(v) return upto(v.n + v.m + v.p, v.n + v.m, v.p, v.n, v.m) end)
+counted("the sum beside a plain number", { "0 + 1 x a", "0 + 1 x b", "always 3", "0 + 1 x a + 1 x b" }, first(3, steady), function(v) return upto(v.n, v.m, 3, v.n + v.m) end)
+counted("eight, and one of another", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady", "c: 0.. by 1, steady" }, function(v)
+  local s = v.m
+  for _, x in ipairs { v.i32, v.u32, v.i64, v.d8, v.p, cd(v.n, 3), cd(v.n, 5) } do s = s + x end
+  return upto(v.n, cd(v.n, 7), s) end)
+
+-- Lanes of a loop, and counts for one launch.
+local function longer(v) local s = v.m for _, x in ipairs { v.i32, v.u32, v.i64, v.d8, v.p, cd(v.n, 3), cd(v.n, 5), cd(v.n, 7) } do s = s + x end return s end
+counted("lanes of what no form tells: the loop that they are dealt from, not theirs", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x a" }, first(2, steady),
+  function(v) return { { 0, longer(v), 2 }, { 0, longer(v), 2 }, { 0, longer(v), 2 } } end, { lanes = { 0, [3] = 0 } })
+counted("lanes of a loop that is dealt", { "0 + 1 x a", "0 + 1 x a", "0 + 1 x b" }, { "a = 7: 0.. by 1, steady", "b = 4: 0.. by 1, steady" },
+  function(v) return { { 0, v.n, 2 }, { 1, v.n, 2 }, { 0, v.n, 2 } } end, { lanes = { 0, 1 }, given = { dims = { 7 } } })
+counted("downwards, and by steps of the launch", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c" }, { "a = 4: 0.. by 1, steady", "b = 3: 0.. by 1, steady", "c = 0: 0.. by 1, steady" },
+  function(v) return { { v.n, 0, -2 }, { 0, v.n, v.m }, { v.n + 1, 2, v.m } } end, { given = { dims = { 7, 3 } } })
+counted("one more of a class than its first loop", { "0 + 1 x a but 2", "0 + 1 x a" }, { "a = 9: 2.. by 1, steady" }, function(v) return upto(v.n, v.n + 2) end, { given = { dims = { 7 } } })
+counted("what the arguments do not say", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c" }, { "a = ?: 0.. by 1, steady", "b = ?: 0.. by 1, steady", "c = ?: 0.. by 1, steady" },
+  function(v) return { { v.i32, v.n }, { 0, v.i32 }, { 0, v.n, v.i32 } } end, { given = { dims = { 7 } } })
+counted("a step of 0", { "0 + 1 x a" }, { "a = ?: 0.. by 1, steady" }, function(v) return { { 0, v.n, v.m } } end, { given = { dims = { 7, 0 } } })
+counted("steps of a tile", { "0 + 1 x a", "0 + 1 x a" }, { "a = 2: 0.. by 1" }, function(v) return { { 0, v.n, v.t.i + 1 }, { 0, v.n, v.t.i + 1 } } end,
+  { given = { dims = { 7 }, coord = { 3, 0 } } })
+counted("a number too large for the proof in each quotient", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v)
+  local x = v.d8
+  for _ = 1, 9 do x = cd(x, 16) end
+  return upto(x) end)
+counted("as many by 8 at each step", { "0 + 1 x a" }, { "a: 0.. by 8, steady" }, function(v) return upto(cd(v.big, 1 << 10)) end)
+
+-- What counts are between.
+local function bounds(name, want, make, o)
+  counted(name, { "0 + 1 x a" }, { "a: " .. want }, function(v) return upto(make(v)) end, o)
+end
+bounds("at least the more of two", "3.. by 1, steady", function(v) return weir.max(v.n, 3) end)
+bounds("... either way round", "3.. by 1, steady", function(v) return weir.max(3, v.n) end)
+bounds("at most the less of two", "0..3 by 1, steady", function(v) return weir.min(v.n, 3) end)
+bounds("... either way round", "0..3 by 1, steady", function(v) return weir.min(3, v.n) end)
+bounds("without the more of two", "0..4 by 1, steady", function(v) return 7 - weir.max(v.n, 3) end)
+bounds("without the less of two", "4..7 by 1, steady", function(v) return 7 - weir.min(v.n, 3) end)
+bounds("the less of two without one of them", "0..0 by 1, steady", function(v) return weir.min(v.n, v.m) - v.n end)
+bounds("the less of a number and more, without it", "0..0 by 1, steady", function(v) return weir.min(v.n, v.m + v.n) - v.n end)
+bounds("a number without the less of it and another", "0.. by 1, steady", function(v) return v.n - weir.min(v.n, v.m) end)
+bounds("... and two", "2.. by 1, steady", function(v) return v.n + 2 - weir.min(v.n, v.m) end)
+bounds("the more of two without one of them, and two", "2.. by 1, steady", function(v) return weir.max(v.n, v.m) + 2 - v.n end)
+bounds("a number without the more of it and another, and two", "0..2 by 1, steady", function(v) return v.n + 2 - weir.max(v.n, v.m) end)
+bounds("the less of two, each at least something", "3.. by 1, steady", function(v) return weir.min(v.p, v.n + 4) end)
+bounds("... either way round", "3.. by 1, steady", function(v) return weir.min(v.n + 4, v.p) end)
+bounds("... beside too much to put one in the other's place", "3.. by 1, steady", function(v)
+  return v.p + weir.min(cd(v.n, 2) + cd(v.n, 3), v.n) + cd(v.m, 2) + cd(v.m, 3) + cd(v.m, 5) + cd(v.m, 7) + cd(v.m, 11) + cd(v.m, 13) end)
+bounds("... nor the other", "3.. by 1, steady", function(v)
+  return v.p + weir.min(v.n, cd(v.n, 2) + cd(v.n, 3)) + cd(v.m, 2) + cd(v.m, 3) + cd(v.m, 5) + cd(v.m, 7) + cd(v.m, 11) + cd(v.m, 13) end)
+local function more(n) return function(v)
+  local x = v.p
+  for i = 1, n do x = weir.max(x, v.n - i) * 2 end
+  return x end
+end
+bounds("more and more", "12.. by 2, steady", more(2))
+bounds("more and more than is looked at", "0.. by 2, steady", more(9))
+bounds("without a dim of no more than 40", "10.. by 1, steady", function(v) return 50 - v.p end)
+bounds("a quotient of what may be below 0", "0.. by 1, steady", function(v) return cd(v.i32, 3) end)
+bounds("without a quotient of no more than 40", "0..8 by 1, steady", function(v) return 10 - cd(v.p + 5, 4) end)
+bounds("without a quotient of a dim", "0..9 by 1, steady", function(v) return 9 - cd(v.n, 4) end)
+bounds("without a coordinate", "9.. by 1", function(v) return 20 - v.t.j end)
+bounds("... of a dim", "0..9 by 1", function(v) return 9 - v.t.i end)
+bounds("... of no tile at all", "9..9 by 1", function(v) return 9 - v.t.j end, { extent = function(v) return { v.n, 0 } end })
+bounds("... of more than is counted", "0..9 by 1", function(v) return 9 - v.t.j end, { extent = function(v) return { v.n, huge } end })
+local along = { axes = { "m", "n", "k" }, extent = function() return { 5, 3, 3 } end, cluster = { m = 2, n = 3 } }
+bounds("... along the cluster's m: 5 tiles are run as 6", "5..10 by 1, per CTA", function(v) return 10 - v.t.m end, along)
+bounds("... along its n: 3 as 3", "8..10 by 1, per CTA", function(v) return 10 - v.t.n end, along)
+bounds("... along neither", "8..10 by 1", function(v) return 10 - v.t.k end, along)
+bounds("without a CTA's number", "0..3 by 1, per CTA", function(v) return 3 - v.k.cta.m end, pair)
+bounds("the number of a tile", "0..3 by 1", function(v) return 3 - v.number end, { axes = { "i" }, extent = function() return { 12 } end,
+  raster = function(v) return function(i) v.number = i return i end end })
+local function within(name, want, from, to, by, make)      -- with the index of a loop; its bounds may be functions of v
+  local open = #want == 2
+  counted(name, { open and "0 + 1 x a" or "always " .. to, open and "0 + 1 x b" or "0 + 1 x a" }, want, function(v)
+    local function of(x) if type(x) == "function" then return x(v) end return x end
+    for i in weir.domain_loop(of(from), of(to), of(by)) do
+      for _ in weir.domain_loop(0, make(i, v)) do end
+    end
+    return {} end)
+end
+within("an index: at least its start", { "a: 0.. by 1, steady", "b: 2.. by 1" }, 2, function(v) return v.n end, 1, function(i) return i end)
+within("an index: below its stop", { "a: 6..10 by 1" }, 0, 5, 1, function(i) return 10 - i end)
+within("an index up to a dim", { "a: 0.. by 1, steady", "b: 0..10 by 1" }, 0, function(v) return v.n end, 1, function(i) return 10 - i end)
+within("an index downwards", { "a: 0.. by 1, steady", "b: 0.. by 1" }, function(v) return v.n end, 0, -1, function(i) return i end)
+within("an index by steps of the launch", { "a: 0.. by 1, steady", "b: 0.. by 1" }, 0, function(v) return v.n end, function(v) return v.m end, function(i) return i end)
+within("an index so large that bounds would leave 64 bits", { "a: 16.. by 2147483648, steady", "b: 0.. by 2147483648" }, 0, function(v) return v.p * (1 << 31) end, 1,
+  function(i) return i * (1 << 31) end)
+
+-- ---- how values change ----------------------------------------------------------------------------------------------------------------------
+
+local function changes(name, want, make, o)
+  local v = kernel(function(v) v.want = plan.varies(v.k, make(v)) end, o)
+  tap.is(want, v.want, name)
+  v.k:close()
+end
+local often = ", at any time"
+changes("dims and scalars", "launch", function(v) return v.n * v.m + v.i32 * 2 + v.n end)
+changes("floats", "launch", function(v) return v.f32 * 0.5 end)
+changes("a coordinate", "tile", function(v) return v.t.i + v.n end)
+changes("a CTA alone", "launch", function(v) return v.k.cta.rank end)
+changes("a CTA of two", "cta", function(v) return v.k.cta.rank end, pair)
+changes("a coordinate that CTAs split", "tile cta", function(v) return v.t.m end, along)
+changes("... the other", "tile cta", function(v) return v.t.n end, along)
+changes("... none", "tile", function(v) return v.t.k end, along)
+changes("m, where n alone is split", "tile", function(v) return v.t.m end, { axes = along.axes, extent = along.extent, cluster = { n = 2 } })
+changes("n, where m alone is split", "tile", function(v) return v.t.n end, { axes = along.axes, extent = along.extent, cluster = { m = 2 } })
+changes("an index", "launch" .. often, function(v) for i in weir.domain_loop(0, v.n) do return i + v.n end end)
+changes("a body's number", "launch" .. often, function(v) return v.gen:make() end)
+changes("... in a cluster", "cta" .. often, function(v) return v.gen:make() end, pair)
+changes("an index in a cluster: as in the others", "launch" .. often, function(v) for i in weir.domain_loop(0, v.n) do return i end end, pair)
+changes("a load", "tile" .. often, function(v) return v.x:at(v.t.i, 0):load() + v.t.j end)
+changes("registers", "launch" .. often, function(v) return v.acc:read() end)
+changes("rows of registers", "launch" .. often, function(v) return v.acc:row_index() end)
+changes("a sum along rows", "launch" .. often, function(v) return v.acc:read():row_sum() end)
+
+-- ---- spans of a tensor ----------------------------------------------------------------------------------------------------------------------
+
+-- x, y: { extent, value, by, plus } in one tile. want: of meet, of aligned; both ways round.
+local function spans(name, meet, aligned, make)
+  local v = kernel(function(v)
+    local x, y = make(v)
+    v.want = { plan.meet(v.k, x, y), plan.meet(v.k, y, x), plan.aligned(v.k, x, y), plan.aligned(v.k, y, x) }
+  end)
+  tap.is({ meet, meet, aligned, aligned }, v.want, name)
+  v.k:close()
+end
+local function indexed(v, f, n) for i in weir.domain_loop(0, n or v.n) do return f(i) end end
+
+spans("one place", "meet", "yes", function(v) return { 64, v.t.j, by = 64 }, { 64, v.t.j, by = 64 } end)
+spans("the next place", "apart", "no", function(v) return { 64, v.t.j, by = 64 }, { 64, v.t.j, by = 64, plus = 64 } end)
+spans("the last element of it", "meet", "no", function(v) return { 64, v.t.j, by = 64 }, { 64, v.t.j, by = 64, plus = 63 } end)
+spans("a part of a place", "meet", "no", function(v) return { 64, v.t.j, by = 64 }, { 16, v.t.j, by = 64, plus = 16 } end)
+spans("no value", "apart", "no", function() return { 64 }, { 64, plus = 64 } end)
+spans("no value, an element less", "meet", "no", function() return { 64 }, { 64, plus = 63 } end)
+spans("two coordinates", "may", "moves", function(v) return { 64, v.t.i, by = 64 }, { 64, v.t.j, by = 64 } end)
+spans("... of narrow tiles that overlap", "may", "no", function(v) return { 64, v.t.i, by = 32 }, { 64, v.t.j, by = 32 } end)
+spans("... never at one place", "apart", "no", function(v) return { 32, v.t.i, by = 64 }, { 32, v.t.j, by = 64, plus = 32 } end)
+spans("... an element into the other", "may", "no", function(v) return { 33, v.t.i, by = 64 }, { 32, v.t.j, by = 64, plus = 32 } end)
+spans("... an element into the next", "may", "no", function(v) return { 32, v.t.i, by = 64 }, { 33, v.t.j, by = 64, plus = 32 } end)
+spans("a dim", "may", "moves", function(v) return { 64, v.n, by = 64 }, { 64 } end)
+spans("an index may be another", "may", "moves", function(v) return indexed(v, function(i) return { 64, i, by = 64 }, { 64, i, by = 64 } end) end)
+spans("an index, the next place", "may", "moves", function(v) return indexed(v, function(i) return { 64, i, by = 64 }, { 64, i + 1, by = 64 } end) end)
+spans("an index, halves of its place", "apart", "no", function(v) return indexed(v, function(i) return { 32, i, by = 64 }, { 32, i, by = 64, plus = 32 } end) end)
+spans("an index, more than halves", "may", "no", function(v) return indexed(v, function(i) return { 40, i, by = 64 }, { 40, i, by = 64, plus = 32 } end) end)
+spans("a quotient of an index may be another", "may", "moves", function(v) return indexed(v, function(i) return { 64, i // 2, by = 64 }, { 64, i // 2, by = 64 } end) end)
+spans("a quotient of a coordinate is one", "meet", "yes", function(v) return { 64, v.t.i // 2, by = 64 }, { 64, v.t.i // 2, by = 64 } end)
+spans("a quotient of both may be another", "may", "moves", function(v) return indexed(v, function(i) return { 64, (v.t.i + i) // 2, by = 64 }, { 64, (v.t.i + i) // 2, by = 64 } end) end)
+spans("a quotient of two indices may be another", "may", "moves", function(v) return indexed(v, function(i) return indexed(v, function(j)
+  return { 64, (i + j) // 2, by = 64 }, { 64, (i + j) // 2, by = 64 } end) end) end)
+spans("an index of the one alone", "may", "moves", function(v) return indexed(v, function(i) return { 64, i, by = 64 }, { 64 } end) end)
+spans("two bodies' numbers", "may", "no", function(v) return { 64, v.gen:make() }, { 64, v.gen:make() } end)
+local function many(v, first) local s = first for _, x in ipairs { v.i32, v.u32, v.i64, v.d8, v.p, cd(v.n, 3), cd(v.n, 5) } do s = s + x end return s end
+local function nine(v) return many(v, cd(v.m, 3)) - cd(v.m, 5) end
+spans("eight terms", "meet", "yes", function(v) return { 8, many(v, v.m) }, { 8, many(v, v.m) } end)
+spans("eight, and eight others: nothing is known", "may", "no", function(v) return { 8, many(v, v.m) }, { 8, v.n + v.t.i + v.t.j } end)
+spans("too large a step: nothing is known", "may", "no", function(v) return { 8, v.n * (1 << 31), by = 2 }, { 8 } end)
+spans("... and if it were known", "apart", "no", function(v) return { 8, v.n * (1 << 30), by = 2 }, { 8, plus = 8 } end)
+
+-- Tiles that differ along an axis of the queue, 0 or 1.
+local function dealt(name, want, make, axis, other)
+  local v = kernel(function(v)
+    local x, y = make(v)
+    v.want = plan.dealt(v.k, x, y or x, other and v.k:work_queue { name = "other", axes = { "i" }, extent = { 4 } } or v.q, axis or 0)
+  end)
+  tap.is(want, v.want, name)
+  v.k:close()
+end
+dealt("a place for each tile", true, function(v) return { 64, v.t.i, by = 64 } end)
+dealt("... of another axis", false, function(v) return { 64, v.t.i, by = 64 } end, 1)
+dealt("... of another queue", false, function(v) return { 64, v.t.i, by = 64 } end, 0, true)
+dealt("... backwards", true, function(v) return { 64, 7 - v.t.i, by = 64 } end)
+dealt("... backwards, an element too wide", false, function(v) return { 65, 7 - v.t.i, by = 64 } end)
+dealt("an element too wide", false, function(v) return { 65, v.t.i, by = 64 } end)
+dealt("one of the two too wide", false, function(v) return { 1, v.t.i, by = 64 }, { 65, v.t.i, by = 64 } end)
+dealt("the other of the two", false, function(v) return { 65, v.t.i, by = 64 }, { 1, v.t.i, by = 64 } end)
+dealt("a part of the place", true, function(v) return { 64, v.t.i, by = 64 }, { 32, v.t.i, by = 64, plus = 32 } end)
+dealt("a part beyond the place", false, function(v) return { 64, v.t.i, by = 64 }, { 32, v.t.i, by = 64, plus = 33 } end)
+dealt("steps of two sizes", false, function(v) return { 64, v.t.i, by = 64 }, { 64, v.t.i, by = 128 } end)
+dealt("the other coordinate, too", false, function(v) return { 1, v.t.i * 12 + v.t.j } end)
+dealt("the other coordinate alone", false, function(v) return { 1, v.t.j } end)
+dealt("no coordinate", false, function(v) return { 64, v.n, by = 64 } end)
+dealt("a coordinate of the one alone", false, function(v) return { 64, v.t.i, by = 64 }, { 64 } end)
+dealt("an index within the place", true, function(v) return indexed(v, function(i) return { 16, v.t.i * 64 + i * 16 } end, 4) end)
+dealt("an index beyond it", false, function(v) return indexed(v, function(i) return { 16, v.t.i * 64 + i * 16 } end, 5) end)
+dealt("an index without an end", false, function(v) return indexed(v, function(i) return { 16, v.t.i * 64 + i * 16 } end) end)
+dealt("a scalar beside it: nothing is known", false, function(v) return { 16, v.t.i * 64 + v.i32 } end)
+dealt("a quotient beside it: nothing is known", false, function(v) return { 16, v.t.i * 64 + v.p // 3 } end)
+dealt("too large a step: nothing is known", false, function(v) return { 8, v.t.i * (1 << 31), by = 2 } end)
+dealt("... in the other: nothing is known", false, function(v) return { 8, v.t.i, by = 64 }, { 8, v.t.i * (1 << 31), by = 2 } end)
+tap.done()

@@ -418,9 +418,17 @@ static int options_for(const char *arch_option, bool extras, const char *option[
     int n = 0;
     option[n++] = arch_option;
     option[n++] = "-diag-suppress=177"; /* a variable declared but not used: metaprogrammed schedules leave some */
+    option[n++] = "-default-device";    /* lambdas and members of a body's structs, which cannot say __device__ or need not */
     option[n++] = "--ptxas-options=-v"; /* registers and spills, into the log */
     for (int i = 0; extras && i < NEXTRA; i++) option[n++] = extra_options[i];
     return n;
+}
+
+/* A message has room for a part of the log: that which says why, not warnings that came before. */
+static const char *first_error(const char *log) {
+    const char *s = strstr(log, "error");
+    while (s && s > log && s[-1] != '\n') s--;
+    return s ? s : log;
 }
 
 static weir_status fail_nvrtc(weir_ctx *ctx, const nvrtc *n, nvrtc_result r, const char *what) {
@@ -465,7 +473,7 @@ static weir_status run_nvrtc(weir_ctx *ctx, nvrtc *n, const char *name, const ch
     }
     if (r == NVRTC_COMPILATION) {
         st = weiri_fail(ctx, WEIR_E_COMPILE, "kernel '%s' does not compile for %s (NVRTC %d.%d):\n%s", name,
-                        weiri_arch_name(arch), n->major, n->minor, out->log.n ? out->log.s : "(empty log)");
+                        weiri_arch_name(arch), n->major, n->minor, out->log.n ? first_error(out->log.s) : "(empty log)");
     } else if (r == NVRTC_BUILTIN) {
         st = weiri_fail(ctx, WEIR_E_NO_COMPILER,
                         "NVRTC %d.%d at %s cannot open its libnvrtc-builtins.so.%d.%d; it belongs into the same folder",

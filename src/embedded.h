@@ -5,5 +5,7 @@
 extern const char weiri_weir_cuda_h[];
 extern const char weiri_weir_sim_h[];
 extern const char weiri_weir_probe_h[];
+extern const char weiri_weir_halves_h[];
+extern const char weiri_weir_sim_cuda_h[];
 
 #endif

@@ -2,6 +2,7 @@
  * the author's place, and the resource is made all the same, so that one mistake does not hide the next. */
 #include "model.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -784,8 +785,10 @@ static void want_new_words(weir_kernel *k, const weir_res *r, const weiri_work *
     }
 }
 
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
 /* A bracket or comment of a body that is not closed, or closed without being open, swallows what follows it in the emitted text; the
- * compiler's message then points anywhere. NULL: all in pairs, or directives and raw strings, which this does not follow. *row: of the
+ * compiler's message then points anywhere. The same for a __shared__ variable. NULL: all in pairs, or directives and raw strings, which this does not follow. *row: of the
  * place, from 0. */
 static const char *unpaired(const char *s, int *row, char *which) {
     enum { DEPTH = 200 };
@@ -819,6 +822,8 @@ static const char *unpaired(const char *s, int *row, char *which) {
             if (*s != c) return NULL; /* the compiler tells */
             continue;
         }
+        if (c == '_' && !strncmp(s, "__shared__", 10) && (s == first || !is_word(s[-1])) && !is_word(s[10]))
+            return *which = '_', "declares memory that the plan does not count";
         if (c == '(' || c == '[' || c == '{') {
             if (n == DEPTH) return NULL;
             open[n].c = c, open[n++].row = *row;
@@ -842,8 +847,9 @@ static void want_pairs(weir_kernel *k, const weiri_work *w, const char *what) {
     weir_place at = { w->file, w->line + row };
     weiri_chain there = { w->file ? WEIRI_NEW(&k->a, weir_place) : NULL, w->file != NULL };
     if (there.n && there.at) *(weir_place *)there.at = at;
-    weiri_kernel_fault(k, there.n && there.at ? &there : &k->here, "M-WORK", NULL, "%s: '%s' %s", what,
-                       which == '/' ? "/*" : weiri_arena_fmt(&k->a, "%c", which), wrong);
+    weiri_kernel_fault(k, there.n && there.at ? &there : &k->here, "M-WORK",
+                       which == '_' ? "declare a resource with space = \"smem\": its body has the storage as `smem`, typed" : NULL, "%s: '%s' %s", what,
+                       which == '/' ? "/*" : which == '_' ? "__shared__" : weiri_arena_fmt(&k->a, "%c", which), wrong);
 }
 
 static void take_work(weir_kernel *k, weir_res *r, const weir_work_def *d) {

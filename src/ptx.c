@@ -92,11 +92,20 @@ static bool parse_instance(const char *s, bool rs, weiri_wgmma *w) {
     return true;
 }
 
+/* Pairs of halves cost NVRTC milliseconds, and few kernels have any. Shuffles and atomics of halves name no pair. */
+static bool names_halves(const char *source) {
+    static const char *const words[] = { "f16x2", "half", "bfloat16", "__h", "__shfl", "atomicAdd", "__nv_fp8", "__low2", "__high2" };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(source, words[i])) return true;
+    return false;
+}
+
 bool weiri_ptx_preamble(const char *source, weiri_buf *b) {
     weiri_wgmma seen[64];
     int nseen = 0;
     char why[160];
     weiri_put_n(b, weiri_weir_cuda_h, strlen(weiri_weir_cuda_h));
+    if (names_halves(source)) weiri_put_n(b, weiri_weir_halves_h, strlen(weiri_weir_halves_h));
     for (const char *s = source; (s = strstr(s, "w_wgmma_")) != NULL;) {
         s += strlen("w_wgmma_");
         bool rs = !strncmp(s, "rs", 2);

@@ -17,16 +17,18 @@ static const char keywords[] =
 
 /* Types that emitted text uses. */
 static const char types[] =
-    "bf16 e4m3 e5m2 f16 f32 f64 i8 i16 i32 i64 tf32 u8 u16 u32 u64 float2 uint4 ";
+    "bf16 bf16x2 e4m3 e5m2 f16 f16x2 f32 f64 i8 i16 i32 i64 tf32 u8 u16 u32 u64 float2 uint4 ";
 
 /* Macros of the headers that the simulator's preamble includes, and what it makes macros of CUDA's names; families of more below. */
 static const char macros[] =
     "assert blockDim blockIdx gridDim threadIdx warpSize errno linux unix i386 offsetof alloca NULL NAN INFINITY EOF MAXFLOAT "
     "SNAN SNANF SNANL HUGE_VAL HUGE_VALF HUGE_VALL BIG_ENDIAN BYTE_ORDER LITTLE_ENDIAN PDP_ENDIAN EXIT_FAILURE EXIT_SUCCESS "
     "RAND_MAX MB_CUR_MAX NFDBITS WCONTINUED WEXITED WNOHANG WNOWAIT WSTOPPED WUNTRACED CUDARTAPI CUDART_CB math_errhandling "
-    "memcpy memmove memset ";
+    "memcpy memmove memset clock ";
 static const char *const macro_families[] = { "INT",     "UINT",  "M_",     "FP_",   "FD_",         "HUGE_VAL_", "SNANF", "PTRDIFF_",
-                                              "SIZE_",   "WCHAR_", "WINT_", "MATH_", "SIG_ATOMIC_", "CU_",       "CUDA_", "WEIR_" };
+                                              "SIZE_",   "WCHAR_", "WINT_",  "MATH_", "SIG_ATOMIC_", "CU_",       "CUDA_", "WEIR_",
+                                              "FLT_",    "DBL_",   "LDBL_",  "CHAR_", "SCHAR_",      "UCHAR_",    "SHRT_", "USHRT_",
+                                              "LONG_",   "ULONG_", "LLONG_", "ULLONG_" };
 
 /* Variables and functions of emitted text itself. */
 static const char locals[] =
@@ -48,7 +50,8 @@ static const char functions[] =
     "normcdff normcdfinv normcdfinvf normf pow powf printf ptrdiff_t rcbrt rcbrtf remainder remainderf remquo remquof rhypot "
     "rhypotf rint rintf rnorm rnorm3d rnorm3df rnorm4d rnorm4df rnormf round roundf rsqrt rsqrtf scalbln scalblnf scalbn "
     "scalbnf sin sincos sincosf sincospi sincospif sinf sinh sinhf sinpi sinpif size_t sqrt sqrtf std tan tanf tanh tanhf "
-    "tgamma tgammaf threadIdx trunc truncf ullmax ullmin umax umin va_arg va_copy va_end va_start warpSize y0f y1f yn ynf ";
+    "tgamma tgammaf threadIdx trunc truncf ullmax ullmin umax umin va_arg va_copy va_end va_start warpSize y0f y1f yn ynf "
+    "half half2 nv_bfloat16 nv_bfloat162 "; /* weir_halves.h */
 
 static bool is_in(const char *list, const char *word) {
     const size_t n = strlen(word);
@@ -92,7 +95,8 @@ bool weiri_is_function(const char *s) {
 }
 
 bool weiri_in_preamble(const char *word) {
-    static const char *const texts[] = { weiri_weir_cuda_h, weiri_weir_sim_h, weiri_weir_probe_h };
+    static const char *const texts[] = { weiri_weir_cuda_h, weiri_weir_halves_h, weiri_weir_probe_h, weiri_weir_sim_h,
+                                         weiri_weir_sim_cuda_h };
     const size_t n = strlen(word);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         for (const char *s = texts[i]; n && (s = strstr(s, word)) != NULL; s += n)

@@ -313,11 +313,13 @@ do -- brackets and comments of a body that are not in pairs: at their line, befo
     ["if (row < 0) {\n  D[0] = bf16(0.f);"] = "%d: error: log:say: '{' is never closed [M-WORK]", ["if (row < 0) D[0] = bf16(0.f); }"] = "%d: error: log:say: '}' closes nothing [M-WORK]",
     ["if ((row < 0) { D[0] = bf16(0.f); }"] = "%d: error: log:say: '(' is never closed [M-WORK]",
     ["/* if (row < 0)\n\n"] = "%d: error: log:say: '/*' begins a comment that is never closed [M-WORK]", ["D[row = bf16(0.f);"] = "%d: error: log:say: '[' is never closed [M-WORK]",
+    ["\n__shared__ float sums[32]; sums[tid] = 0;"] = "%d: error: log:say: '__shared__' declares memory that the plan does not count [M-WORK]",
   } do
     local path, ok, err = body(text)
-    if not tap.ok(not ok and err:find(path .. ":" .. words:format(line_of(script, row)), 1, true), "a body: " .. words) then tap.diag(err) end
+    local down = text:byte() == 10 and 1 or 0              -- begins with an empty row
+    if not tap.ok(not ok and err:find(path .. ":" .. words:format(line_of(script, row) + down), 1, true), "a body: " .. words) then tap.diag(err) end
   end
-  for _, text in ipairs { "// { ( [ it's\n" .. row, "/* } ) ] \" */ " .. row, [[const char *s = "{(\\\"["; (void)s; const char c = '{', d = '\\''; (void)c; (void)d; ]] .. row,
+  for _, text in ipairs { "// { ( [ it's, and __shared__\n" .. row, "int my__shared__ = 1; (void)my__shared__; " .. row, "/* } ) ] \" */ " .. row, [[const char *s = "{(\\\"["; (void)s; const char c = '{', d = '\\''; (void)c; (void)d; ]] .. row,
     "const int x = 1'000; (void)x; { " .. row .. " }", "\n#if 1\n{\n#else\n{{\n#endif\n" .. row .. "\n}\n" } do
     local _, ok, err = body(text)
     if not tap.ok(ok, "a body in pairs: " .. text:gsub("\n", " ")) then tap.diag(err) end

@@ -26,14 +26,14 @@ add [[alignas alignof and asm auto bitand bitor bool break case catch char char1
   switch template this thread_local throw true try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor _Bool _Generic]]
 add [[sqrt memcpy memset strlen malloc free printf exit abort abs floor ceil exp exp2 exp2f log log2f pow fabs fmin fmax fminf fmaxf fabsf floorf round y0 y1 yn j0 j1 jn
   gamma signal time clock read write open index div remove raise system random rand assert errno stdin stdout NULL EOF NAN INFINITY M_PI INT32_MAX UINT64_MAX SIZE_MAX
-  HUGE_VAL RAND_MAX FP_NAN linux unix i386 isnan isinf signbit offsetof alloca size_t ptrdiff_t wchar_t uint ulong ushort uint8_t int32_t max_align_t time_t std main]]
+  HUGE_VAL RAND_MAX FP_NAN FLT_MAX DBL_EPSILON INT_MIN ULLONG_MAX CHAR_BIT LONG_MAX linux unix i386 isnan isinf signbit offsetof alloca size_t ptrdiff_t wchar_t uint ulong ushort uint8_t int32_t max_align_t time_t std main]]
 add [[__global__ __device__ __shared__ __launch_bounds__ __restrict__ __forceinline__ __syncthreads __syncwarp __shfl_sync __ldg threadIdx blockIdx blockDim gridDim
   warpSize dim3 float2 float4 uint4 int2 half half2 __half nv_bfloat16 make_float2 make_uint4 atomicAdd atomicCAS clock64 min max rsqrtf sincosf normcdff
   cudaError_t cudaSuccess CUtensorMap cuda CUdeviceptr __CUDA_ARCH__ __LINE__ __FILE__ __func__ __x x__y _x _X]]
 add [[i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 bf16 tf32 e4m3 e5m2 i0 i1 i7 i0_end v0 v1 v12 r3 p4 t0 t1 x0 x1 a b f h i j n q x y kk fh at row col out pairs first
   twist turn wtid ttid wg warp lane tid rank smem mbar smem_base iter stage bar elected tile nthreads task_sync ring_full ring_empty ring_stage ring_phase ring_at
   ring_smem wq_index wq_i wq_tiles wq_tiles_i wq_c0 wq_next wq_tile wq_counter X_map X_stride0 X_wide Y_pairs S w_n w_x W_X Int INT weir names_kernel]]
-for _, file in ipairs { "weir_cuda.h", "weir_sim.h", "weir_probe.h", "primitives.def" } do
+for _, file in ipairs { "weir_cuda.h", "weir_halves.h", "weir_sim.h", "weir_sim_cuda.h", "weir_probe.h", "primitives.def" } do
   local text = read("kernels/device/" .. file):gsub("//[^\n]*", "")
   for word in text:gmatch "#define%s+([%w_]+)" do add(word) end
   for word in text:gmatch "struct%s+([%w_]+)" do add(word) end
@@ -145,7 +145,7 @@ for from = 1, #words, MANY do
 end
 
 -- One at a time: kernels (NVRTC's own functions, types and macros among them), queues, tasks; register tiles in a warpgroup.
-for i, word in ipairs { "sqrt", "memcpy", "size_t", "__global__", "int", "uint", "exp2f", "y0", "i32", "w_tid", "cudaSuccess", "NULL", "std", "main" } do
+for i, word in ipairs { "sqrt", "memcpy", "size_t", "__global__", "int", "uint", "exp2f", "y0", "i32", "w_tid", "cudaSuccess", "NULL", "std", "main", "half", "nv_bfloat162" } do
   local ok, k = pcall(copy, { name = word, load = word, store = "w_" .. word })
   tap.ok(ok, ("kernel and task %s are described%s"):format(word, ok and "" or ": " .. tostring(k)))
   if ok then

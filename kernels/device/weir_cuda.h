@@ -17,6 +17,29 @@ typedef long long i64;
 typedef float f32;
 typedef double f64;
 
+typedef u8 uint8_t;
+typedef u16 uint16_t;
+typedef u32 uint32_t;
+typedef i8 int8_t;
+typedef i16 int16_t;
+typedef i32 int32_t;
+typedef unsigned long uint64_t, uintptr_t;
+typedef long int64_t, intptr_t;
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+#define FLT_MAX 3.402823466e38f
+#define FLT_MIN 1.175494351e-38f
+#define FLT_EPSILON 1.192092896e-07f
+#define DBL_MAX 1.7976931348623158e308
+#define DBL_MIN 2.2250738585072014e-308
+#define DBL_EPSILON 2.2204460492503131e-16
+#define INT_MAX 2147483647
+#define INT_MIN (-INT_MAX - 1)
+#define UINT_MAX 4294967295u
+#define LLONG_MAX 9223372036854775807ll
+#define LLONG_MIN (-LLONG_MAX - 1)
+#define ULLONG_MAX 18446744073709551615ull
+
 #define W_FN static __device__ __forceinline__
 #define W_ASM(...) asm volatile(__VA_ARGS__ : "memory")
 
@@ -30,11 +53,18 @@ typedef double f64;
 // Storage types. Reading gives a float; assigning rounds to nearest even (fp8 saturates). Constructors from float are explicit:
 // otherwise `c ? x : 0.f` would have two readings.
 
+#define W_ASSIGN(T) \
+    __device__ __forceinline__ T &operator=(float x) { return *this = T(x); } \
+    __device__ __forceinline__ T &operator+=(float x) { return *this = T(*this + x); } \
+    __device__ __forceinline__ T &operator-=(float x) { return *this = T(*this - x); } \
+    __device__ __forceinline__ T &operator*=(float x) { return *this = T(*this * x); } \
+    __device__ __forceinline__ T &operator/=(float x) { return *this = T(*this / x); }
+
 struct bf16 {
     u16 bits;
     bf16() = default;
     __device__ __forceinline__ explicit bf16(float x) { asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x)); }
-    __device__ __forceinline__ bf16 &operator=(float x) { return *this = bf16(x); }
+    W_ASSIGN(bf16)
     __device__ __forceinline__ operator float() const { return __uint_as_float((u32)bits << 16); }
 };
 
@@ -42,7 +72,7 @@ struct f16 {
     u16 bits;
     f16() = default;
     __device__ __forceinline__ explicit f16(float x) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x)); }
-    __device__ __forceinline__ f16 &operator=(float x) { return *this = f16(x); }
+    W_ASSIGN(f16)
     __device__ __forceinline__ operator float() const { float x; asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits)); return x; }
 };
 
@@ -54,7 +84,7 @@ struct f16 {
         __device__ __forceinline__ explicit T(float x) { \
             u16 h; asm("cvt.rn.satfinite." NAME "x2.f32 %0, %1, %2;" : "=h"(h) : "f"(0.f), "f"(x)); bits = (u8)h; \
         } \
-        __device__ __forceinline__ T &operator=(float x) { return *this = T(x); } \
+        W_ASSIGN(T) \
         __device__ __forceinline__ operator float() const { \
             u32 h; float x; \
             asm("cvt.rn.f16x2." NAME "x2 %0, %1;" : "=r"(h) : "h"((u16)bits)); \
@@ -74,9 +104,10 @@ struct tf32 {
         u32 b = __float_as_uint(x); // to nearest even: the hardware's cvt.rna rounds ties away
         bits = (b & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : (b + 0xfffu + ((b >> 13) & 1u)) & ~0x1fffu;
     }
-    __device__ __forceinline__ tf32 &operator=(float x) { return *this = tf32(x); }
+    W_ASSIGN(tf32)
     __device__ __forceinline__ operator float() const { return __uint_as_float(bits); }
 };
+#undef W_ASSIGN
 
 // Elements that are loaded or stored together.
 template <class T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) w_pack { T x[N]; };

@@ -27,7 +27,12 @@ enum { W_SIM_WRITE = 1, W_SIM_ATOMIC = 2, W_SIM_ALIGNED = 4 };   // what an acce
 // Types of w_sim_mma; below W_SIM_MMA_F16 those of wgmma, from W_SIM_MMA_I32 on plus 2 for an unsigned A, 1 for an unsigned B.
 enum { W_SIM_MMA_F16 = 8, W_SIM_MMA_F64 = 9, W_SIM_MMA_I32 = 12 };
 enum { W_SIM_CP_128x256b, W_SIM_CP_128x128b, W_SIM_CP_64x128b_02_13, W_SIM_CP_64x128b_01_23, W_SIM_CP_32x128b };
-enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BALLOT };
+// Of these up to XOR move a value between lanes; MATCH compares x and `lane`, the upper half, of all; the others combine them.
+enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BALLOT, W_SIM_MATCH, W_SIM_ADD, W_SIM_MIN, W_SIM_MAX,
+       W_SIM_UMIN, W_SIM_UMAX, W_SIM_AND, W_SIM_OR, W_SIM_BITS_XOR };
+enum { W_SIM_SHARED = 1, W_SIM_LOCAL, W_SIM_GLOBAL };   // where an address lies
+enum { W_SIM_OP_ADD, W_SIM_OP_SUB, W_SIM_OP_MUL, W_SIM_OP_DIV, W_SIM_OP_FMA, W_SIM_OP_SQRT, W_SIM_OP_RINT };
+enum { W_SIM_RN, W_SIM_RZ, W_SIM_RD, W_SIM_RU };
 
 // X(result, name, (parameters), (arguments)) and X0(result, name): a call into the library, which gets the table besides.
 #define W_SIM_LIST(...) __VA_ARGS__
@@ -93,6 +98,9 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
     X(void, w_sim_stmatrix, (u32 addr, u32 n, u32 trans, const u32 *r), (addr, n, trans, r))                                   \
     X(void, w_sim_ldmatrix, (u32 addr, u32 n, u32 trans, u32 *r), (addr, n, trans, r))                                         \
     X(u32, w_sim_shfl, (u32 x, u32 kind, u32 lane, u32 width, u32 members), (x, kind, lane, width, members))                   \
+    X(u32, w_sim_sync_count, (u32 p), (p))                                                                                     \
+    X0(u64, w_sim_clock)                                                                                                       \
+    X(u32, w_sim_space, (const void *p), (p))                                                                                  \
     X(u32, w_sim_nan, (u32 bits), (bits))                                                                                      \
     X(u32, w_sim_from_float, (u32 kind, float x), (kind, x))                                                                   \
     X(float, w_sim_to_float, (u32 kind, u32 bits), (kind, bits))                                                               \
@@ -141,10 +149,14 @@ w_sim_dim w_sim_gdim(void);
 u32 w_cluster_rank(void);
 u32 w_smem_base(void);
 void w_sim_atomic(u32 kind);
+double w_sim_rounded(u32 op, u32 mode, u32 wide, double a, double b, double c);
 void w_sim_bind(w_sim_api *api, void (*kernel)(void *const *params));
 }
 
 #ifdef WEIR_SIM_HOOKS
+
+#include <fenv.h>
+#include <math.h>
 
 static w_sim_api *w_api;
 
@@ -171,6 +183,26 @@ void w_sim_bind(w_sim_api *api, void (*kernel)(void *const *params)) {
 }
 
 void w_sim_atomic(u32 kind) { w_api->atomic = kind; }
+
+// One operation in a rounding mode, as a float or (wide) a double. volatile: nothing moves across the change of mode.
+double w_sim_rounded(u32 op, u32 mode, u32 wide, double a, double b, double c) {
+    static const int modes[] = { FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD };
+    const int before = fegetround();
+    volatile double x = a, y = b, z = c;
+    volatile float xf = (float)a, yf = (float)b, zf = (float)c;
+    fesetround(modes[mode]);
+    switch (op) {
+    case W_SIM_OP_ADD: if (wide) x = x + y; else xf = xf + yf; break;
+    case W_SIM_OP_SUB: if (wide) x = x - y; else xf = xf - yf; break;
+    case W_SIM_OP_MUL: if (wide) x = x * y; else xf = xf * yf; break;
+    case W_SIM_OP_DIV: if (wide) x = x / y; else xf = xf / yf; break;
+    case W_SIM_OP_FMA: if (wide) x = fma(x, y, z); else xf = fmaf(xf, yf, zf); break;
+    case W_SIM_OP_SQRT: if (wide) x = sqrt(x); else xf = sqrtf(xf); break;
+    default: if (wide) xf = (float)x; else x = rint(x); break;   // wide: a double to float; else any to a whole number
+    }
+    fesetround(before);
+    return op == W_SIM_OP_RINT ? (wide ? (double)xf : x) : wide ? x : (double)xf;
+}
 
 static inline __attribute__((always_inline)) void w_sim_access(const void *p, u64 size, u32 kind) {
     if ((u64)p - w_api->stack < w_api->stack_size || !w_api->running) return;
@@ -260,6 +292,8 @@ void __tsan_atomic_signal_fence(int) {}
 
 #else // ---- what emitted source sees --------------------------------------------------------------------------------------
 
+#include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -285,10 +319,6 @@ typedef double f64;
 #define __grid_constant__
 #define __align__(n) alignas(n)
 #define __restrict__ __restrict
-#define threadIdx (w_sim_tid())
-#define blockIdx (w_sim_bid())
-#define blockDim (w_sim_bdim())
-#define gridDim (w_sim_gdim())
 
 template <class T, class F> W_FN T w_sim_cast(F x) {
     static_assert(sizeof(T) == sizeof(F), "sizes differ");
@@ -308,11 +338,18 @@ W_FN u16 w_sim_bf16(float x) {
     return (u16)((b & 0x7fffffffu) > 0x7f800000u ? w_sim_nan(b) : (b + 0x7fffu + ((b >> 16) & 1u)) >> 16);
 }
 
+#define W_SIM_ASSIGN(T)                                       \
+    T &operator=(float x) { return *this = T(x); }            \
+    T &operator+=(float x) { return *this = T(*this + x); }   \
+    T &operator-=(float x) { return *this = T(*this - x); }   \
+    T &operator*=(float x) { return *this = T(*this * x); }   \
+    T &operator/=(float x) { return *this = T(*this / x); }
+
 struct bf16 {
     u16 bits;
     bf16() = default;
     explicit bf16(float x) : bits(w_sim_bf16(x)) {}
-    bf16 &operator=(float x) { return *this = bf16(x); }
+    W_SIM_ASSIGN(bf16)
     operator float() const { return __uint_as_float((u32)bits << 16); }
 };
 
@@ -321,7 +358,7 @@ struct bf16 {
         BITS bits;                                                                 \
         T() = default;                                                             \
         explicit T(float x) : bits((BITS)w_sim_from_float(KIND, x)) {}             \
-        T &operator=(float x) { return *this = T(x); }                             \
+        W_SIM_ASSIGN(T)                                                            \
         operator float() const { return w_sim_to_float(KIND, bits); }              \
     };
 W_SIM_NUMBER(f16, u16, W_SIM_F16)
@@ -336,17 +373,18 @@ struct tf32 {
         u32 b = __float_as_uint(x);
         bits = (b & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : (b + 0xfffu + ((b >> 13) & 1u)) & ~0x1fffu;
     }
-    tf32 &operator=(float x) { return *this = tf32(x); }
+    W_SIM_ASSIGN(tf32)
     operator float() const { return __uint_as_float(bits); }
 };
+#undef W_SIM_ASSIGN
 
 // ---- who am I -----------------------------------------------------------------------------------------------------------
 
-W_FN u32 w_tid(void) { return threadIdx.x; }
-W_FN u32 w_warp(void) { return threadIdx.x / 32; }
-W_FN u32 w_lane(void) { return threadIdx.x % 32; }
-W_FN u32 w_block(void) { return blockIdx.x; }
-W_FN u32 w_blocks(void) { return gridDim.x; }
+W_FN u32 w_tid(void) { return w_sim_tid().x; }
+W_FN u32 w_warp(void) { return w_tid() / 32; }
+W_FN u32 w_lane(void) { return w_tid() % 32; }
+W_FN u32 w_block(void) { return w_sim_bid().x; }
+W_FN u32 w_blocks(void) { return w_sim_gdim().x; }
 
 // ---- mbarriers, joining, proxies ----------------------------------------------------------------------------------------
 
@@ -578,113 +616,9 @@ W_FN i64 w_div_i64(i64 a, i64 b) { return b == -1 ? (i64)(0 - (u64)a) : b ? a / 
 W_FN i64 w_mod_i64(i64 a, i64 b) { return b == -1 || b == 0 ? 0 : a % b; }
 W_FN i64 w_ceil_div_i64(i64 a, i64 b) { return w_div_i64(a, b) + (w_mod_i64(a, b) > 0); }
 W_FN i64 w_floor_div_i64(i64 a, i64 b) { return w_div_i64(a, b) - (w_mod_i64(a, b) != 0 && (a < 0) != (b < 0)); }
-
-// ---- what bodies expect of CUDA -----------------------------------------------------------------------------------------
-
-W_FN void __syncthreads(void) { w_sync_cta(); }
-W_FN void __syncwarp(u32 members = 0xffffffffu) { w_sim_sync_warp(members); }
-W_FN void __trap(void) { w_sim_trap("__trap()"); }
-
-#define W_SIM_SHFL(NAME, KIND, SCALE)                                                                           \
-    template <class T> W_FN T NAME(u32 members, T x, u32 lane, i32 width = 32) {                                \
-        static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a shuffle moves 4 or 8 bytes");                        \
-        u32 w[sizeof(T) / 4];                                                                                   \
-        __builtin_memcpy(w, &x, sizeof x);                                                                      \
-        for (u32 &y : w) y = w_sim_shfl(y, KIND, lane, (u32)width, members);                                    \
-        __builtin_memcpy(&x, w, sizeof x);                                                                      \
-        return x;                                                                                               \
-    }
-W_SIM_SHFL(__shfl_sync, W_SIM_SHFL_IDX, )
-W_SIM_SHFL(__shfl_up_sync, W_SIM_SHFL_UP, )
-W_SIM_SHFL(__shfl_down_sync, W_SIM_SHFL_DOWN, )
-W_SIM_SHFL(__shfl_xor_sync, W_SIM_SHFL_XOR, )
-#undef W_SIM_SHFL
-W_FN float w_shfl_xor(float x, u32 mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
-W_FN u32 __ballot_sync(u32 members, i32 p) { return w_sim_shfl(p != 0, W_SIM_BALLOT, 0, 32, members); }
-W_FN i32 __any_sync(u32 members, i32 p) { return __ballot_sync(members, p) != 0; }
-W_FN i32 __all_sync(u32 members, i32 p) { return __ballot_sync(members, !p) == 0; }
-
-// Fibers do not switch between the load and the store of these.
-template <class T> struct w_sim_same { using type = T; };
-#define W_SIM_RMW(NAME, NEW)                                                                                    \
-    template <class T> W_FN T NAME(T *p, typename w_sim_same<T>::type x) {                                      \
-        w_sim_atomic(W_SIM_ATOMIC);                                                                             \
-        T y = *p;                                                                                               \
-        *p = (T)(NEW);                                                                                          \
-        w_sim_atomic(0);                                                                                        \
-        return y;                                                                                               \
-    }
-W_SIM_RMW(atomicAdd, y + x)
-W_SIM_RMW(atomicSub, y - x)
-W_SIM_RMW(atomicMax, y < x ? x : y)
-W_SIM_RMW(atomicMin, x < y ? x : y)
-W_SIM_RMW(atomicExch, x)
-W_SIM_RMW(atomicAnd, y & x)
-W_SIM_RMW(atomicOr, y | x)
-W_SIM_RMW(atomicXor, y ^ x)
-W_SIM_RMW(atomicInc, y >= x ? 0 : y + 1)
-W_SIM_RMW(atomicDec, y == 0 || y > x ? x : y - 1)
-#undef W_SIM_RMW
-template <class T> W_FN T atomicCAS(T *p, typename w_sim_same<T>::type c, typename w_sim_same<T>::type x) {
-    w_sim_atomic(W_SIM_ATOMIC);
-    T y = *p;
-    if (y == c) *p = x;
-    w_sim_atomic(0);
-    return y;
+W_FN float w_shfl_xor(float x, u32 mask) {
+    return __uint_as_float(w_sim_shfl(__float_as_uint(x), W_SIM_SHFL_XOR, mask, 32, 0xffffffffu));
 }
-W_FN void __threadfence(void) { w_sim_fence(); }
-W_FN void __threadfence_block(void) { w_sim_fence(); }
-W_FN void __threadfence_system(void) { w_sim_fence(); }
-template <class T> W_FN T __ldg(const T *p) { return *p; }
-
-W_FN i32 min(i32 a, i32 b) { return a < b ? a : b; }
-W_FN i32 max(i32 a, i32 b) { return a > b ? a : b; }
-W_FN u32 min(u32 a, u32 b) { return a < b ? a : b; }
-W_FN u32 max(u32 a, u32 b) { return a > b ? a : b; }
-W_FN i64 min(i64 a, i64 b) { return a < b ? a : b; }
-W_FN i64 max(i64 a, i64 b) { return a > b ? a : b; }
-W_FN float min(float a, float b) { return fminf(a, b); }
-W_FN float max(float a, float b) { return fmaxf(a, b); }
-W_FN float rsqrtf(float x) { return 1.f / sqrtf(x); }
-#define __expf expf // glibc declares these names itself
-#define __logf logf
-W_FN float __frcp_rn(float x) { return 1.f / x; }
-W_FN float __fdividef(float a, float b) { return a / b; }
-W_FN float __saturatef(float x) { return fminf(fmaxf(x, 0.f), 1.f); }
-W_FN i32 __popc(u32 x) { return __builtin_popcount(x); }
-W_FN i32 __clz(i32 x) { return x ? __builtin_clz((u32)x) : 32; }
-W_FN i32 __ffs(i32 x) { return __builtin_ffs(x); }
-
-#define W_SIM_VECTOR(T, E)                                                                                      \
-    struct alignas(2 * sizeof(E)) T##2 { E x, y; };                                                             \
-    struct T##3 { E x, y, z; };                                                                                 \
-    struct alignas(sizeof(E) >= 8 ? 16 : 4 * sizeof(E)) T##4 { E x, y, z, w; };                                 \
-    W_FN T##2 make_##T##2(E x, E y) { return { x, y }; }                                                        \
-    W_FN T##3 make_##T##3(E x, E y, E z) { return { x, y, z }; }                                                \
-    W_FN T##4 make_##T##4(E x, E y, E z, E w) { return { x, y, z, w }; }
-W_SIM_VECTOR(uchar, unsigned char)
-W_SIM_VECTOR(short, short)
-W_SIM_VECTOR(ushort, unsigned short)
-W_SIM_VECTOR(int, int)
-W_SIM_VECTOR(uint, unsigned int)
-W_SIM_VECTOR(float, float)
-W_SIM_VECTOR(double, double)
-W_SIM_VECTOR(longlong, long long)
-W_SIM_VECTOR(ulonglong, unsigned long long)
-#undef W_SIM_VECTOR
-
-// Block moves of a body are accesses too.
-extern "C" {
-void *__tsan_memcpy(void *d, const void *s, unsigned long n);
-void *__tsan_memmove(void *d, const void *s, unsigned long n);
-void *__tsan_memset(void *d, int x, unsigned long n);
-}
-#define memcpy __tsan_memcpy
-#define memmove __tsan_memmove
-#define memset __tsan_memset
-
-// asm of a body's own cannot run here.
-#define asm static_assert(false, "inline assembly runs on the GPU only, not in the simulator"),
 
 #endif
 #endif

@@ -488,8 +488,9 @@ static weir_status build(weir_ctx *c, const weiri_sim_run *r, const char *cxx, c
     weiri_buf_init(&b, c);
     /* The kernel's name may be one of the C library's, which the GPU does not have. */
     const char *name = weiri_kernel_symbol(r->plan);
-    weiri_put(&b, "#line 1 \"weir_sim.h\"\n%s\n#define %s w_kernel_%s\n#line 1 \"%s.cu\"\n%s", weiri_weir_sim_h, name, name,
-              r->plan->k->name, r->source);
+    weiri_put(&b, "#line 1 \"weir_sim.h\"\n%s\n#line 1 \"weir_sim_cuda.h\"\n%s\n#line 1 \"weir_halves.h\"\n%s\n", weiri_weir_sim_h,
+              weiri_weir_sim_cuda_h, weiri_weir_halves_h);
+    weiri_put(&b, "#define %s w_kernel_%s\n#line 1 \"%s.cu\"\n%s", name, name, r->plan->k->name, r->source);
     put_entry(r->plan, &b);
     if (b.oom || !write_file(src, &b))
         st = weiri_fail(c, b.oom ? WEIR_E_MEMORY : WEIR_E_IO, "cannot write %s: %s", src, strerror(errno));
@@ -510,6 +511,8 @@ static void hash_key(const weiri_sim_run *r, const char *cxx, char key[HEX + 1])
     uint8_t digest[32];
     weiri_hash_init(&h);
     weiri_hash_text(&h, weiri_weir_sim_h);
+    weiri_hash_text(&h, weiri_weir_sim_cuda_h);
+    weiri_hash_text(&h, weiri_weir_halves_h);
     weiri_hash_text(&h, r->source);
     weiri_hash_text(&h, r->plan->k->name);
     for (int i = 0; i < r->plan->params.n; i++)

@@ -191,6 +191,7 @@ struct weiri_cta {
     bar *bars; int nbars, bar_cap; u16 *bar_at;   /* per 8 bytes: index in bars + 1 */
     named named[16];
     u32 cta_sync;                /* threads at w_sync_cta */
+    bool cta_counts; u32 cta_true, cta_sum;   /* they count (__syncthreads_count); predicates so far; of the last barrier */
     u32 *vc_sync;                /* their clock */
     weiri_word *words;           /* per 4 bytes: who accessed them last */
     i64 regs_free;

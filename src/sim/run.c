@@ -160,6 +160,7 @@ static void start_cta(cta *c, u32 block, char *stacks) {
     c->running = true;
     c->alive = m->threads_per_cta;
     c->cta_sync = 0;
+    c->cta_true = 0;
     c->regs_free = 0;
     for (int i = 0; i < 16; i++) {
         u32 *vc = c->named[i].vc;

@@ -337,14 +337,19 @@ static void bar_arrive(w_sim_api *api, u32 id, u32 threads) { named_join(weiri_s
 
 static void open_cta(cta *c) {
     c->cta_sync = 0;
+    c->cta_sum = c->cta_true;
+    c->cta_true = 0;
     learn_all(c, WAIT_CTA, 0, c->vc_sync);
     c->m->progress++;
     wake_all(c, WAIT_CTA, 0);
 }
 
-static void sync_cta(w_sim_api *api) {
-    thread *t = weiri_sim_self(api);
+static void join_cta(thread *t, bool counts) {
     cta *c = t->c;
+    if (c->cta_sync && c->cta_counts != counts)
+        weiri_sim_fault(t->m, t, t->at, "sim-named", "__syncthreads%s meets others at __syncthreads%s", counts ? "_count, _and or _or" : "",
+                        counts ? "" : "_count, _and or _or");
+    c->cta_counts = counts;
     weiri_race_release(t, c->vc_sync);
     if ((int)++c->cta_sync == c->alive) {
         open_cta(c);
@@ -353,6 +358,16 @@ static void sync_cta(w_sim_api *api) {
     }
     t->id = 0;
     weiri_sim_block(t, WAIT_CTA);
+}
+
+static void sync_cta(w_sim_api *api) { join_cta(weiri_sim_self(api), false); }
+
+/* The sum stays until the next barrier opens, which this thread has yet to join. */
+static u32 sync_count(w_sim_api *api, u32 p) {
+    thread *t = weiri_sim_self(api);
+    t->c->cta_true += p;
+    join_cta(t, true);
+    return t->c->cta_sum;
 }
 
 /* ---- cluster barrier ----------------------------------------------------------------------------------------------------- */
@@ -465,6 +480,29 @@ static u32 elect(w_sim_api *api) {
     return t->lane == x >> 59;
 }
 
+/* What __match_any_sync and __reduce_*_sync give `t`. */
+static u32 combine(const warp *w, u32 members, const thread *t) {
+    const u32 kind = t->kind - OP_SHFL;
+    u32 r = kind == W_SIM_MATCH ? 0 : t->arg[0];
+    for (u32 i = 0; i < 32; i++) {
+        const thread *o = w->lane[i];
+        if (!(members >> i & 1) || (o == t && kind != W_SIM_MATCH)) continue;
+        const u32 x = o->arg[0];
+        switch (kind) {
+        case W_SIM_MATCH: r |= (u32)(x == t->arg[0] && o->arg[1] == t->arg[1]) << i; break;
+        case W_SIM_ADD: r += x; break;
+        case W_SIM_MIN: r = (i32)x < (i32)r ? x : r; break;
+        case W_SIM_MAX: r = (i32)x > (i32)r ? x : r; break;
+        case W_SIM_UMIN: r = x < r ? x : r; break;
+        case W_SIM_UMAX: r = x > r ? x : r; break;
+        case W_SIM_AND: r &= x; break;
+        case W_SIM_OR: r |= x; break;
+        default: r ^= x; break; /* W_SIM_BITS_XOR */
+        }
+    }
+    return r;
+}
+
 static void shuffle(warp *w, u32 members) {
     u32 ballot = 0;
     for (u32 i = 0; i < 32; i++)
@@ -478,10 +516,11 @@ static void shuffle(warp *w, u32 members) {
         case W_SIM_SHFL_UP: from = i - base >= t->arg[1] ? i - t->arg[1] : i; break;
         case W_SIM_SHFL_DOWN: from = i - base + t->arg[1] < width ? i + t->arg[1] : i; break;
         case W_SIM_SHFL_XOR: from = (i ^ t->arg[1]) < base + width ? i ^ t->arg[1] : i; break;
-        default: break;
+        case W_SIM_BALLOT: t->ret[0] = ballot; continue;
+        default: t->ret[0] = combine(w, members, t); continue;
         }
-        t->ret[0] = t->kind - OP_SHFL == W_SIM_BALLOT ? ballot : w->lane[from & 31]->arg[0];
-        if (t->kind - OP_SHFL != W_SIM_BALLOT && !(members >> (from & 31) & 1))
+        t->ret[0] = w->lane[from & 31]->arg[0];
+        if (!(members >> (from & 31) & 1))
             weiri_sim_fault(t->m, t, t->at, "sim-warp", "lane %u shuffles from lane %u, which is not among the lanes 0x%x", i,
                             from, members);
     }
@@ -536,6 +575,23 @@ static void grid_wait(w_sim_api *api) {
 
 static void grid_launch(w_sim_api *api) { weiri_sim_self(api)->m->grid_launched = true; }
 
+/* Steps so far, as cycles: so many that a wait of a millisecond ends before the machine takes it for a spin without an end. Who looks at
+ * a clock waits for others, perhaps: it gives way. */
+enum { CYCLES = 1000 };
+static u64 clock_of(w_sim_api *api) {
+    weiri_sim_yield(weiri_sim_self(api));
+    return ((machine *)(void *)api)->tick * CYCLES;
+}
+
+static u32 space(w_sim_api *api, const void *p) {
+    const thread *t = weiri_sim_self(api);
+    const u8 *b = p;
+    char why[256];
+    if (b >= t->c->smem && b < t->c->smem + t->m->smem_bytes) return W_SIM_SHARED;
+    if ((u64)(uintptr_t)b - (u64)(uintptr_t)t->f.stack < t->f.size) return W_SIM_LOCAL;
+    return weiri_host_range(t->m->sim, p, 1, why, sizeof why) ? W_SIM_GLOBAL : 0;
+}
+
 static void trap(w_sim_api *api, const char *what) {
     thread *t = weiri_sim_self(api);
     weiri_sim_fault(t->m, t, t->at, "sim-trap", "%s", what);
@@ -560,4 +616,7 @@ void weiri_sync_calls(w_sim_api *api) {
     api->w_grid_wait = grid_wait;
     api->w_grid_launch = grid_launch;
     api->w_sim_trap = trap;
+    api->w_sim_sync_count = sync_count;
+    api->w_sim_clock = clock_of;
+    api->w_sim_space = space;
 }

@@ -67,6 +67,10 @@ static void test_preamble_text(weir_ctx *ctx) {
     has_str("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {", b.s, "the f16 form");
     has_str("\"{%32,%33,%34,%35}, %36, p, 1, 1, 1; }\"", b.s, "A in registers: no trans-a immediate");
     has_str("\"%128, %129, p, 1, 1, 0, 0; }\"", b.s, "A in shared memory: both");
+    ok(!strstr(b.s, "struct alignas(4) PAIR"), "no pairs of halves where the source has none");
+    weiri_buf_free(&b);
+    ok(weiri_ptx_preamble("half2 h = __floats2half2_rn(1.f, 2.f);", &b), "a source with pairs of halves");
+    has_str("struct alignas(4) PAIR", b.s, "brings them in");
     weiri_buf_free(&b);
     static const struct {
         const char *source, *text;

@@ -91,6 +91,13 @@ body("a CTA that has left", "sim-exited", bar .. "w_cluster_arrive(); w_cluster_
   { cluster = 2, leaves = true }, "an arrive on mbarrier at shared byte 0 of CTA 1, which has exited")
 body("a spin without an end", "sim-livelock", "while (*(volatile u32 *)y != 7) {}", { threads = 32 }, "the others spin on memory")
 body("a trap", "sim-trap", "if (x[tid]) __trap();", {}, "__trap()")
+body("an assertion", "sim-trap", "const u32 one = 2;\nassert(x[tid] == one && \"nothing there\");", {}, "task 'one', CTA 0, warp", 'assertion failed: x[tid] == one && "nothing there", t/sim/findings.t:')
+body("a vector atomic on shared memory", "sim-trap", "((float *)smem)[tid] = 0; task_sync(); atomicAdd((float2 *)smem, make_float2(1.f, 2.f));", {}, "works on global memory only")
+body("a barrier that counts among others", "sim-named", "if (warp == 1) __syncthreads(); else y[tid] = (u32)__syncthreads_count(1);", {}, "__syncthreads", "_count, _and or _or")
+body("a shuffle from a lane that is not there", "sim-warp", "if (lane < 8) y[tid] = __shfl_xor_sync(0xffu, tid, 8);", {}, "shuffles from lane", "which is not among the lanes 0xff")
+body("a vote for lanes without the caller", "sim-warp", "if (lane < 8) y[tid] = __ballot_sync(0xfu, 1);", {}, "calls a shuffle or vote for the lanes 0xf, of which it is none")
+body("a reduction that not all lanes join", "sim-deadlock", "if (lane < 8) y[tid] = __reduce_add_sync(~0u, tid);", {}, "lane")
+body("a sleep in a spin without an end", "sim-livelock", "while (*(volatile u32 *)y != 7) __nanosleep(100);", { threads = 32 }, "the others spin on memory")
 
 -- ---- races -----------------------------------------------------------------------------------------------------------------------------
 local mix = "((u32 *)smem)[tid] = 0; task_sync(); ((u32 *)smem)[tid] = tid; %s y[tid] = ((u32 *)smem)[127 - tid];"

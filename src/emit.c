@@ -497,11 +497,6 @@ static void emit_nodes(emitter *e, const weiri_pnode *n) {
             close_brace(e);
             break;
         }
-        case PN_STAGES:
-            open_brace(e, em_fmt(e, "for (int q = 0; q < %d; q++)", n->count));
-            emit_nodes(e, n->first);
-            close_brace(e);
-            break;
         }
     }
     forget(e, mark);

@@ -923,9 +923,11 @@ void em_call(emitter *e, const weiri_action *a) {
     const weiri_effect *ef = NULL; /* of the resource's own stage: the last effect on its region */
     for (int i = 0; i < a->neff; i++)
         if (a->eff[i].region >= 0 && e->p->smem.v[a->eff[i].region].res == r) ef = &a->eff[i];
-    const char *stage = ef && ef->cur >= 0 ? em_stage_expr(e, ef->cur, ef->stage, ef->back) : "0";
+    const char *stage = ef && ef->cur >= 0 ? em_stage_expr(e, ef->cur, ef->stage, ef->back)
+                        : a->cur >= 0      ? em_stage_expr(e, a->cur, a->stage, a->back)
+                                           : "0";
     const char *bar = "0";
-    if (pi >= 0 && ef && e->p->pipes.v[pi].full >= 0) {
+    if (pi >= 0 && (ef || a->cur >= 0) && e->p->pipes.v[pi].full >= 0) {
         bar = em_plus_stage(e, em_bar(e, producer ? e->p->pipes.v[pi].full : e->p->pipes.v[pi].empty), stage, 8);
     }
     const char *iter = e->loop ? em_loop(e, e->loop->src) : "0";

@@ -1561,6 +1561,10 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         if (!op->work->aux && weiri_in_smem(r))
             stage_access(l, a, r, op->work->side == WEIR_SIDE_PRODUCER, op->work->side == WEIR_SIDE_PRODUCER,
                          op->work->async_read || weiri_tc_body(k, op));
+        if (weiri_pipe_of(p, r) >= 0 && (op->work->tx_bytes || (!op->work->aux && !weiri_in_smem(r)))) { /* which stage: no access says it */
+            a->cur = cursor_for(l, r, op->work->side == WEIR_SIDE_PRODUCER);
+            a->stage = working_stage(l, r, op->work->side == WEIR_SIDE_PRODUCER);
+        }
         if (op->work->tx_bytes && weiri_pipe_of(p, r) >= 0) {
             a->pipe = weiri_pipe_of(p, r);
             a->bar = p->pipes.v[a->pipe].full;
@@ -1978,7 +1982,7 @@ static void flow(lowering *l, weiri_pnode *n, qset *s, void (*step)(lowering *, 
             step(l, n->act, s);
             continue;
         }
-        bool again = n->kind == PN_LOOP || n->kind == PN_TILES || n->kind == PN_STAGES || (n->kind == PN_HELD && !n->once);
+        bool again = n->kind == PN_LOOP || n->kind == PN_TILES || (n->kind == PN_HELD && !n->once);
         bool must = n->kind == PN_LOOP && weiri_loop_runs(l->k, n->src);
         qset in = *s, out;
         for (;;) {
@@ -2087,7 +2091,7 @@ static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
             }
             continue;
         }
-        if (n->kind == PN_HELD || n->kind == PN_STAGES) continue;
+        if (n->kind == PN_HELD) continue;
         bool again = n->kind == PN_LOOP || n->kind == PN_TILES;
         bool must =
             n->kind == PN_LOOP && (weiri_loop_runs(l->k, n->src) || (weiri_tc(l->k) && weiri_tc_loop_runs(l->k, n->src)));

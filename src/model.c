@@ -873,6 +873,9 @@ static void take_work(weir_kernel *k, weir_res *r, const weir_work_def *d) {
         if (strcmp(r->work[i].name, w->name) == 0)
             weiri_kernel_fault(k, &k->here, "C-NAME-02", NULL, "%s is declared twice", what);
     if (d->tx_bytes < 0) weiri_kernel_fault(k, &k->here, "M-WORK", NULL, "%s: tx_bytes is %lld", what, (long long)d->tx_bytes);
+    if (d->tx_bytes > 0 && d->side == WEIR_SIDE_CONSUMER)
+        weiri_kernel_fault(k, &k->here, "M-WORK", "declare it with producer_work", "%s: only producer work brings bytes (tx_bytes is %lld)", what,
+                           (long long)d->tx_bytes);
     if (d->returns && *skip_blanks(d->returns) && d->side == WEIR_SIDE_PRODUCER)
         weiri_kernel_fault(k, &k->here, "M-WORK", "declare it with consumer_work", "%s: only consumer work returns values",
                            what);

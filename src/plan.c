@@ -16,9 +16,8 @@ static const char *const act_names[ACT_COUNT] = {
     "none",          "wait",         "arrive",    "expect_tx",      "cp_async_arrive", "tcgen05_commit", "advance",
     "bulk_issue",    "bulk_store",   "bulk_push", "bulk_commit",    "bulk_wait",       "cp_async",       "cp_async_commit",
     "cp_async_wait", "mma_fence",    "mma_issue", "mma_commit",     "mma_wait",        "fence_async",    "warp_sync",
-    "named_sync",    "named_arrive", "cta_sync",  "cluster_arrive", "cluster_wait",    "grid_wait",      "grid_launch",
-    "setmaxnreg",    "tmem_alloc",   "tmem_free", "tcgen05_before", "tcgen05_after",   "init",           "body",
-    "zero",
+    "named_sync",    "cta_sync",     "cluster_arrive", "cluster_wait", "grid_wait",    "grid_launch",    "setmaxnreg",
+    "tmem_alloc",    "tmem_free",    "tcgen05_before", "tcgen05_after", "init",        "body",           "zero",
 };
 
 const char *weiri_act_name(weiri_act a) { return a >= 0 && a < ACT_COUNT ? act_names[a] : "?"; }
@@ -1370,7 +1369,6 @@ static void print_nodes(const weiri_plan *p, const weiri_pnode *n, int depth, we
         case PN_HELD:
             weiri_put(b, "%s more than %d held on %s\n", n->once ? "if" : "while", n->keep, p->cursors.v[n->cur].name);
             break;
-        case PN_STAGES: weiri_put(b, "%d times\n", n->count); break;
         }
         print_nodes(p, n->first, depth + 1, b);
         if (n->skip) weiri_put(b, "%*stiles of other lanes\n", 2 * depth, "");

@@ -33,7 +33,6 @@ typedef enum weiri_act {
     ACT_FENCE_ASYNC,    /* fence.proxy.async.shared::cta: own generic writes before later async reads */
     ACT_WARP_SYNC,      /* __syncwarp */
     ACT_NAMED_SYNC,     /* bar.sync named, `threads` */
-    ACT_NAMED_ARRIVE,
     ACT_CTA_SYNC, ACT_CLUSTER_ARRIVE, ACT_CLUSTER_WAIT,
     ACT_GRID_WAIT, ACT_GRID_LAUNCH,
     ACT_REGS,           /* setmaxnreg: `n` registers */
@@ -104,8 +103,7 @@ typedef struct weiri_action {
 
 /* The lowered schedule of a task: the captured tree with actions as leaves. */
 typedef enum weiri_pnode_kind { PN_ACTION, PN_LOOP, PN_GUARD, PN_TILES, PN_SKIPPABLE,
-    PN_HELD,            /* body runs while (if `once`: at most once) more than `keep` stages are held on cursor `cur` */
-    PN_STAGES           /* body runs `count` times: the producer tail */
+    PN_HELD             /* body runs while (if `once`: at most once) more than `keep` stages are held on cursor `cur` */
 } weiri_pnode_kind;
 typedef struct weiri_pnode weiri_pnode;
 struct weiri_pnode {
@@ -118,7 +116,6 @@ struct weiri_pnode {
     int deal, lane;              /* LOOP: its iterations, by one, are dealt to `deal` lanes in turn; the actor takes those of `lane`, or
                                     (-1) each warp of the task those of its own number. 0: all are its own */
     int cur, keep; bool once;    /* HELD */
-    int count;                   /* STAGES */
 };
 
 /* ---- tables ------------------------------------------------------------------------------------------------------------- */

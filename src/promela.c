@@ -215,7 +215,7 @@ static void put_move(writer *w, int thread, int at) {
         weiri_put(b, " skip };");
         break;
     case MOVE_MEET:
-        full = m->act->kind == ACT_NAMED_SYNC || m->act->kind == ACT_NAMED_ARRIVE ? m->act->threads : u->meets.v[m->meet].full;
+        full = m->act->kind == ACT_NAMED_SYNC ? m->act->threads : u->meets.v[m->meet].full;
         weiri_put(b, "    meet(%d, %d, %d, %d);", m->meet, thread, u->threads.v[thread].weight, full);
         break;
     case MOVE_LEAVE: weiri_put(b, "    leave(%d, %d);", m->meet, thread); break;

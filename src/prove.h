@@ -30,7 +30,7 @@ typedef struct weiri_tape {
     const weiri_node *node;  /* the first block that asks */
 } weiri_tape;
 uint32_t weiri_key_condition(const weiri_tape *t);
-/* How a condition on nothing but its loop's index comes out the i-th time; false: it is no such condition. */
+/* Of a tape TAPE_KEY: how a condition on nothing but its loop's index comes out the i-th time; false: it is no such condition. */
 bool weiri_key_at(const weir_kernel *k, const weiri_tape *t, int i, bool *truth);
 
 typedef struct weiri_trips { int64_t base; weiri_part part[WEIRI_MAX_PARTS]; int nparts; bool fixed; } weiri_trips;
@@ -257,7 +257,7 @@ void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, w
 int weiri_prove_plan(const weiri_plan *p, weiri_arena *a, weiri_findings *f);
 
 weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without);
-/* CTAs whose bytes an effect touches; returns how many, 0 for what the proof leaves out. */
+/* CTAs whose bytes an effect touches; returns how many. */
 int weiri_prog_effect(const weiri_prog *g, const weiri_actor *me, const weiri_action *act, const weiri_effect *e, int *ctas);
 bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_action *act);  /* does this actor execute it? */
 int weiri_prog_region(const weiri_plan *p, int region);                                     /* whose bytes it has */

@@ -67,16 +67,13 @@ bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_act
         coords c = coords_of(&g->p->k->cluster, me->cta);
         if (((act->targets & 1) && c.m) || ((act->targets & 2) && c.n)) return false;
     }
-    if (t->solo || act->who == WHO_THREADS || act->kind == ACT_ADVANCE) return true;
-    if (act->who == WHO_ONE) return me->index == 0 || t->lanes;
-    if ((act->who == WHO_WG || act->who == WHO_WG_CTAS) && !t->wg_actor) return me->index % 4 == 0;
-    return true;
+    return t->solo || act->who != WHO_ONE || me->index == 0 || t->lanes; /* one of a warpgroup: only where the warpgroup is the actor (V-CNT-13) */
 }
 
 int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_action *act) {
     const weiri_ptask *t = &g->p->tasks[me->task];
     if (act->kind == ACT_CTA_SYNC) return 16;
-    if (t->wg_actor && t->named_wg && act->named == t->named_wg && act->threads == 128) return act->named + me->index;
+    if (t->wg_actor && act->named == t->named_wg && act->threads == 128) return act->named + me->index;
     return act->named;
 }
 
@@ -92,15 +89,15 @@ int weiri_prog_slot(const weiri_prog *g, int cta, int id) {
 }
 
 weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e) {
-    if (act->kind == ACT_BODY && act->op && act->op->res->k->arch >= WEIR_ARCH_SM_100A && e->async && act->bytes == 0)
+    if (act->kind == ACT_BODY && act->op && act->op->res->k->arch >= WEIR_ARCH_SM_100A && e->async && act->bar < 0)
         return e->write ? REC_MMA_WRITE : REC_MMA_READ; /* a body's own mmas: the commit waits for them */
     switch (act->kind) {
     case ACT_MMA: return e->write ? REC_MMA_WRITE : REC_MMA_READ;
-    case ACT_STORE_BULK: return e->write ? REC_LOAD : REC_BULK_READ;
+    case ACT_STORE_BULK: return REC_BULK_READ;
     case ACT_PUSH_BULK: return e->write ? REC_LOAD : REC_PUSH_READ;
     case ACT_LOAD_BULK: return REC_LOAD;
-    case ACT_CP_ASYNC: return e->write ? REC_CP_WRITE : REC_READ;
-    default: return e->write ? (act->kind == ACT_BODY && act->bar >= 0 && act->bytes > 0 ? REC_LOAD : REC_WRITE) : REC_READ;
+    case ACT_CP_ASYNC: return REC_CP_WRITE;
+    default: return !e->write ? REC_READ : act->kind == ACT_BODY && act->bar >= 0 ? REC_LOAD : REC_WRITE; /* with a barrier: it brings bytes */
     }
 }
 
@@ -117,12 +114,6 @@ typedef struct builder {
     WEIRI_LIST(bool) key_each;   /* asked once an iteration */
     WEIRI_LIST(uint32_t) key_value;
 } builder;
-
-static void give_up(weiri_prog *g, const weiri_node *n, const char *why) {
-    if (g->why) return;
-    g->why = why;
-    g->why_at = n && n->at.n > 0 ? &n->at.at[0] : NULL;
-}
 
 static int emit(builder *b, weiri_ins i) {
     WEIRI_PUSH(b->g->a, b->c->ins, i);
@@ -144,15 +135,16 @@ int weiri_prog_tape(const weiri_prog *g, int tape, int cta) { return g->tapes.v[
 static bool idle(const weiri_action *a) {
     switch (a->kind) {
     case ACT_NONE: case ACT_REGS: case ACT_MMA_FENCE: case ACT_ZERO: return true;
-    case ACT_BODY: return a->neff == 0 && a->bar < 0 && !(a->op && weiri_gmem_touches(a->op->res->k, a->op));
+    case ACT_BODY: return a->neff == 0 && a->bar < 0 && !weiri_gmem_touches(a->op->res->k, a->op);
     default: return false;
     }
 }
 
+/* Of a loop around here. */
 static int loop_of(const builder *b, const weiri_node *n) {
-    for (int i = b->open.n - 1; i >= 0; i--)
-        if (b->c->loops.v[b->open.v[i]].node == n) return b->open.v[i];
-    return -1;
+    int i = b->open.n - 1;
+    while (b->c->loops.v[b->open.v[i]].node != n) i--;
+    return b->open.v[i];
 }
 
 const char *weiri_prog_at(weiri_arena *a, const weiri_node *n) {
@@ -173,8 +165,8 @@ static void trust_key(weiri_prog *g, const char *name, const weiri_node *x, uint
     weiri_buf_init(&two, g->p->k->ctx);
     weiri_value_print(g->p->k, a, &one);
     weiri_value_print(g->p->k, b, &two);
-    weiri_prog_trust(g, weiri_arena_fmt(g->a, "key '%s': %s%s and %s%s are equal", name, one.s ? one.s : "", weiri_prog_at(g->a, x),
-                                        two.s ? two.s : "", weiri_prog_at(g->a, y)));
+    const char *s = one.s ? one.s : "", *t = two.s ? two.s : ""; /* cover: memory */
+    weiri_prog_trust(g, weiri_arena_fmt(g->a, "key '%s': %s%s and %s%s are equal", name, s, weiri_prog_at(g->a, x), t, weiri_prog_at(g->a, y)));
     weiri_buf_free(&one);
     weiri_buf_free(&two);
 }
@@ -193,7 +185,7 @@ bool weiri_key_at(const weir_kernel *k, const weiri_tape *t, int i, bool *truth)
     const uint32_t id = weiri_key_condition(t);
     const weiri_node *loop = weiri_val(k, id)->scope;
     int64_t first, step, x;
-    if (t->kind != TAPE_KEY || t->named || !loop || loop->kind != NODE_LOOP || t->node->parent != loop ||
+    if (t->named || loop->kind != NODE_LOOP || t->node->parent != loop ||
         !weiri_value_const(k, loop->start, &first) || !weiri_value_const(k, loop->step, &step) ||
         !weiri_value_eval(k, id, NULL, NULL, first + i * step, &x))
         return false;
@@ -205,11 +197,10 @@ bool weiri_key_at(const weir_kernel *k, const weiri_tape *t, int i, bool *truth)
  * out alike, time for time, in every loop through the same numbers that asks so. */
 static bool asks_each_time(const builder *b, uint32_t value, const weiri_node *guard) {
     const weiri_node *loop = weiri_val(b->g->p->k, value)->scope, *out;
-    if (!loop || loop->kind != NODE_LOOP || guard->parent != loop) return false;
+    if (loop->kind != NODE_LOOP || guard->parent != loop) return false;
     for (out = loop->parent; out; out = out->parent)
         if (out->kind != NODE_TILES && out->parent) return false; /* the root has no parent */
-    const int at = loop_of(b, loop);
-    return at >= 0 && !b->c->loops.v[at].deal;
+    return !b->c->loops.v[loop_of(b, loop)].deal;
 }
 
 /* The key of a condition: one per name, or per value; how long its truth holds. *not: the key's truth is that of its opposite. */
@@ -223,7 +214,7 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
     key.scope = known ? -2 : b->open.n ? b->open.v[b->open.n - 1] : b->in_tiles ? -1 : -2;
     if (!known && !name) { /* the value lives in the block that made it */
         for (const weiri_node *s = weiri_val(k, value)->scope; s; s = s->parent) {
-            if (s->kind == NODE_LOOP && loop_of(b, s) >= 0) { key.scope = loop_of(b, s); break; }
+            if (s->kind == NODE_LOOP) { key.scope = loop_of(b, s); break; }
             if (s->kind == NODE_TILES) { key.scope = -1; break; }
         }
     }
@@ -231,7 +222,7 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
     int tape = -1;
     *not = false;
     for (int i = 0; i < b->key_value.n && tape < 0; i++) {
-        if (!b->key_name.v[i] != !name || g->tapes.v[i].kind == TAPE_TRIPS || g->tapes.v[i].tile != in_tile) continue;
+        if (!b->key_name.v[i] != !name || g->tapes.v[i].tile != in_tile) continue;
         if (name ? !strcmp(b->key_name.v[i], name) : same_key(b, i, value, known, not)) tape = i;
         else if (each && b->key_each.v[i] && weiri_forms_alike(k, b->key_value.v[i], value, not)) tape = i;
     }
@@ -302,15 +293,17 @@ static void compile_block(builder *b, const weiri_pnode *n) {
         return;
     }
     case PN_TILES:
-        if (b->in_tiles || b->open.n || b->c->tiles) give_up(g, s, "a task has a work-tile loop inside a loop, or two of them");
-        if (s && g->tiles && s->queue != g->tiles->queue) give_up(g, s, "there are two work queues");
         if (!g->tiles) g->tiles = s;
-        if (s && s->queue && s->queue->qkind == WEIR_QUEUE_GRID) g->one_tile = true;
+        if (s->queue != g->tiles->queue) { /* V-WQ-05, but that may be a warning */
+            g->why = "there are two work queues";
+            g->why_at = s->at.at;
+        }
+        if (s->queue->qkind == WEIR_QUEUE_GRID) g->one_tile = true;
         b->in_tiles = b->c->tiles = true;
-        at = emit(b, (weiri_ins){ .op = IN_TILES, .a = s ? s->lane : 0, .b = s ? s->lanes : 1 });
+        at = emit(b, (weiri_ins){ .op = IN_TILES, .a = s->lane, .b = s->lanes });
         compile(b, n->first);
         emit(b, (weiri_ins){ .op = IN_JUMP, .jump = at });
-        if (s && s->lanes > 1) { /* even where it does nothing there: a task skips no tile before there is one */
+        if (s->lanes > 1) { /* even where it does nothing there: a task skips no tile before there is one */
             b->c->skip_from = b->c->ins.v[at].skip = b->c->ins.n;
             compile(b, n->skip);
             emit(b, (weiri_ins){ .op = IN_JUMP, .jump = at });
@@ -321,11 +314,7 @@ static void compile_block(builder *b, const weiri_pnode *n) {
         return;
     case PN_SKIPPABLE: {
         const weiri_node *t = s;
-        while (t && t->kind != NODE_TILES) t = t->parent;
-        if (!t || !t->skip) {
-            compile(b, n->first);
-            return;
-        }
+        while (t->kind != NODE_TILES) t = t->parent;
         bool not = false;
         int key = key_for(b, t->skip, NULL, t, &not);
         at = emit(b, (weiri_ins){ .op = IN_WHEN, .a = key, .b = not });
@@ -343,7 +332,7 @@ static void compile_block(builder *b, const weiri_pnode *n) {
                 return;
             }
             i = (weiri_ins){ .op = IN_CTA };
-            bool known = !s->key && g->nctas > 1 && g->nctas <= 64; /* by the CTA alone */
+            bool known = !s->key && g->nctas > 1; /* by the CTA alone */
             for (int cta = 0; cta < g->nctas && known; cta++) {
                 known = weiri_value_eval_cta(k, s->of, NULL, NULL, 0, cta, &truth);
                 if (known && (truth != 0) == want) i.ctas |= 1ull << cta;
@@ -353,10 +342,6 @@ static void compile_block(builder *b, const weiri_pnode *n) {
             if (!known) i.b = want != not;
         } else {
             l = loop_of(b, s->loop);
-            if (l < 0) {
-                give_up(g, s, "a guard names a loop that does not surround it");
-                return;
-            }
             weiri_loop *loop = &b->c->loops.v[l];
             i = (weiri_ins){ .op = s->guard == WEIR_GUARD_FIRST  ? IN_FIRST
                                    : s->guard == WEIR_GUARD_LAST ? IN_LAST
@@ -379,14 +364,11 @@ static void compile_block(builder *b, const weiri_pnode *n) {
         b->c->ins.v[at].jump = b->c->ins.n;
         return;
     }
-    case PN_HELD:
+    default: /* PN_HELD */
         at = emit(b, (weiri_ins){ .op = IN_HELD, .a = local_cursor(b->c, n->cur), .b = n->keep });
         compile(b, n->first);
         if (!n->once) emit(b, (weiri_ins){ .op = IN_JUMP, .jump = at });
         b->c->ins.v[at].jump = b->c->ins.n;
-        return;
-    case PN_STAGES:
-        for (int i = 0; i < n->count; i++) compile(b, n->first);
         return;
     }
 }
@@ -405,7 +387,7 @@ static bool cursor_matters(const weiri_code *c, int cur, int var, bool advances)
         bool here = a->cur == cur && (a->stage == STAGE_CLOSE) == (var == C_CLOSE);
         if (here && (a->kind == ACT_ADVANCE) == advances) return true;
         for (int e = 0; e < a->neff && !advances; e++)
-            if (a->eff[e].cur == cur && a->eff[e].stage != STAGE_NONE && (a->eff[e].stage == STAGE_CLOSE) == (var == C_CLOSE)) return true;
+            if (a->eff[e].cur == cur && (a->eff[e].stage == STAGE_CLOSE) == (var == C_CLOSE)) return true;
     }
     return false;
 }
@@ -447,7 +429,6 @@ static void place_tapes(builder *b) {
         for (int i = 0; i < c->ins.n; i++) {
             if (c->ins.v[i].op != IN_LOOP) continue;
             weiri_loop *l = &c->loops.v[c->ins.v[i].a];
-            if (l->trips.nparts || l->trips.fixed) continue; /* a repeated body (PN_STAGES) */
             bool in = i > tiles_from && i < tiles_to;
             l->trips = weiri_forms_trips(g->forms, b->handles.v[h + c->ins.v[i].a]);
             for (int q = 0; q < l->trips.nparts; q++) {
@@ -457,7 +438,7 @@ static void place_tapes(builder *b) {
                     bool per;
                     weiri_forms_class(g->forms, cls, &t.least, &t.most, &t.steady, &per, &t.node);
                     t.multiple = common(g->deals, (int)(weiri_forms_multiple(g->forms, cls) % g->deals));
-                    if (per && g->nctas > 1) t.cta = 0;
+                    if (per) t.cta = 0;
                     *slot = new_tape(g, t);
                 }
                 l->trips.part[q].tape = *slot;
@@ -498,7 +479,7 @@ static void place_tapes(builder *b) {
 
 static bool task_on(const weiri_prog *g, int task, int cta) {
     const weiri_task *t = g->p->tasks[task].task;
-    if (!t || !t->on_cta) return true;
+    if (!t->on_cta) return true;
     coords c = coords_of(&g->p->k->cluster, cta);
     const int at[4] = { c.v, c.m, c.n, c.k };
     for (int i = 0; i < 4; i++)
@@ -513,7 +494,7 @@ static void place_actors(weiri_prog *g) {
         for (int t = 0; t < p->ntasks; t++)
             for (int i = 0; i < p->tasks[t].actors; i++) {
                 const weiri_ptask *pt = &p->tasks[t];
-                const char *name = pt->task && pt->task->name ? pt->task->name : "task";
+                const char *name = pt->task->name;
                 if (pt->actors > 1) name = weiri_arena_fmt(g->a, "%s %s %d", name, pt->wg_actor ? "warpgroup" : "warp", i);
                 if (g->nctas > 1) name = weiri_arena_fmt(g->a, "%s of CTA %d", name, cta);
                 weiri_actor a = {
@@ -556,7 +537,7 @@ static int thing_cursor(const joiner *j, int actor, int cur) { return actor * j-
 static int thing_bar(const joiner *j, int cta, int bar) { return j->ncur + cta * j->g->nbars + bar; }
 
 int weiri_prog_region(const weiri_plan *p, int region) {
-    for (int i = 0; i < 8 && p->smem.v[region].same_as >= 0; i++) region = p->smem.v[region].same_as;
+    while (p->smem.v[region].same_as >= 0) region = p->smem.v[region].same_as;
     return region;
 }
 
@@ -564,7 +545,7 @@ int weiri_prog_region(const weiri_plan *p, int region) {
 static int64_t bytes_of_stage(const weiri_plan *p, int region) {
     const weiri_region *g = &p->smem.v[region];
     if (g->tmem) return g->stage_bytes; /* columns */
-    bool tile = g->res && g->res->rank > 0 && g->res->kind != WEIR_RES_QUEUE;
+    bool tile = g->res && g->res->rank > 0;
     return tile ? weiri_tile_elems(g->res) * weir_dtype_size(g->dtype) : g->stage_bytes; /* in the type it is stored in */
 }
 
@@ -583,7 +564,6 @@ static int thing_region(const joiner *j, int cta, int actor, int region) {
 
 /* CTAs whose bytes an effect touches: loads write at every target, an mma of two CTAs works on the halves of both. */
 int weiri_prog_effect(const weiri_prog *g, const weiri_actor *me, const weiri_action *act, const weiri_effect *e, int *out) {
-    if (e->reg < 0 && (e->region < 0 || e->region >= g->p->smem.n)) return 0;
     if ((act->kind == ACT_LOAD_BULK || act->kind == ACT_PUSH_BULK) && e->write) return weiri_prog_targets(g, me->cta, act, out);
     out[0] = me->cta;
     if (act->kind != ACT_MMA || !weiri_tc_pair(g->p->k)) return 1;
@@ -595,7 +575,7 @@ static void join_action(joiner *j, int ai, const weiri_action *act) {
     weiri_prog *g = j->g;
     const weiri_actor *me = &g->actors.v[ai];
     int to[64], nto;
-    if (act->bar >= 0 && act->cur >= 0) {
+    if (act->bar >= 0) {
         nto = weiri_prog_spots(g, me->cta, act, to);
         for (int t = 0; t < nto; t++) join(j, thing_cursor(j, ai, act->cur), thing_bar(j, to[t], act->bar));
         if (g->p->bars.v[act->bar].stages != g->p->cursors.v[act->cur].stages && !g->depth_fault) {
@@ -607,12 +587,12 @@ static void join_action(joiner *j, int ai, const weiri_action *act) {
     }
     for (int i = 0; i < act->neff; i++) {
         const weiri_effect *e = &act->eff[i];
-        if (e->reg >= 0 || !weiri_prog_effect(g, me, act, e, to)) continue;
+        if (e->reg >= 0) continue;
         int region = weiri_prog_region(g->p, e->region), whole = shared_out(g, e->region) ? ai : -1;
         nto = weiri_prog_effect(g, me, act, e, to);
         for (int t = 0; t < nto; t++) {
             int r = thing_region(j, to[t], whole, region);
-            if (e->cur >= 0 && e->stage != STAGE_NONE) join(j, thing_cursor(j, ai, e->cur), r);
+            if (e->cur >= 0) join(j, thing_cursor(j, ai, e->cur), r);
             else if (g->p->smem.v[region].stages > 1) j->fixed[root_of(j, r)] = true;
         }
         if (e->cur >= 0 && g->p->cursors.v[e->cur].stages > g->p->smem.v[e->region].stages && !g->depth_fault) {
@@ -768,13 +748,11 @@ static int gmem_rec(weiri_prog *g, int ai, const weiri_action *act) {
 
     int n = g->places.n, place = -1;
     for (int i = 0; i < n && place < 0; i++)
-        if (g->places.v[i].op == act->op && g->places.v[i].task == g->actors.v[ai].task) place = i;
+        if (g->places.v[i].op == act->op) place = i;
     bool clashes = false;
     for (int i = 0; place >= 0 && i < n; i++) clashes = clashes || g->meets[place * n + i] != SPANS_APART;
     if (!clashes) return -1;
     if (kind == REC_READ && g->places.v[place].write) kind = REC_WRITE;
-    for (int i = 0; i < g->actors.v[ai].recs.n; i++)
-        if (g->recs.v[g->actors.v[ai].recs.v[i]].place == place + 1) return g->actors.v[ai].recs.v[i];
     weiri_rec r = { .loc = -1, .actor = ai, .by = weiri_prog_by(act), .kind = kind, .ring = g->gmem_ring, .fence_bit = -1, .filled = -1, .place = place + 1, .one = act->who == WHO_ONE };
     weiri_ring *ring = &g->rings.v[g->gmem_ring];
     r.bit = ring->bits++;
@@ -803,13 +781,13 @@ static void place_records(joiner *j, int ai) {
                     rec_for(g, loc_for(j, ai, to[t], &act->eff[e]), ai, weiri_prog_kind(act, &act->eff[e]), weiri_prog_by(act));
                 g->recs.v[rec].body = act->kind == ACT_BODY;
                 g->recs.v[rec].pushed = act->kind == ACT_PUSH_BULK;
-                if (act->op && act->op->work && act->op->work->code && strstr(act->op->work->code, "task_sync"))
+                if (act->op && act->op->work && strstr(act->op->work->code, "task_sync"))
                     g->recs.v[rec].joins = true;
                 WEIRI_PUSH(g->a, g->eff, rec);
             }
         }
         if (act->bar >= 0 && act->kind != ACT_WAIT) note_arrivals(g, me, act);
-        if (act->kind == ACT_WAIT && act->bar >= 0) {
+        if (act->kind == ACT_WAIT) {
             weiri_bari *b = &g->bars[me->cta * g->nbars + act->bar];
             if (b->waiter[ai] < 0) b->waiter[ai] = b->waiters++;
         }
@@ -830,7 +808,7 @@ static void find_named(weiri_prog *g) {
         const weiri_code *c = &g->code.v[g->actors.v[i].code];
         for (int x = 0; x < c->ins.n; x++) {
             const weiri_action *a = c->ins.v[x].op == IN_ACT ? c->ins.v[x].act : NULL;
-            if (!a || (a->kind != ACT_NAMED_SYNC && a->kind != ACT_NAMED_ARRIVE && a->kind != ACT_CTA_SYNC)) continue;
+            if (!a || (a->kind != ACT_NAMED_SYNC && a->kind != ACT_CTA_SYNC)) continue;
             int id = weiri_prog_named(g, &g->actors.v[i], a);
             bool there = false;
             for (int n = 0; n < g->named.n; n++) there = there || g->named.v[n] == id;
@@ -930,7 +908,6 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     builder b = { .g = g };
     for (int i = 0; i < p->ntasks; i++) compile_task(&b, i);
     compile_task(&b, -1);
-    if (g->nctas > 64) give_up(g, NULL, "the cluster has more than 64 CTAs");
     if (g->why) return g;
     place_tapes(&b);
     weiri_gmem_places(g);
@@ -949,7 +926,6 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
         j.stages[i] = i < j.ncur            ? p->cursors.v[i % p->cursors.n].stages
                       : i < j.ncur + j.nbar ? p->bars.v[(i - j.ncur) % g->nbars].stages
                                             : p->smem.v[(i - j.ncur - j.nbar) % p->smem.n].stages;
-        if (j.stages[i] < 1) j.stages[i] = 1;
         j.fixed[i] = i < j.ncur && p->cursors.v[i % p->cursors.n].stride > 1; /* a lane takes the same stages for good */
     }
     for (int i = 0; i < nact; i++) {

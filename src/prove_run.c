@@ -371,15 +371,14 @@ static void effects(weiri_run *r, int ai, int pc, const weiri_action *act) {
         for (int e = 0, i = at; e < act->neff; e++) {
             const weiri_effect *x = &act->eff[e];
             int n = weiri_prog_effect(g, me, act, x, to);
-            int use = x->cur >= 0 && x->stage != STAGE_NONE ? use_of(r, me, x->cur, x->stage, x->back) : 0;
-            int stages = x->cur >= 0 && x->stage != STAGE_NONE ? g->p->cursors.v[x->cur].stages : 1;
+            int use = x->cur >= 0 ? use_of(r, me, x->cur, x->stage, x->back) : 0, stages = x->cur >= 0 ? g->p->cursors.v[x->cur].stages : 1;
             for (int t = 0; t < n; t++, i++)
                 if ((pass == 1) == x->write) weiri_access(r, ai, act, g->eff.v[i], mod(use, stages), use);
         }
 }
 
 static int source_stage(const weiri_run *r, const weiri_actor *me, const weiri_effect *e) {
-    return e->cur >= 0 && e->stage != STAGE_NONE ? mod(use_of(r, me, e->cur, e->stage, e->back), r->g->p->cursors.v[e->cur].stages) : 0;
+    return e->cur >= 0 ? mod(use_of(r, me, e->cur, e->stage, e->back), r->g->p->cursors.v[e->cur].stages) : 0;
 }
 
 /* Bytes that land on a barrier by themselves. The write is known to whoever waits for the phase, not to the issuer. */
@@ -423,7 +422,7 @@ static int ctas_actors(const weiri_prog *g, int cta) {
 }
 
 /* Several actors meet at a named barrier or the CTA's: true when the last has come; all then go on. */
-static bool rendezvous(weiri_run *r, int ai, const weiri_action *act, bool stay) {
+static bool rendezvous(weiri_run *r, int ai, const weiri_action *act) {
     const weiri_prog *g = r->g;
     const weiri_actor *me = &g->actors.v[ai];
     int id = weiri_prog_named(g, me, act), slot = weiri_prog_slot(g, me->cta, id);
@@ -452,8 +451,8 @@ static bool rendezvous(weiri_run *r, int ai, const weiri_action *act, bool stay)
         r->fatal = true;
         return false;
     }
-    if (stay) r->v[me->vars + V_STOP] = 1;
-    if (*count < full) return !stay;
+    r->v[me->vars + V_STOP] = 1;
+    if (*count < full) return false;
     forget(r, last);
     set(r, 0, last);
     set(r, gather, last);
@@ -537,14 +536,8 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
     }
     case ACT_LOAD_BULK: case ACT_PUSH_BULK: land(r, ai, pc, act, use, stage); break;
     case ACT_BODY:
-        if (act->bar >= 0 && act->bytes > 0) { /* a body that brings bytes: on the stage it writes */
-            for (int e = 0; e < act->neff; e++)
-                if (act->eff[e].write && act->eff[e].cur >= 0)
-                    use = use_of(r, me, act->eff[e].cur, act->eff[e].stage, act->eff[e].back);
-            if (me->index == 0 || p->tasks[me->task].lanes) land(r, ai, pc, act, use, mod(use, stages));
-            break;
-        }
-        effects(r, ai, pc, act);
+        if (act->bar < 0) effects(r, ai, pc, act);
+        else if (me->index == 0 || p->tasks[me->task].lanes) land(r, ai, pc, act, use, stage); /* it brings bytes: one thread issues them */
         break;
     case ACT_STORE_BULK: case ACT_CP_ASYNC: case ACT_TMEM_ALLOC: case ACT_TMEM_FREE: effects(r, ai, pc, act); break;
     case ACT_MMA: effects(r, ai, pc, act); passed_before_mma(r, me, act); break;
@@ -599,9 +592,8 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
     case ACT_NAMED_SYNC:
     case ACT_CTA_SYNC:
         meet(r, me);
-        if (!rendezvous(r, ai, act, true)) return false;
+        if (!rendezvous(r, ai, act)) return false;
         break;
-    case ACT_NAMED_ARRIVE: rendezvous(r, ai, act, false); break;
     case ACT_CLUSTER_ARRIVE: {
         int *c = r->v + g->cluster_at;
         actor_vars(r, ai)[V_CLUSTER] = 1 + c[1];

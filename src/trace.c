@@ -145,7 +145,7 @@ static const char *verb(const weiri_action *a) {
 static const char *what(weir_timeline *t, const weiri_action *a) {
     const weiri_plan *p = t->p;
     const char *on = "";
-    if (a->kind == ACT_NAMED_SYNC || a->kind == ACT_NAMED_ARRIVE) return weiri_arena_fmt(&t->a, "%s %d", verb(a), a->named);
+    if (a->kind == ACT_NAMED_SYNC) return weiri_arena_fmt(&t->a, "%s %d", verb(a), a->named);
     if (a->kind == ACT_REGS) return weiri_arena_fmt(&t->a, "%s %d", verb(a), a->n);
     if (a->bar >= 0 && a->kind != ACT_LOAD_BULK) on = p->bars.v[a->bar].name;
     else if (a->op && a->op->res) on = a->op->res->name;

@@ -214,9 +214,9 @@ static int weights(const walker *w, int cta) {
     return n;
 }
 
-static void meet(walker *w, int t, const weiri_action *a, int meet, bool stay) {
+static void meet(walker *w, int t, const weiri_action *a, int meet) {
     move(w, t, MOVE_MEET, a)->meet = meet;
-    if (stay) move(w, t, MOVE_LEAVE, a)->meet = meet;
+    move(w, t, MOVE_LEAVE, a)->meet = meet;
 }
 
 /* ---- accesses ----------------------------------------------------------------------------------------------------------- */
@@ -409,8 +409,6 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
     case ACT_BODY:
         if (a->bar >= 0 && a->bytes > 0) { /* it brings bytes for the stage that it fills: one thread issues them */
             if ((w->index > 0 && !p->tasks[w->task].lanes) || t > 0) return;
-            for (int i = 0; i < a->neff; i++)
-                if (a->eff[i].write && a->eff[i].cur >= 0) use = use_of(w, a->eff[i].cur, a->eff[i].stage, a->eff[i].back);
         } else {
             move(w, t, MOVE_TOUCH, a);
             touch(w, t, a, w->cta);
@@ -452,21 +450,20 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
         int second = t >= 2, full = 0;
         for (int i = 2 * second; i < w->n && i < 2 * second + 2; i++) full += thread(w, i)->weight;
         int slot = u->ctas * MEETS + 1 + 2 * w->actor + second;
-        meet(w, t, a, meet_at(w, slot, w->cta, full, "warp"), true);
+        meet(w, t, a, meet_at(w, slot, w->cta, full, "warp"));
         return;
     }
-    case ACT_NAMED_SYNC:
-    case ACT_NAMED_ARRIVE: {
+    case ACT_NAMED_SYNC: {
         const weiri_ptask *pt = &p->tasks[w->task];
         int id = a->named + (pt->wg_actor && pt->named_wg && a->named == pt->named_wg && a->threads == 128 ? w->index : 0);
         if (id < 0 || id >= MEET_NAMED) {
             give_up(w, "a named barrier has no such id");
             return;
         }
-        meet(w, t, a, meet_at(w, w->cta * MEETS + id, w->cta, a->threads, "named barrier"), a->kind == ACT_NAMED_SYNC);
+        meet(w, t, a, meet_at(w, w->cta * MEETS + id, w->cta, a->threads, "named barrier"));
         return;
     }
-    case ACT_CTA_SYNC: meet(w, t, a, meet_at(w, w->cta * MEETS + MEET_CTA, w->cta, weights(w, w->cta), "CTA"), true); return;
+    case ACT_CTA_SYNC: meet(w, t, a, meet_at(w, w->cta * MEETS + MEET_CTA, w->cta, weights(w, w->cta), "CTA")); return;
     case ACT_CLUSTER_ARRIVE:
     case ACT_CLUSTER_WAIT:
         n = meet_at(w, u->ctas * MEETS, -1, weights(w, -1), "cluster");
@@ -553,9 +550,6 @@ static void walk_block(walker *w, const weiri_pnode *n) {
     case PN_HELD:
         for (int turn = 0; w->open[n->cur] - w->close[n->cur] > n->keep * w->p->cursors.v[n->cur].stride && !(n->once && turn) && turn < 1000 && !w->u->why; turn++)
             walk(w, n->first);
-        return;
-    case PN_STAGES:
-        for (int i = 0; i < n->count; i++) walk(w, n->first);
         return;
     }
 }

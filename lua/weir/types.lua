@@ -148,7 +148,7 @@ function weir.when_false(condition, options) end
 ---@field code string                                       CUDA; bound tensors, parameters, iter, stage, smem, tid, nthreads, warp, lane, elected
 ---@field params? string|string[]|table<string, string>     "view up, i32 row, const int slot"
 ---@field returns? string|string[]|table<string, string>    "f32 v, uniform i32 n"
----@field tx_bytes? integer                                 bytes it moves on the stage's full barrier
+---@field tx_bytes? integer                                 bytes that producer work moves on the stage's full barrier
 ---@field async_read? boolean                               it reads the stage asynchronously
 ---@field aux? boolean                                      auxiliary work
 

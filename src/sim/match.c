@@ -39,7 +39,7 @@ static bool is_event(weiri_act k) { return k != ACT_ADVANCE && k != ACT_INIT; }
 static int count(const weiri_pnode *n) {
     int sum = 0;
     for (; n; n = n->next)
-        sum += n->kind == PN_ACTION ? 1 : count(n->skip) + count(n->first) * (n->kind == PN_STAGES && n->count > 1 ? n->count : 1);
+        sum += n->kind == PN_ACTION ? 1 : count(n->skip) + count(n->first);
     return sum;
 }
 
@@ -76,20 +76,15 @@ static part list(builder *b, const weiri_pnode *n) {
             append(b, &all, &x);
             continue;
         }
-        int times = n->kind == PN_STAGES ? n->count : 1;
-        for (int i = 0; i < times; i++) {
-            part x = list(b, n->first);
-            if (n->skip) { /* a tile of another lane */
-                part y = list(b, n->skip);
-                join(x.first, y.first, b->a->words);
-                join(x.last, y.last, b->a->words);
-                x.nullable |= y.nullable;
-            }
-            if (n->kind == PN_LOOP || n->kind == PN_TILES || (n->kind == PN_HELD && !n->once))
-                follow_all(b->a, x.last, x.first);
-            if (n->kind != PN_STAGES) x.nullable = true;
-            append(b, &all, &x);
+        part x = list(b, n->first);
+        if (n->skip) { /* a tile of another lane */
+            part y = list(b, n->skip);
+            join(x.first, y.first, b->a->words);
+            join(x.last, y.last, b->a->words);
         }
+        if (n->kind == PN_LOOP || n->kind == PN_TILES || (n->kind == PN_HELD && !n->once)) follow_all(b->a, x.last, x.first);
+        x.nullable = true;
+        append(b, &all, &x);
     }
     return all;
 }

@@ -335,7 +335,7 @@ static int make(const explorer *x, uint16_t *s, int t, const weiri_move *m) {
     case MOVE_ARRIVE: return reach(x, s, m->cell, m->lap, m->n, m->bytes, WEIRX_COUNT);
     case MOVE_MEET: {
         uint16_t *r = rendezvous(x, s, m->meet);
-        bool named = m->act->kind == ACT_NAMED_SYNC || m->act->kind == ACT_NAMED_ARRIVE;
+        bool named = m->act->kind == ACT_NAMED_SYNC;
         int full = named ? m->act->threads : x->u->meets.v[m->meet].full;
         uint32_t mask = get32(r + 1);
         if (mask >> t & 1 || r[0] + x->u->threads.v[t].weight > full) return WEIRX_COUNT;

@@ -295,7 +295,7 @@ static int box(lua_State *L) {
 
 static void push_tree(lua_State *L, const weiri_pnode *n) {
     static const char *const kinds[] = {
-        "action", "loop", "guard", "tiles", "skippable", "held", "stages"
+        "action", "loop", "guard", "tiles", "skippable", "held"
     }; /* ORDER weiri_pnode_kind */
     luaL_checkstack(L, 4, "deep tree");
     lua_newtable(L);
@@ -317,10 +317,6 @@ static void push_tree(lua_State *L, const weiri_pnode *n) {
                 lua_setfield(L, -2, "keep");
                 lua_pushboolean(L, n->once);
                 lua_setfield(L, -2, "once");
-            }
-            if (n->kind == PN_STAGES) {
-                lua_pushinteger(L, n->count);
-                lua_setfield(L, -2, "count");
             }
         }
         lua_seti(L, -2, i);

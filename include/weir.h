@@ -452,8 +452,10 @@ WEIR_API int weir_barrier_layout(weir_kernel *k, weir_barrier_row *rows, int max
 
 /* size and align in bytes (tensor memory: columns, align 1). alias 0: none; else records of one alias, in phases from 1 on, share bytes. */
 typedef struct weir_place_record { const char *name; int64_t size, align; int alias, phase; int64_t offset /* out */; } weir_place_record;
-typedef struct weir_place_desc { weir_arch arch; bool tmem; weir_place_record *records; int n; } weir_place_desc;
-typedef struct weir_placed { int64_t total, saved, capacity, allocated; } weir_placed;   /* allocated: tensor memory comes in powers of two */
+typedef struct weir_place_desc { weir_arch arch; bool tmem; weir_place_record *records; int n; int mbarriers; /* behind the data */ } weir_place_desc;
+/* total: of the data. mbarriers begin at barrier_offset and end at `end`, which is the total when there are none. allocated: tensor memory
+ * comes in powers of two */
+typedef struct weir_placed { int64_t total, saved, capacity, allocated, barrier_offset, end; } weir_placed;
 WEIR_API weir_status weir_place_records(weir_ctx *ctx, const weir_place_desc *desc, weir_placed *out);
 /* Bytes of a tile in shared memory, times its stages, and what its base must be a multiple of. threads: TMA never touches it. */
 typedef struct weir_tile_desc { weir_dtype dtype; int tile[WEIR_MAX_RANK]; int rank, swizzle, stages; bool threads; } weir_tile_desc;
@@ -462,7 +464,8 @@ WEIR_API weir_status weir_tile_bytes(weir_ctx *ctx, const weir_tile_desc *desc, 
 typedef struct weir_barrier_record { const char *name; int count, arrivals; int first /* out */; char text[96]; } weir_barrier_record;
 typedef struct weir_barrier_run { int begin, end, arrivals; } weir_barrier_run;
 WEIR_API weir_status weir_place_barriers(weir_ctx *ctx, weir_barrier_record *records, int n, weir_barrier_run *runs, int *nruns, int *used);
-/* The mbarriers of a pipeline (mode DEFAULT, one member) or of a group: at most 2 n records. The names are in `text`. */
+/* The mbarriers of a pipeline (mode DEFAULT, one member) or of a group: at most 2 n records. The names are in `text`. -1: the members
+ * count differently on the side that they share. */
 typedef struct weir_barrier_member { const char *name; int producers, consumers; } weir_barrier_member;
 typedef struct weir_barrier_set { const char *name; weir_group_mode mode; int stages; const weir_barrier_member *members; int n; } weir_barrier_set;
 WEIR_API int weir_barrier_records(const weir_barrier_set *set, weir_barrier_record *out);

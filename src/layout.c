@@ -158,6 +158,12 @@ int weiri_layout_barriers(weiri_bar_item *item, int n, weiri_bar_run *runs, int 
     return at;
 }
 
+int64_t weiri_layout_array(int64_t data, int mbarriers, int64_t *end) {
+    int64_t at = (data + 7) / 8 * 8;
+    *end = mbarriers > 0 ? at + 8 * (int64_t)mbarriers : data;
+    return at;
+}
+
 int weiri_layout_tmem_columns(int columns) {
     int rounded = 32; /* tcgen05.alloc takes powers of two from 32 (PTX ISA, "Tensor Memory Allocation") */
     while (rounded < columns) rounded *= 2;

@@ -28,6 +28,9 @@ typedef struct weiri_bar_run { int begin, end, arrivals; } weiri_bar_run;
  * stretches of equal arrivals, at most n of them; *nruns out. */
 int weiri_layout_barriers(weiri_bar_item *item, int n, weiri_bar_run *runs, int *nruns);
 
+/* Where the array begins behind so many bytes of data, and where it ends: the data's end when there are no mbarriers. */
+int64_t weiri_layout_array(int64_t data, int mbarriers, int64_t *end);
+
 /* Columns to ask tcgen05.alloc for: a power of two, at least 32. */
 int weiri_layout_tmem_columns(int columns);
 

@@ -34,11 +34,12 @@ weir_status weir_place_records(weir_ctx *ctx, const weir_place_desc *d, weir_pla
         out->saved = weiri_layout_saved(item, d->n, groups);
         out->allocated = d->tmem ? weiri_layout_tmem_columns((int)out->total) : out->total;
         for (int i = 0; i < d->n; i++) d->records[i].offset = item[i].offset;
-        if (out->total > out->capacity)
+        out->barrier_offset = weiri_layout_array(out->total, d->mbarriers, &out->end);
+        if (out->end > out->capacity)
             st =
                 weiri_fail(ctx, WEIR_E_ARGUMENT, "the layout takes %" PRId64 " %s, there are %" PRId64 ": %" PRId64 " too many",
-                           out->total, d->tmem ? "columns of tensor memory" : "bytes of shared memory", out->capacity,
-                           out->total - out->capacity);
+                           out->end, d->tmem ? "columns of tensor memory" : "bytes of shared memory", out->capacity,
+                           out->end - out->capacity);
     }
     weiri_free(ctx, item, sizeof *item * (size_t)(d->n + 1));
     return st;
@@ -49,6 +50,7 @@ weir_status weir_tile_bytes(weir_ctx *ctx, const weir_tile_desc *d, int64_t *byt
     char why[256];
     if (!weiri_layout_tile(d->dtype, d->tile, d->rank, d->swizzle, !d->threads, &g, why, sizeof why))
         return weiri_fail(ctx, WEIR_E_ARGUMENT, "%s", why);
+    if (d->stages < 0) return weiri_fail(ctx, WEIR_E_ARGUMENT, "stages = %d; at least 1", d->stages);
     int stages = d->stages > 0 ? d->stages : 1;
     *align = g.align;
     *bytes = stages > 1 ? weiri_layout_stage_bytes(&g) * stages : g.bytes;
@@ -84,6 +86,8 @@ int weir_barrier_records(const weir_barrier_set *s, weir_barrier_record *out) {
         empty = s->members[i].consumers; /* of a merge and a fused merge every member's is the group's */
     }
     const bool fork = s->mode == WEIR_GROUP_FORK, fused = s->mode == WEIR_GROUP_FUSED_MERGE;
+    for (int i = 1; i < s->n; i++)
+        if (fork ? s->members[i].producers != s->members[0].producers : s->members[i].consumers != s->members[0].consumers) return -1;
     for (int side = 0; side < 2; side++) {
         bool shared = side ? !fork : fork || fused;
         if (s->mode == WEIR_GROUP_DEFAULT) shared = false;

@@ -970,7 +970,7 @@ static void place_barriers(weiri_plan *p) {
     weiri_bar_run *runs = WEIRI_NEW_N(&p->a, weiri_bar_run, n + 1);
     int nruns = 0;
     p->nbarriers = n ? weiri_layout_barriers(item, n, runs, &nruns) : 0;
-    p->barrier_offset = round_up(p->smem_data, 8);
+    p->barrier_offset = weiri_layout_array(p->smem_data, p->nbarriers, &p->smem_total);
     for (int i = 0; i < n; i++) {
         p->bars.v[i].first = item[i].first;
         p->bars.v[i].offset = p->barrier_offset + 8 * (int64_t)item[i].first;
@@ -984,7 +984,6 @@ static void place_barriers(weiri_plan *p) {
                        p->bars.v[i].name, p->bars.v[i].tx);
     }
     p->smem_barrier = 8 * (int64_t)p->nbarriers;
-    p->smem_total = p->nbarriers ? p->barrier_offset + p->smem_barrier : p->smem_data;
     if (p->tmem_columns) { /* 16 bytes apart from the mbarriers: the simulator watches those in pieces of 16 */
         p->tmem_slot = round_up(p->smem_total, 16);
         p->smem_total = p->tmem_slot + 4;

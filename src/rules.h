@@ -260,8 +260,10 @@
     X("CF4", "CF5") \
     X("CF6", "CF5") \
     X("CF7", "CF5") \
+    X("CF8", "CF10") \
     X("CF9", "CF10") \
     X("CF11", "P-ILV-01") \
+    X("MF1", "V-CNT-09") \
     X("MF2", "V-CWS-01") \
     X("MF3", "V-CTA-01") \
     X("MF4", "V-BYT-01") \

@@ -115,6 +115,74 @@ for i, bar in ipairs(k:barrier_layout()) do want[i] = bar.first end
 for i, bar in ipairs(hand:compute_layout()) do seen[i] = bar.first end
 tap.is(want, seen, "a plan's array, by hand")
 tap.like("15 mbarriers, 120 B", hand:report(), "and its report")
+-- A group of a kernel, as it is.
+local one = {}
+for name, bar in pairs(g.barriers) do one[#one + 1] = { name, bar.count, bar.arrivals } end
+local of_g = {}
+for _, bar in ipairs(weir.barrier_allocator():add(g):compute_layout()) do of_g[#of_g + 1] = { bar.name, bar.count, bar.arrivals } end
+local function by_name(p, q) return p[1] < q[1] end
+table.sort(one, by_name)
+table.sort(of_g, by_name)
+tap.is({ { "g_a_full", 3, 2 }, { "g_b_full", 3, 2 }, { "g_empty", 3, 4 } }, one, "a group's mbarriers")
+tap.is(one, of_g, "registered with an allocator")
+mistake("a record or a group expected, got resource 'a'", "a resource that is no group", function() weir.barrier_allocator():add(a) end)
+
+-- ---- mbarriers behind the data (L27 to L30) -----------------------------------------------------------------------------------------
+
+-- Bytes of mbarriers, where they begin, where all ends.
+local function behind(fill)
+  local m = weir.smem_allocator()
+  fill(m)
+  local all = m:compute_layout()
+  return { (all.barrier_offset and all.size - all.barrier_offset) or 0, all.barrier_offset or 0, all.size }, m
+end
+local function ring_of(m, name, stages) return m:add { name = name, size = 128 * stages, align = 128, stages = stages, producers = 1, consumers = 4 } end
+tap.is({ 64, 512, 576 }, (behind(function(m) ring_of(m, "a", 4) end)), "L27: one resource of 4 stages")
+tap.is({ 112, 896, 1008 }, (behind(function(m) ring_of(m, "a", 4) ring_of(m, "b", 2) ring_of(m, "c", 1) end)), "L27: three of 4, 2 and 1")
+tap.is({ 32, 1032, 1064 }, (behind(function(m)
+  m:add { name = "p", size = 4, align = 4 }:add { name = "x", size = 1024, align = 128, stages = 2, producers = 32, consumers = 128 }
+end)), "L28: the array begins at the next multiple of 8")
+local function pair_of(m, mode)
+  m:add { name = "a", size = 512, align = 128 }:add { name = "b", size = 512, align = 128 }
+  m:add_group { name = "ab", mode = mode, stages = 4, members = { { name = "a", producers = 1, consumers = 4 }, { name = "b", producers = 1, consumers = 4 } } }
+end
+tap.is({ 96, 1024, 1120 }, (behind(function(m) pair_of(m, "merge") end)), "L29, L30: a merge of two members, 4 stages, takes 96 bytes")
+tap.is({ 96, 1024, 1120 }, (behind(function(m) m:add_group { name = "cd", mode = "fork", stages = 4,
+  members = { { name = "c", producers = 1, consumers = 4 }, { name = "d", producers = 1, consumers = 1 } } } m:add { name = "a", size = 1024, align = 128 } end)), "a fork, registered before the data")
+local sizes, fused = behind(function(r) pair_of(r, "fused_merge") end)
+tap.is({ 64, 1024, 1088 }, sizes, "a fused merge takes 64")
+tap.like("data 1024 B, mbarriers 64 B from 1024\ntotal 1088 B of 232448\n", fused:report(), "the report has both and their sum")
+tap.is({ 0, 0, 232448 }, (behind(function(r) r:add { name = "x", size = 232448 } end)), "no mbarriers: the data's end")
+tap.is(232448, behind(function(r) r:add { name = "x", size = 232384, stages = 4, producers = 1, consumers = 1 } end)[3], "data and mbarriers fill it to the last byte")
+mistake("the layout takes 232456 bytes of shared memory, there are 232448: 8 too many", "eight bytes more", function()
+  weir.smem_allocator():add { name = "x", size = 232385, stages = 4, producers = 1, consumers = 1 }:compute_layout()
+end)
+do -- a barrier allocator that an smem_allocator backs
+  local back = weir.smem_allocator():add { name = "x", size = 100, align = 128 }
+  local array = weir.barrier_allocator { smem = back }
+  array:add { name = "a", stages = 2, producers = 1, consumers = 128 }
+  tap.is({ 104, 136 }, { back:compute_layout().barrier_offset, back.layout.size }, "its array lies behind the data")
+  tap.like("a_full                             2         1      104      120", array:report(), "its report has the addresses")
+  mistake("comes after compute_layout()", "mbarriers after the layout", function() array:add { name = "b", stages = 1, producers = 1, consumers = 1 } end)
+  mistake("has mbarriers, or its layout, already", "a second array", function() weir.barrier_allocator { smem = back } end)
+  mistake("'g' comes after compute_layout()", "a group after the layout", function() back:add_group { name = "g", mode = "merge", stages = 1, members = {} } end)
+end
+mistake("mbarriers lie in shared memory", "mbarriers in tensor memory", function() weir.tmem_allocator():add { name = "x", size = 16, stages = 1, producers = 1, consumers = 1 } end)
+mistake("a merge has one empty barrier, but consumers is 128 for 'x', 64 for 'y' [G-CFG-13]", "a shared side of two counts", function()
+  weir.barrier_allocator():add_group { name = "g", mode = "merge", stages = 2, members = { x, { name = "y", producers = 1, consumers = 64 } } }
+end)
+mistake("a fork has one full barrier, but producers is 32 for 'x', 1 for 'y'", "and of a fork", function()
+  weir.barrier_allocator():add_group { name = "g", mode = "fork", stages = 2, members = { x, y } }
+end)
+mistake("unknown field 'algin'; there are name, size, align", "a misspelt field", function() weir.smem_allocator():add { name = "x", size = 4, algin = 3 } end)
+mistake("unknown field 'arhc'", "a misspelt option", function() weir.smem_allocator { arhc = "sm_90a" } end)
+mistake("name is a string, got nil", "no name", function() weir.smem_allocator():add { size = 4 } end)
+mistake("name is a string, got nil", "no name of an mbarrier", function() weir.barrier_allocator():add { stages = 4, producers = 1, consumers = 1 } end)
+mistake("unknown field 'stage'", "a misspelt field of a group", function() weir.barrier_allocator():add_group { name = "g", stage = 1, members = {} } end)
+mistake("a table expected, got number", "no table", function() weir.smem_allocator():add(4) end)
+mistake("stages is 0; at least 1", "no stage", function() weir.smem_allocator():add { name = "x", dtype = "bf16", tile = { 8, 8 }, stages = 0 } end)
+mistake("'x': size -4 is negative", "a negative size", function() weir.smem_allocator():add { name = "x", size = -4 }:compute_layout() end)
+
 mistake("'a_full' is added twice", "a pipeline twice", function() weir.barrier_allocator():add { name = "a", stages = 1, producers = 1, consumers = 1 }:add { name = "a", stages = 1, producers = 1, consumers = 1 } end)
 mistake("both are at least 1", "no arrivals", function() weir.barrier_allocator():add { name = "a", stages = 1, producers = 1, consumers = 0 }:compute_layout() end)
 tap.done()

@@ -73,13 +73,16 @@ local function ruled(id)
   local without = dofile "t/rules/without.lua"
   return slurp(("t/rules/%s.lua"):format(name)) ~= nil or without[name] ~= nil
 end
-local refused = { CF2 = "CF2", CF3 = "CF3", CF5 = "CF5", CF7 = "CF5", CF10 = "CF10", CF11 = "P-ILV-01", CF12 = "CF12", CF13 = "CF13", MF2 = "V-CWS-01", MF4 = "V-BYT-01",
-  IL1 = "V-ILV-01", IL2 = "V-ILV-02", IL3 = "V-ILV-03", IL4 = "V-ILV-04", IL5 = "P-ILV-01", IL6 = "V-ILV-06", IL7 = "V-ILV-07", IL8 = "V-ILV-08", IL8c = "V-ILV-09",
-  GR1 = "G-CFG-01", GR2 = "G-CFG-02", GR3 = "G-CFG-03", GR4 = "G-CFG-04", GR5 = "G-CFG-05", GR6 = "G-CFG-06", GR7 = "G-CFG-07", GR9b = "G-CFG-15", GR10 = "G-CFG-10",
-  GR11 = "G-CFG-11", GR12 = "G-CFG-12", GR13 = "G-CFG-13", GR13d = "G-CFG-14", GR14 = "G-CFG-16", GX3 = "V-GRP-02", GX5 = "V-GRP-03", GX6 = "V-GRP-04" }
+local refused = {}
+for word in ([[ CF1 CF2 CF3 CF4 CF5 CF6 CF7 CF8 CF9 CF10 CF11 CF12 CF13 MF1 MF2 MF3 MF4 MF5 MF6 IL1 IL2 IL3 IL4 IL5 IL6 IL7 IL8
+  GR1 GR2 GR3 GR4 GR5 GR5b GR6 GR7 GR9b GR9c GR9d GR10 GR11 GR12 GR13a GR13b GR13c GR13d GR14 GX1 GX2 GX3 GX4 GX5 GX6 ]]):gmatch "%S+" do
+  refused[#refused + 1] = word
+end
+-- Not refused: GR8 the reference has dropped; GR9 is about the multicast of a pipeline, which is a load's here.
+local lifted = { GR8 = true, GR9 = true }
 local unruled = {}
-for id, rule in pairs(refused) do if not ruled(rule) then unruled[#unruled + 1] = id .. " as " .. rule end end
-tap.is({}, unruled, "CF, MF, IL, GR, GX: each is a rule with a broken script")
+for _, id in ipairs(refused) do if not ruled(id) then unruled[#unruled + 1] = id end end
+tap.is({}, unruled, ("CF, MF, IL, GR, GX: each of %d is a rule with a broken script, or says why it has none"):format(#refused))
 
 -- The spec at hand: it has these rows and no others.
 for _, where in ipairs { arg[1] or "../shared/spec", "/work/shared/spec" } do
@@ -98,6 +101,17 @@ for _, where in ipairs { arg[1] or "../shared/spec", "/work/shared/spec" } do
       table.sort(extra)
       tap.is({}, extra, file .. ".md has these rows")
     end
+    local ids, extra = {}, {}
+    for _, id in ipairs(refused) do ids[id] = true end
+    for line in slurp(where .. "/pipelines.md"):gmatch "[^\n]+" do
+      local id = line:match "^| ([A-Z][A-Z]%d+%a?) |"
+      if id and not lifted[id] then
+        if not ids[id] then extra[#extra + 1] = id end
+        ids[id] = nil
+      end
+    end
+    for id in pairs(ids) do extra[#extra + 1] = "not " .. id end
+    tap.is({}, extra, "pipelines.md has these rules")
     break
   end
 end

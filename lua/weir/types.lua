@@ -56,8 +56,8 @@ function weir.explain(desc) end
 ---@field phase? integer
 
 ---Offsets of records, their total, what aliases save, what the target has.
----@param desc { arch?: "sm_80"|"sm_90a"|"sm_100a", space?: "smem"|"tmem", records: weir.place_record[] }
----@return { [integer]: { name: string, offset: integer, size: integer }, total: integer, saved: integer, capacity: integer, allocated: integer }
+---@param desc { arch?: "sm_80"|"sm_90a"|"sm_100a", space?: "smem"|"tmem", records: weir.place_record[], mbarriers?: integer }   mbarriers: behind the data
+---@return { [integer]: { name: string, offset: integer, size: integer }, total: integer, saved: integer, capacity: integer, allocated: integer, size: integer, barrier_offset?: integer }   size: with the mbarriers
 function weir.place_records(desc) end
 
 ---Bytes of a tile in shared memory, times its stages, and the alignment of its base. threads: TMA never touches it.
@@ -76,7 +76,8 @@ function weir.place_barriers(desc) end
 function weir.barrier_records(desc) end
 
 ---@class weir.allocator
----@field add fun(self: weir.allocator, record: { name: string, size?: integer, align?: integer, dtype?: weir.dtype, tile?: integer[], swizzle?: integer, stages?: integer, threads?: boolean }): weir.allocator
+---@field add fun(self: weir.allocator, record: { name: string, size?: integer, align?: integer, dtype?: weir.dtype, tile?: integer[], swizzle?: integer, stages?: integer, threads?: boolean, producers?: integer, consumers?: integer }): weir.allocator   with producers and consumers also the mbarriers of its pipeline
+---@field add_group fun(self: weir.allocator, group: { name: string, mode?: "merge"|"fork"|"fused_merge", stages: integer, members: { name: string, producers: integer, consumers: integer }[] }): weir.allocator
 ---@field alias fun(self: weir.allocator, phases: string[][]): weir.allocator
 ---@field compute_layout fun(self: weir.allocator): table
 ---@field report fun(self: weir.allocator): string
@@ -92,13 +93,14 @@ function weir.smem_allocator(options) end
 function weir.tmem_allocator(options) end
 
 ---@class weir.barrier_allocator
----@field add fun(self: weir.barrier_allocator, record: { name: string, stages?: integer, producers?: integer, consumers?: integer, count?: integer, arrivals?: integer }): weir.barrier_allocator
+---@field add fun(self: weir.barrier_allocator, record: { name: string, stages?: integer, producers?: integer, consumers?: integer, count?: integer, arrivals?: integer }|weir.group): weir.barrier_allocator   a group: the mbarriers that the plan has for it
 ---@field add_group fun(self: weir.barrier_allocator, group: { name: string, mode?: "merge"|"fork"|"fused_merge", stages: integer, members: { name: string, producers: integer, consumers: integer }[] }): weir.barrier_allocator
 ---@field compute_layout fun(self: weir.barrier_allocator): table
 ---@field report fun(self: weir.barrier_allocator): string
 
+---@param options? { smem: weir.allocator }                smem: the array lies behind its data
 ---@return weir.barrier_allocator
-function weir.barrier_allocator() end
+function weir.barrier_allocator(options) end
 
 ---How many GPUs there are; with none, also why.
 ---@return integer, string?

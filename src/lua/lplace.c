@@ -12,8 +12,8 @@ static int list_field(const weirl_desc *d, const char *field) {
 }
 
 int weirl_place_records(lua_State *L) {
-    static const char *const names[] = { "arch", "space", "records", NULL }, *const fields[] = { "name",  "size",  "align",
-                                                                                                 "alias", "phase", NULL };
+    static const char *const names[] = { "arch", "space", "records", "mbarriers", NULL },
+                             *const fields[] = { "name", "size", "align", "alias", "phase", NULL };
     static const char *const spaces[] = { "smem", "tmem", NULL };
     weirl_desc d = weirl_desc_open(L, 1, "weir.place_records", names);
     int n = list_field(&d, "records"), list = lua_gettop(L);
@@ -30,7 +30,8 @@ int weirl_place_records(lua_State *L) {
     weir_place_desc desc = { .arch = weirl_arch(&d),
                              .tmem = weirl_choice(&d, "space", spaces, 0) == 1,
                              .records = r,
-                             .n = n };
+                             .n = n,
+                             .mbarriers = weirl_int(&d, "mbarriers", 0) };
     weir_placed out;
     if (weir_place_records(context(L)->c, &desc, &out) != WEIR_OK)
         return weirl_raise(L, "weir.place_records: %s", weir_error(context(L)->c));
@@ -47,6 +48,8 @@ int weirl_place_records(lua_State *L) {
     weirl_set_int(L, "saved", out.saved);
     weirl_set_int(L, "capacity", out.capacity);
     weirl_set_int(L, "allocated", out.allocated);
+    if (desc.mbarriers > 0) weirl_set_int(L, "barrier_offset", out.barrier_offset);
+    weirl_set_int(L, "size", out.end);
     return 1;
 }
 
@@ -55,7 +58,7 @@ int weirl_tile_bytes(lua_State *L) {
     weirl_desc d = weirl_desc_open(L, 1, "weir.tile_bytes", names);
     weir_tile_desc desc = { .dtype = weirl_dtype(&d, "dtype"),
                             .swizzle = weirl_int(&d, "swizzle", 0),
-                            .stages = weirl_int(&d, "stages", 1),
+                            .stages = weirl_count(&d, "stages", 1),
                             .threads = weirl_bool(&d, "threads", false) };
     desc.rank = weirl_ints(&d, "tile", desc.tile, WEIR_MAX_RANK);
     int64_t bytes, align;
@@ -121,12 +124,20 @@ int weirl_barrier_records(lua_State *L) {
     }
     weir_barrier_set set = { .name = weirl_need_str(&d, "name"),
                              .mode = (weir_group_mode)weirl_choice(&d, "mode", modes, 0),
-                             .stages = weirl_int(&d, "stages", 1),
+                             .stages = weirl_count(&d, "stages", 1),
                              .members = m,
                              .n = n };
     if (n < 1 || (set.mode == WEIR_GROUP_DEFAULT && n > 1))
         return weirl_raise(L, "weir.barrier_records: a group has a member, a pipeline without mode is one");
     int count = weir_barrier_records(&set, out);
+    if (count < 0) {
+        bool fork = set.mode == WEIR_GROUP_FORK;
+        int i = 1;
+        while (fork ? m[i].producers == m[0].producers : m[i].consumers == m[0].consumers) i++;
+        return weirl_raise(L, "weir.barrier_records: a %s has one %s barrier, but %s is %d for '%s', %d for '%s' [G-CFG-13]",
+                           modes[set.mode], fork ? "full" : "empty", fork ? "producers" : "consumers",
+                           fork ? m[0].producers : m[0].consumers, m[0].name, fork ? m[i].producers : m[i].consumers, m[i].name);
+    }
     lua_createtable(L, count, 0);
     for (int i = 0; i < count; i++) {
         lua_createtable(L, 0, 3);

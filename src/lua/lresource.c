@@ -621,10 +621,10 @@ int weirl_pipeline(lua_State *L) {
         p.interleave[0] = p.interleave[1] = p.interleave[2] = p.interleave[3] = weirl_int(&d, "interleave", 0);
     } else {
         int n = weirl_ints(&d, "interleave", p.interleave, 4);
-        if (n != 0 && n != 4) weirl_raise(L, "%s: interleave = { acquire, commit, wait, release }, got %d entries", fn, n);
+        if (n != 0 && n != 4) weirl_raise(L, "%s: interleave = { acquire, commit, wait, release }, got %d entries [CF10]", fn, n);
     }
     for (int i = 0; i < 4 && weirl_has(&d, "interleave"); i++)
-        if (p.interleave[i] == 0) weirl_raise(L, "%s: interleave is 0; a stride is at least 1", fn);
+        if (p.interleave[i] == 0) weirl_raise(L, "%s: interleave is 0; a stride is at least 1 [CF10]", fn);
     p.advance_on_wait = tristate(&d, "advance_on_wait");
     p.advance_on_acquire = tristate(&d, "advance_on_acquire");
     p.producer_op = (weir_producer_op)(weirl_choice(&d, "producer_op", ops, -1) + 1);

@@ -241,6 +241,7 @@ struct weiri_machine {
     int pages_made;              /* of global memory's records */
     char *params; size_t params_size;   /* copies the threads may read */
     float *mat_a, *mat_b;        /* operand scratch: 256 x 32, 32 x 256 */
+    i16 *exp_a, *exp_b;          /* and its exponents: 64 x 32, 32 x 256 */
     float *table[5];             /* by wgmma type: every bit pattern as a float, made when first used */
     weiri_buf *findings; int nfindings;
     bool stop;
@@ -356,10 +357,18 @@ int weiri_wgmma_decode(machine *m, u32 type, bool b, const void *bytes, float *o
 /* Of a register that holds no value: which rule that breaks, and what it holds instead. NULL: it may hold one. */
 const char *weiri_sim_poison_rule(u32 bits);
 const char *weiri_sim_poison(u32 bits);
-/* Addresses of the 16-byte pieces of an operand, returns how many; its elements as floats; d (64 x n) += a (64 x k) * b (k x n). */
+/* Addresses of the 16-byte pieces of an operand, returns how many; its elements as floats. */
 int weiri_wgmma_pieces(u64 desc, u32 rows, u32 mn_major, u32 *addr);
 void weiri_wgmma_operand(const cta *c, u64 desc, u32 rows, u32 mn_major, u32 type, float *out, u32 row_stride, u32 k_stride);
-void weiri_wgmma_multiply(float *restrict d, const float *restrict a, const float *restrict b, u32 n, u32 k);
+
+/* ---- sums.c ------------------------------------------------------------------------------------------------------------ */
+
+typedef enum weiri_sums_of { WEIRI_SUMS_MMA, WEIRI_SUMS_WGMMA } weiri_sums_of;
+enum { SUMS_ROWS = 64, SUMS_K = 32, SUMS_N = 256 };  /* the most; n is a multiple of 8 */
+/* d (rows x n) += a (rows x k) * b (k x n) of one mma.sync or wgmma, to the bit as an H200 sums; type: of a wgmma. */
+void weiri_sums(machine *m, weiri_sums_of of, u32 type, float *restrict d, const float *a, const float *b, u32 rows, u32 n, u32 k);
+/* The same of 64 rows of a tcgen05.mma, which nobody has measured. */
+void weiri_sums_in_turn(float *restrict d, const float *restrict a, const float *restrict b, u32 n, u32 k);
 
 /* ---- scaled.c ---------------------------------------------------------------------------------------------------------- */
 

@@ -5,29 +5,26 @@
  * register each. Registers of A: row g, row g + 8, then the same of the next 16 bytes of k; of B: column g, then the next 16 bytes.
  * Sums: row g, columns 2 (lane % 4) and the next, then row g + 8.
  *
- * The sum of one instruction is taken in double, products and the old value together, and rounded once to nearest. */
+ * How sums of f32 are rounded is in sums.c. One of f16 is taken in double, products and the old value together, and rounded once to nearest. */
 #include <math.h>
 #include <string.h>
 
 #include "../number.h"
 #include "machine.h"
 
-enum { ROWS = 16, COLUMNS = 8, MAX_K = 32, OP_MMA = 0x4000, OP_WHOLE = 0x100, OP_MOVE = 0x4800 };
+enum { ROWS = 16, COLUMNS = 8, OP_MMA = 0x4000, OP_WHOLE = 0x100, OP_MOVE = 0x4800 };
 
 static bool is_i32(u32 type) { return type >= W_SIM_MMA_I32; }
 
-/* 16 bytes of k, from the four lanes of a row or column. */
-static int decode(machine *m, u32 type, bool b, const u32 *words, double *out) {
+/* 16 bytes of k, from the four lanes of a row or column; returns how many numbers. */
+static int decode(machine *m, u32 type, bool b, const u32 *words, float *out) {
     if (is_i32(type)) {
         bool is_unsigned = (type - W_SIM_MMA_I32) >> (b ? 0 : 1) & 1;
         const u8 *p = (const u8 *)words;
         for (int i = 0; i < 16; i++) out[i] = is_unsigned ? p[i] : (i8)p[i];
         return 16;
     }
-    float x[16];
-    int n = weiri_wgmma_decode(m, type == W_SIM_MMA_F16 ? 1 : type, b, words, x);
-    for (int i = 0; i < n; i++) out[i] = x[i];
-    return n;
+    return weiri_wgmma_decode(m, type == W_SIM_MMA_F16 ? 1 : type, b, words, out);
 }
 
 static u32 word_of(const void *registers, u32 i) {
@@ -49,13 +46,6 @@ static bool defined(warp *w, u32 type, const char *name, u32 lane, const void *r
         return false;
     }
     return true;
-}
-
-static void put_f32(double x, void *out) {
-    float y = (float)x;
-    u32 bits = 0x7fffffffu; /* the one NaN of the tensor core */
-    if (y == y) memcpy(&bits, &y, sizeof bits);
-    memcpy(out, &bits, sizeof bits);
 }
 
 /* m8n8k4 in double: a chain of fused steps in ascending k. */
@@ -84,8 +74,8 @@ static void run_mma(warp *w, u32 members) {
     machine *m = w->lane[0]->m;
     u32 type = w->lane[0]->kind & 0xff, whole = w->lane[0]->kind & OP_WHOLE, pieces = whole ? 2 : 1,
         half = type == W_SIM_MMA_F16;
-    double a[ROWS][MAX_K], b[COLUMNS][MAX_K];
-    int k = 0;
+    float *a = m->mat_a, *b = m->mat_b, d[ROWS * COLUMNS]; /* a: rows x k, b: k x columns */
+    u32 k = 0;
     if (type == W_SIM_MMA_F64) {
         run_f64(w);
         return;
@@ -96,36 +86,39 @@ static void run_mma(warp *w, u32 members) {
             return;
         if (!defined(w, type, "the sum", l, t->mma_d, half ? 2 : 4)) return;
     }
-    for (u32 p = 0; p < pieces; p++) {
-        int e = 0;
+    for (u32 p = 0; p < pieces; p++)
         for (u32 row = 0; row < ROWS + COLUMNS; row++) {
             bool of_b = row >= ROWS;
             u32 g = row % 8, words[4];
+            float x[16];
             for (u32 q = 0; q < 4; q++) {
                 const thread *t = w->lane[4 * g + q];
                 words[q] = of_b ? word_of(t->mma_b, p) : word_of(t->mma_a, 2 * p + row / 8);
             }
-            e = decode(m, type, of_b, words, (of_b ? b[g] : a[row]) + k);
+            u32 n = (u32)decode(m, type, of_b, words, x);
+            k = pieces * n;
+            for (u32 i = 0; i < n; i++) *(of_b ? &b[(p * n + i) * COLUMNS + g] : &a[row * k + p * n + i]) = x[i];
         }
-        k += e;
-    }
-    for (u32 l = 0; l < 32; l++)
-        for (u32 i = 0; i < 4; i++) {
-            u32 row = l / 4 + 8 * (i >> 1), column = 2 * (l % 4) + (i & 1);
-            u8 *at = (u8 *)w->lane[l]->mma_d + (half ? 2 : 4) * i;
-            if (is_i32(type)) { /* it wraps */
-                u32 s = word_of(at, 0);
-                for (int j = 0; j < k; j++) s += (u32)(i32)(a[row][j] * b[column][j]);
-                memcpy(at, &s, sizeof s);
-                continue;
+    bool f32 = !half && !is_i32(type);
+    for (u32 last = 0; last < (f32 ? 2 : 1); last++) {
+        if (last) weiri_sums(m, WEIRI_SUMS_MMA, type, d, a, b, ROWS, COLUMNS, k);
+        for (u32 l = 0; l < 32; l++)
+            for (u32 i = 0; i < 4; i++) {
+                u32 row = l / 4 + 8 * (i >> 1), column = 2 * (l % 4) + (i & 1);
+                u8 *at = (u8 *)w->lane[l]->mma_d + (half ? 2 : 4) * i;
+                float *sum = &d[row * COLUMNS + column];
+                if (is_i32(type)) { /* it wraps */
+                    u32 s = word_of(at, 0);
+                    for (u32 j = 0; j < k; j++) s += (u32)((i32)a[row * k + j] * (i32)b[j * COLUMNS + column]);
+                    memcpy(at, &s, sizeof s);
+                } else if (half) {
+                    double s = weiri_number_get(WEIR_F16, at);
+                    for (u32 j = 0; j < k; j++) s += (double)a[row * k + j] * (double)b[j * COLUMNS + column];
+                    weiri_number_put(WEIR_F16, s, at);
+                } else if (last) memcpy(at, sum, sizeof *sum);
+                else memcpy(sum, at, sizeof *sum);
             }
-            float old = 0;
-            if (!half) memcpy(&old, at, sizeof old);
-            double s = half ? weiri_number_get(WEIR_F16, at) : old;
-            for (int j = 0; j < k; j++) s += a[row][j] * b[column][j];
-            if (half) weiri_number_put(WEIR_F16, s, at);
-            else put_f32(s, at);
-        }
+    }
 }
 
 static void mma_sync(w_sim_api *api, u32 type, u32 whole, void *d, const void *a, const void *b) {

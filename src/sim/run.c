@@ -245,6 +245,8 @@ static void make_machine(machine *m) {
     m->ring = weiri_sim_alloc(m, (size_t)m->ring_cap * sizeof *m->ring);
     m->mat_a = weiri_sim_alloc(m, 256 * 32 * sizeof(float));
     m->mat_b = weiri_sim_alloc(m, 32 * 256 * sizeof(float));
+    m->exp_a = weiri_sim_alloc(m, SUMS_ROWS * SUMS_K * sizeof(i16));
+    m->exp_b = weiri_sim_alloc(m, SUMS_K * SUMS_N * sizeof(i16));
     m->clock = 1;
     weiri_race_make(m);
     m->first_home = weiri_host_homes(m->sim, (u32)total);

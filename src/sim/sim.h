@@ -9,6 +9,7 @@
  *   copy.c    TMA, bulk groups, cp.async
  *   wgmma.c   the tensor core of sm_90a
  *   mma.c     mma.sync, that of sm_80
+ *   sums.c    how the two round
  *   tcgen05.c that of sm_100a, and tensor memory
  *   scaled.c  numbers of its block-scaled kinds
  *   match.c   the events of an actor against the plan

@@ -490,7 +490,7 @@ static void execute(tensor *x, entry *e) {
             if (e->accumulate) memcpy(&x->d[r * n + c], &old, sizeof old);
             else x->d[r * n + c] = 0;
         }
-    for (u32 r = 0; r < rows; r += 64) weiri_wgmma_multiply(x->d + r * n, m->mat_a + r * k, m->mat_b, n, k);
+    for (u32 r = 0; r < rows; r += 64) weiri_sums_in_turn(x->d + r * n, m->mat_a + r * k, m->mat_b, n, k);
     for (u32 r = 0; r < rows; r++)
         for (u32 c = 0; c < n; c++) {
             u32 *cell = cell_of(side, e, r, c, &written, &bit);

@@ -135,20 +135,6 @@ static void load_registers(machine *m, const u32 *ra, u32 type, float *out, u32 
     }
 }
 
-/* d (64 x n) += a (64 x k) * b (k x n); eight columns at a time stay in registers. */
-void weiri_wgmma_multiply(float *restrict d, const float *restrict a, const float *restrict b, u32 n, u32 k) {
-    for (u32 r = 0; r < 64; r++)
-        for (u32 c = 0; c < n; c += 8) {
-            float s[8];
-            for (int j = 0; j < 8; j++) s[j] = d[r * n + c + (u32)j];
-            for (u32 i = 0; i < k; i++) {
-                float x = a[r * k + i];
-                for (int j = 0; j < 8; j++) s[j] += x * b[i * n + c + (u32)j];
-            }
-            for (int j = 0; j < 8; j++) d[r * n + c + (u32)j] = s[j];
-        }
-}
-
 static void execute(warpgroup *g, mma *o) {
     machine *m = g->c->m;
     u32 k = 32 / (u32)element_size(o->type);
@@ -156,7 +142,7 @@ static void execute(warpgroup *g, mma *o) {
     else weiri_wgmma_operand(g->c, o->a, 64, o->ta, operand_type(o->type, false), m->mat_a, k, 1);
     weiri_wgmma_operand(g->c, o->b, o->n, o->tb, operand_type(o->type, true), m->mat_b, 1, o->n);
     if (!o->accumulate) memset(o->acc->d, 0, 64 * (size_t)o->n * sizeof(float));
-    weiri_wgmma_multiply(o->acc->d, m->mat_a, m->mat_b, o->n, k);
+    weiri_sums(m, WEIRI_SUMS_WGMMA, o->type, o->acc->d, m->mat_a, m->mat_b, 64, o->n, k);
     o->read = true;
 }
 

@@ -1,0 +1,49 @@
+#!/usr/bin/env lua5.4
+-- The numbers of t/rounding.lua through a GPU's tensor core, against what was recorded of an H200.
+--
+--   lua5.4 t/gpu/rounding.t              compares with t/vectors/h200_rounding.lua
+--   lua5.4 t/gpu/rounding.t record FILE  writes what this GPU gives
+--   lua5.4 t/gpu/rounding.t compile      compiles into the disk cache, and runs nothing: needs no GPU
+package.path = "./?.lua;t/?.lua;" .. package.path
+local tap = require "tap"
+local weir = require "weir"
+local rounding = require "rounding"
+local mode = arg[1]
+
+if mode == "compile" then
+  local _, program = rounding.program(weir, weir.device("sim", { seed = 1 }))
+  tap.ok(program:cubin(), "the kernel compiles")
+  tap.done()
+end
+if weir.device_count() == 0 then tap.skip_all "no GPU" end
+local dev = weir.device(0)
+local recorded = mode ~= "record" and dofile(rounding.file).rounds or {}
+
+local run = rounding.program(weir, dev)
+local names, seen, differ = {}, {}, {}
+for _, round in ipairs(rounding.rounds()) do
+  local name = round.name
+  names[#names + 1] = name
+  seen[name] = rounding.text(run(round))
+  if mode ~= "record" and not recorded[name] then tap.skip("not recorded: " .. name)
+  elseif recorded[name] then differ[#differ + 1] = recorded[name] ~= seen[name] and name or nil end
+end
+
+if mode == "record" then
+  local function line_of(command)
+    local pipe = io.popen(command .. " 2>/dev/null")
+    local text = pipe and pipe:read "l"
+    if pipe then pipe:close() end
+    return text or "unknown"
+  end
+  local file = assert(io.open(assert(arg[2], "record: where to?"), "w"))
+  file:write(("-- What a GPU's tensor core gave for the numbers of t/rounding.lua: written by t/gpu/rounding.t, compared by it and by t/sim/rounding.t.\nreturn {\n  device = %q, driver = %q, revision = %q, date = %q,\n  rounds = {\n"):format(
+    dev.name, line_of "nvidia-smi --query-gpu=driver_version --format=csv,noheader", os.getenv "WEIR_REVISION" or line_of "git rev-parse --short HEAD", os.date "!%Y-%m-%d"))
+  for _, name in ipairs(names) do file:write(("    [%q] = %q,\n"):format(name, seen[name])) end
+  file:write "  },\n}\n"
+  file:close()
+  tap.ok(#names >= 200, #names .. " rounds recorded")
+else
+  tap.is({}, differ, "every recorded round, to the bit")
+end
+tap.done()

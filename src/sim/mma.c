@@ -5,7 +5,7 @@
  * register each. Registers of A: row g, row g + 8, then the same of the next 16 bytes of k; of B: column g, then the next 16 bytes.
  * Sums: row g, columns 2 (lane % 4) and the next, then row g + 8.
  *
- * How sums of f32 are rounded is in sums.c. One of f16 is taken in double, products and the old value together, and rounded once to nearest. */
+ * How sums in f32 are rounded is in sums.c. One in f16 is taken in double, products and the old value together, and rounded once. */
 #include <math.h>
 #include <string.h>
 

@@ -1,17 +1,17 @@
 /* How a tensor core adds: d += a * b of one instruction, rounded as the hardware does it.
  *
- * The rule (fitted to what an H200 showed; t/vectors/h200_rounding.lua has it, docs/simulator.md says how much of it):
- * products are exact; the exponent of a product is the sum of its factors' (which may leave it one too small, as nothing is normalised, and a
- * subnormal factor has the least exponent of its type); all products and the old sum are cut, towards zero, below `fraction` bits under the
- * largest of these exponents; what is left is added exactly, and cut, towards zero, to `kept` bits. Each instruction is a row of `rules`.
+ * The rule was fitted to what an H200 showed (t/vectors/h200_rounding.lua; docs/simulator.md says on how many results). Products
+ * are exact. The exponent of a product is the sum of its factors', though it may be twice as large; a subnormal factor has the
+ * least exponent of its type. Every product and the old sum are cut, towards zero, below `fraction` bits under the largest
+ * exponent; what is left is added exactly and cut, towards zero, to `kept` bits. Each instruction is a row of `rules`.
  *
- * An 8-bit mma.sync is none on sm_90: the compiler makes two of f16 of it, of the bytes 0, 1 and then of the bytes 2, 3 of each register, that
- * begin with 0, and adds the old sum to theirs in f32.
+ * sm_90 has no 8-bit mma.sync: the compiler makes two of f16 of it, of bytes 0 and 1 and then of bytes 2 and 3 of each register,
+ * which begin with 0, and adds the old sum to theirs in f32.
  *
- * Two ways of the same bits. `eight` takes eight columns at once: cut(x / 2^lsb) is the conversion of the product times a power of two to an i32,
- * which is exact, as the product has at most 22 bits, as long as neither over- nor underflows: so it is for exponents from LOWEST to HIGHEST,
- * where a product too small for an f32 is far below the last bit that counts. A term is less than 2^27, so that 8 and the old sum stay
- * within an i32; a double adds these parts exactly. `one` takes any numbers in integers. */
+ * Two ways to the same bits. `eight` takes eight columns: cutting x / 2^lsb is the conversion to an i32 of the product times a
+ * power of two. That is exact, as a product has at most 22 bits, while nothing over- or underflows: with exponents from LOWEST to
+ * HIGHEST, where a product too small for an f32 is far below the last bit that counts. Terms are less than 2^27, so that eight
+ * and the old sum stay within an i32, and a double adds such parts exactly. `one` takes any numbers, in integers. */
 #include <math.h>
 #include <string.h>
 
@@ -23,24 +23,41 @@ typedef struct rule {
     int fraction;            /* bits that count below the largest exponent */
     int kept;                /* bits of the result */
     int least_a, least_b;    /* exponents of the operands' subnormals */
-    bool halves;             /* two sums of half the products each, that begin with 0; the old one comes last, rounded to nearest */
+    bool halves;             /* two sums of half the products, which begin with 0; the old one is added last, to nearest */
 } rule;
 
-/* ORDER: W_BF16 ... of weir_sim.h. The types of 8 bits that have an e5m2, and whatever docs/simulator.md names, are not measured. */
+/* ORDER: W_BF16 ... of weir_sim.h. Those with an e5m2 were not measured. */
 static const rule rules[][7] = {
-    [WEIRI_SUMS_MMA] = { { 25, 24, -126, -126, false }, { 25, 24, -14, -14, false }, { 25, 24, -126, -126, false },
-                         { 25, 24, -14, -14, true }, { 25, 24, -14, -14, true }, { 25, 24, -14, -14, true }, { 25, 24, -14, -14, true } },
-    [WEIRI_SUMS_WGMMA] = { { 25, 24, -126, -126, false }, { 25, 24, -14, -14, false }, { 25, 24, -126, -126, false },
-                           { 13, 14, -6, -6, false }, { 13, 14, -14, -14, false }, { 13, 14, -6, -14, false }, { 13, 14, -14, -6, false } },
+    [WEIRI_SUMS_MMA] = {
+        { 25, 24, -126, -126, false }, /* bf16 */
+        { 25, 24, -14, -14, false },   /* f16 */
+        { 25, 24, -126, -126, false }, /* tf32 */
+        { 25, 24, -14, -14, true },    /* e4m3 */
+        { 25, 24, -14, -14, true },    /* e5m2 */
+        { 25, 24, -14, -14, true },    /* e4m3 by e5m2 */
+        { 25, 24, -14, -14, true },    /* e5m2 by e4m3 */
+    },
+    [WEIRI_SUMS_WGMMA] = {
+        { 25, 24, -126, -126, false },
+        { 25, 24, -14, -14, false },
+        { 25, 24, -126, -126, false },
+        { 13, 14, -6, -6, false },
+        { 13, 14, -14, -14, false },
+        { 13, 14, -6, -14, false },
+        { 13, 14, -14, -6, false },
+    },
 };
 
-typedef struct factors {     /* of one row and some columns */
+typedef struct factors {     /* of one row and some columns; k is even */
     const float *a, *b;      /* b: k x n */
     const i16 *ea, *eb;      /* their exponents */
-    u32 n;
-    const u8 *of;            /* which k, and how many */
-    u32 count;
+    u32 n, k;
 } factors;
+
+/* Four or eight columns: gcc and clang make one instruction of each operation, at any level and for any CPU. */
+typedef float v4f __attribute__((vector_size(16)));
+typedef i32 v4i __attribute__((vector_size(16)));
+typedef i16 v8h __attribute__((vector_size(16)));
 
 static u32 bits_of(float x) {
     u32 u;
@@ -92,13 +109,13 @@ static i64 shift(i64 m, int by) {
 
 static float one(const rule *r, const factors *f, u32 column, float old) {
     int largest = exponent(bits_of(old), -126), e;
-    float special = largest == OF_SPECIAL ? old : 0, zero = old; /* sums of what is not finite, and of zeros, as IEEE 754 has them */
+    float special = largest == OF_SPECIAL ? old : 0, zero = old; /* sums of what is not finite and of zeros: as IEEE 754 */
     if (weiri_sim_poison(bits_of(old))) return old;
-    for (u32 i = 0; i < f->count; i++) {
-        u32 at = f->of[i] * f->n + column;
-        int sum = f->ea[f->of[i]] + f->eb[at];
-        float x = f->a[f->of[i]], y = f->b[at];
-        if (f->ea[f->of[i]] == OF_SPECIAL || f->eb[at] == OF_SPECIAL) {
+    for (u32 i = 0; i < f->k; i++) {
+        u32 at = i * f->n + column;
+        int sum = f->ea[i] + f->eb[at];
+        float x = f->a[i], y = f->b[at];
+        if (f->ea[i] == OF_SPECIAL || f->eb[at] == OF_SPECIAL) {
             special += x * y;
             largest = OF_SPECIAL;
         } else if (x == 0 || y == 0) zero += x * y;
@@ -112,57 +129,85 @@ static float one(const rule *r, const factors *f, u32 column, float old) {
         i64 m = split(old, &e);
         sum = shift(m, e - lsb);
     }
-    for (u32 i = 0; i < f->count; i++) {
-        float x = f->a[f->of[i]], y = f->b[f->of[i] * f->n + column];
+    for (u32 i = 0; i < f->k; i++) {
+        float x = f->a[i], y = f->b[i * f->n + column];
         int ex, ey;
         if (x == 0 || y == 0) continue;
-        i64 m = split(x, &ex) * split(y, &ey);
-        while (!(m & 1)) { /* so that no bit leaves on the left */
-            m /= 2;
-            ex++;
-        }
+        i64 m = split(x, &ex) * split(y, &ey); /* less than 2^(fraction + 2) when it is shifted to the left */
         sum += shift(m, ex + ey - lsb);
     }
     return cut(sum, lsb, r->kept);
 }
 
+static v4f load(const float *p) {
+    v4f x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+static v8h load_exponents(const i16 *p) {
+    v8h x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+static v8h larger(v8h x, v8h y) {
+    v8h more = x > y;
+    return (x & more) | (y & ~more);
+}
+
+/* The largest exponents of eight columns: in a function of its own they stay in registers. Even and odd k do not wait for each
+ * other. */
+static v8h largest_of(const factors *f, u32 c) {
+    const i16 *ea = f->ea, *eb = f->eb + c;
+    v8h even, odd;
+    memset(&even, 0x80, sizeof even);
+    odd = even;
+    for (u32 i = 0; i < f->k; i += 2, eb += 2 * f->n) {
+        i16 x = ea[i], y = ea[i + 1];
+        even = larger((v8h){ x, x, x, x, x, x, x, x } + load_exponents(eb), even);
+        odd = larger((v8h){ y, y, y, y, y, y, y, y } + load_exponents(eb + f->n), odd);
+    }
+    return larger(even, odd);
+}
+
+static bool beyond(v8h e) {
+    const v8h low = { LOWEST, LOWEST, LOWEST, LOWEST, LOWEST, LOWEST, LOWEST, LOWEST };
+    const v8h high = { HIGHEST, HIGHEST, HIGHEST, HIGHEST, HIGHEST, HIGHEST, HIGHEST, HIGHEST };
+    v8h out = (e < low) | (e > high);
+    u64 any[2];
+    memcpy(any, &out, sizeof any);
+    return (any[0] | any[1]) != 0;
+}
+
 /* s[0..7] of columns c and on. */
 static void eight(const rule *r, const factors *f, u32 c, float *restrict s) {
-    i16 e[WIDTH], low = HIGHEST, high = LOWEST;
-    for (int j = 0; j < WIDTH; j++) e[j] = exponent(bits_of(s[j]), -126);
-    for (u32 i = 0; i < f->count; i++) {
-        const i16 *eb = f->eb + f->of[i] * f->n + c;
-        i16 ea = f->ea[f->of[i]];
-        for (int j = 0; j < WIDTH; j++) {
-            i16 x = (i16)(ea + eb[j]);
-            e[j] = x > e[j] ? x : e[j];
+    i16 e[WIDTH], of_s[WIDTH]; /* a 0 has -127: too small to count, as is that of a subnormal */
+    for (int j = 0; j < WIDTH; j++) of_s[j] = (i16)((int)(bits_of(s[j]) >> 23 & 255) - 127);
+    v8h products = largest_of(f, c), largest = larger(products, load_exponents(of_s));
+    memcpy(e, &largest, sizeof e);
+    if (beyond(largest)) { /* zeros may have any exponent: tiles reach over a tensor's end */
+        for (int j = 0; j < WIDTH; j++) e[j] = products[j] < OF_ZERO / 2 && !bits_of(s[j]) ? 0 : e[j];
+        if (beyond(load_exponents(e))) {
+            for (u32 j = 0; j < WIDTH; j++) s[j] = one(r, f, c + j, s[j]);
+            return;
         }
     }
-    for (int j = 0; j < WIDTH; j++) { /* a zero and zeros have any exponent: tiles reach over a tensor's end */
-        if (e[j] < OF_ZERO / 2 && !bits_of(s[j])) e[j] = 0;
-        low = e[j] < low ? e[j] : low;
-        high = e[j] > high ? e[j] : high;
-    }
-    if (low < LOWEST || high > HIGHEST) {
-        for (u32 j = 0; j < WIDTH; j++) s[j] = one(r, f, c + j, s[j]);
-        return;
-    }
-    float scale[WIDTH], back[WIDTH];
-    double sum[WIDTH];
-    for (int j = 0; j < WIDTH; j++) {
-        scale[j] = float_of((u32)(127 + r->fraction - e[j]) << 23);
-        back[j] = float_of((u32)(127 - r->fraction + e[j]) << 23);
-        sum[j] = 0;
-    }
-    for (u32 first = 0; first < f->count; first += 8) {
-        u32 end = first + 8 < f->count ? first + 8 : f->count;
-        i32 part[WIDTH];
-        for (int j = 0; j < WIDTH; j++) part[j] = first ? 0 : (i32)(s[j] * scale[j]);
+    float scale[WIDTH];
+    for (int j = 0; j < WIDTH; j++) scale[j] = float_of((u32)(127 + r->fraction - e[j]) << 23);
+    v4f scale0 = load(scale), scale1 = load(scale + 4);
+    v4i part0 = __builtin_convertvector(load(s) * scale0, v4i), part1 = __builtin_convertvector(load(s + 4) * scale1, v4i);
+    double sum[WIDTH] = { 0 };
+    for (u32 first = 0; first < f->k; first += 8) {
+        u32 end = first + 8 < f->k ? first + 8 : f->k;
         for (u32 i = first; i < end; i++) {
-            const float *b = f->b + f->of[i] * f->n + c, a = f->a[f->of[i]];
-            for (int j = 0; j < WIDTH; j++) part[j] += (i32)(a * b[j] * scale[j]);
+            const float *b = f->b + i * f->n + c, x = f->a[i];
+            v4f a = { x, x, x, x };
+            part0 += __builtin_convertvector(a * load(b) * scale0, v4i);
+            part1 += __builtin_convertvector(a * load(b + 4) * scale1, v4i);
         }
-        for (int j = 0; j < WIDTH; j++) sum[j] += part[j];
+        for (int j = 0; j < 4; j++) sum[j] += part0[j], sum[j + 4] += part1[j];
+        part0 = part1 = (v4i){ 0 };
     }
     u64 mask = ~(u64)0 << (53 - r->kept);
     for (int j = 0; j < WIDTH; j++) {
@@ -170,27 +215,31 @@ static void eight(const rule *r, const factors *f, u32 c, float *restrict s) {
         memcpy(&u, &sum[j], sizeof u);
         u &= mask;
         memcpy(&sum[j], &u, sizeof u);
-        s[j] = (float)(sum[j] * back[j]);
+        s[j] = (float)sum[j] * float_of((u32)(127 - r->fraction + e[j]) << 23);
     }
 }
 
-void weiri_sums(machine *m, weiri_sums_of of, u32 type, float *restrict d, const float *a, const float *b, u32 rows, u32 n, u32 k) {
+/* Of k numbers those that an 8-bit mma.sync adds first come first. */
+static void into_halves(float *x, u32 k, u32 step) {
+    float y[SUMS_K];
+    for (u32 i = 0; i < k; i++) y[i / 2 % 2 * k / 2 + i / 4 * 2 + i % 2] = x[i * step];
+    for (u32 i = 0; i < k; i++) x[i * step] = y[i];
+}
+
+void weiri_sums(machine *m, weiri_sums_of of, u32 type, float *restrict d, float *a, float *b, u32 rows, u32 n, u32 k) {
     const rule *r = &rules[of][type];
-    u8 in_turn[2][SUMS_K];
-    for (u32 i = 0; i < k; i++) {
-        if (r->halves) in_turn[i / 2 % 2][i / 4 * 2 + i % 2] = (u8)i;
-        else in_turn[0][i] = (u8)i;
-    }
+    for (u32 row = 0; row < rows && r->halves; row++) into_halves(a + row * k, k, 1);
+    for (u32 c = 0; c < n && r->halves; c++) into_halves(b + c, k, n);
     exponents(a, rows * k, r->least_a, m->exp_a);
     exponents(b, k * n, r->least_b, m->exp_b);
     for (u32 row = 0; row < rows; row++)
         for (u32 c = 0; c < n; c += WIDTH) {
+            u32 half = k / 2;
             float *s = d + row * n + c, apart[WIDTH] = { 0 };
-            factors f = { a + row * k, b, m->exp_a + row * k, m->exp_b, n, in_turn[0], r->halves ? k / 2 : k };
+            factors f = { a + row * k, b, m->exp_a + row * k, m->exp_b, n, r->halves ? half : k };
             eight(r, &f, c, r->halves ? apart : s);
             if (!r->halves) continue;
-            f.of = in_turn[1];
-            eight(r, &f, c, apart);
+            eight(r, &(factors){ f.a + half, b + half * n, f.ea + half, f.eb + half * n, n, half }, c, apart);
             for (int j = 0; j < WIDTH; j++) {
                 float x = s[j] + apart[j];
                 if (!weiri_sim_poison(bits_of(s[j]))) s[j] = x == x ? x : float_of(ONE_NAN);

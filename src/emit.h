@@ -41,8 +41,7 @@ typedef struct emitter {
     const char *slab;        /* rows of a stage in front of the slab that is stored to, or NULL */
     uint32_t pack[8];        /* views of tensors that a linear store has loaded 16 bytes at a time, as p<id>.x[i] */
     int npack;
-    uint32_t tensor[8];      /* views of tensor memory that a store has loaded, as x<index>[j + i] */
-    int ntensor;
+    WEIRI_LIST(uint32_t) tensor; /* views of tensor memory that a store has loaded, as x<index>[j + i] */
     int share;               /* rows of one warpgroup, while a store or set walks fragments */
     uint16_t *uses;          /* by value: how many values and ops take it */
     uint8_t *made; /* by value: MADE: it lies in an array of its own, v<id>, in this block; MADE_INVERSE: a quotient by a row or

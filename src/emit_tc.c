@@ -109,15 +109,14 @@ void em_tc_mma(emitter *e, const weiri_action *a) {
 
 static void note_leaf(void *ud, uint32_t view) {
     emitter *e = ud;
-    for (int i = 0; i < e->ntensor; i++)
-        if (e->tensor[i] == view) return;
-    if (e->ntensor < (int)(sizeof e->tensor / sizeof *e->tensor)) e->tensor[e->ntensor++] = view;
+    WEIRI_PUSH(e->a, e->tensor, view);
 }
 
+/* Of a view that em_tc_stores has seen: each once. */
 const char *em_tc_element(emitter *e, uint32_t view) {
-    for (int i = 0; i < e->ntensor; i++)
-        if (e->tensor[i] == view) return em_fmt(e, "__uint_as_float(x%d[j + i])", i);
-    return "0 /* ? */";
+    int i = 0;
+    while (e->tensor.v[i] != view) i++;
+    return em_fmt(e, "__uint_as_float(x%d[j + i])", i);
 }
 
 static const char *rounded(emitter *e, weir_dtype t, const char *x) {
@@ -135,9 +134,9 @@ static const char *packed(emitter *e, weir_dtype t) {
 
 /* Does a value that is stored come from tensor memory? */
 bool em_tc_stores(emitter *e, uint32_t value) {
-    e->ntensor = 0;
+    e->tensor.n = 0;
     if (weiri_tc(e->k)) weiri_tc_leaves(e->k, value, note_leaf, e);
-    return e->ntensor > 0;
+    return e->tensor.n > 0;
 }
 
 static void to_gmem(emitter *e, uint32_t place, const weir_res *dst, int elems) {
@@ -201,9 +200,9 @@ void em_tc_store(emitter *e, const weiri_action *a) {
     if (halves)
         em_line(e, "const i32 row = (i32)(quarter %% 2 * %d + lane), right = (i32)(quarter / 2) * %d;", TC_WARP_LANES, cols);
     else em_line(e, "const i32 row = (i32)(quarter * %d + lane);", half ? TC_M64_LANES : TC_WARP_LANES);
-    for (int i = 0; i < e->ntensor; i++) {
+    for (int i = 0; i < e->tensor.n; i++) {
         weiri_view v;
-        weiri_view_of(e->k, e->tensor[i], &v);
+        weiri_view_of(e->k, e->tensor.v[i], &v);
         int region = weiri_region_of(e->p, v.res);
         const char *at = "0";
         for (int j = 0; j < a->neff; j++)
@@ -215,11 +214,14 @@ void em_tc_store(emitter *e, const weiri_action *a) {
     if (cols > chunk) em_line(e, "#pragma unroll 1");
     em_line(e, "for (i32 first = 0; first < %d; first += %d) {", cols, chunk);
     e->depth++;
-    for (int i = 0; i < e->ntensor; i++) {
-        em_line(e, "u32 x%d[%d];", i, chunk);
-        em_line(e, "w_tmem_ld_x%d(x%d, t%d + (u32)first);", chunk, i, i);
+    for (int from = 0, to; from < e->tensor.n; from = to) { /* a few at once: what is in flight cannot leave its registers */
+        to = from + TC_LOADS_IN_FLIGHT < e->tensor.n ? from + TC_LOADS_IN_FLIGHT : e->tensor.n;
+        for (int i = from; i < to; i++) {
+            em_line(e, "u32 x%d[%d];", i, chunk);
+            em_line(e, "w_tmem_ld_x%d(x%d, t%d + (u32)first);", chunk, i, i);
+        }
+        for (int i = from; i < to; i++) em_line(e, "w_tmem_wait_ld<%d>(x%d);", chunk, i);
     }
-    for (int i = 0; i < e->ntensor; i++) em_line(e, "w_tmem_wait_ld<%d>(x%d);", chunk, i);
     if (half) {
         em_line(e, "if (lane < %d) {  // 64 rows lie in the lower lanes of each quarter", TC_M64_LANES);
         e->depth++;
@@ -240,5 +242,5 @@ void em_tc_store(emitter *e, const weiri_action *a) {
         e->depth--;
         em_line(e, "}");
     }
-    e->ntensor = 0;
+    e->tensor.n = 0;
 }

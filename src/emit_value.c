@@ -562,7 +562,7 @@ const char *em_view_element(emitter *e, uint32_t view, const char *row, const ch
         if (!load) return em_fmt(e, "if (%s) %s", exists, lv);
         return em_fmt(e, "(%s ? %s : %s)", exists, load_type(e, t->dtype, lv), em_is_float(t->dtype) && t->dtype != WEIR_F64 ? "0.f" : "0");
     }
-    if (r->kind == WEIR_RES_TMEM && e->ntensor) return em_tc_element(e, view);
+    if (r->kind == WEIR_RES_TMEM && e->tensor.n) return em_tc_element(e, view);
     for (int i = 0; load && i < e->npack; i++)
         if (e->pack[i] == view) return load_type(e, weiri_stage_dtype(e->p, r), em_fmt(e, "p%u.x[i]", view));
     const char *lv = em_fmt(e, "*(%s%s *)%s", load ? "const " : "", weiri_ctype(weiri_stage_dtype(e->p, r)),

@@ -17,6 +17,7 @@ enum {
     TC_MIN_COLUMNS = 32,         /* tcgen05.alloc: a power of two from here to TC_COLUMNS */
     TC_LANE_SHIFT = 16,          /* of an address: lane << 16 | column */
     TC_WARP_LANES = 32,          /* warp w reads lanes 32 * (w % 4) and on */
+    TC_LOADS_IN_FLIGHT = 4,      /* tcgen05.ld of a warp before a wait::ld, as emitted; the simulator follows no more */
     TC_COLUMN_ALIGN = 1,         /* of a tile's first column: none is known to be asked for */
     TC_M64_LANES = 16,           /* M = 64: row m lies in lane 32 * (m / 16) + m % 16 */
     TC_K_BYTES = 32,             /* of an operand, per instruction */

@@ -56,6 +56,39 @@ for _, c in ipairs { { "sums as operand: umma_umma", {} }, { "in one task", { on
   check("chain: " .. c[1], s.chain(o), function(p, dev) return s.run_chain(p, o, dev, 300, 30, 90, 100) end)
 end
 
+do -- a value of twelve parts of the sums
+  local k = weir.kernel { name = "parts", arch = "sm_100a" }
+  local function operand(name) return k:gmem_tile { name = "g" .. name, tensor = k:tensor { name = name, dtype = "bf16", shape = { 128, 64 } }, tile = { 128, 64 } },
+    k:smem_tile { name = "s" .. name, dtype = "bf16", tile = { 128, 64 }, swizzle = 128, pipeline = P.tma_umma { stages = 1 } } end
+  local ga, a = operand "A"
+  local gb, b = operand "B"
+  local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y", dtype = "f32", shape = { 128, 8 }, out = true }, tile = { 128, 8 } }
+  local acc = k:tmem_tile { name = "acc", tile = { 128, 128 }, pipeline = P.umma_async { stages = 1 } }
+  k:task { name = "store", warps = { 0, 4 }, schedule = function()
+    acc:wait()
+    local sums, all = acc:read(), 0
+    for c = 0, 11 do all = all + sums:cols(8 * c, 8):load() * (c + 1) end
+    y:store(all, y:at(0, 0))
+    acc:release()
+  end }
+  k:task { name = "load", warps = { 4, 1 }, schedule = function() a:acquire(); a:tma_load(ga:at(0, 0)); a:commit(); b:acquire(); b:tma_load(gb:at(0, 0)); b:commit() end }
+  k:task { name = "mma", warps = { 5, 1 }, schedule = function() acc:acquire(); acc:zero(); a:wait(); b:wait(); acc:mma(a:read(), b:read()); a:release(); b:release(); acc:commit() end }
+  check("a value of twelve parts of the sums", k, function(p, dev)
+    local x, z, bad = {}, {}, 0
+    for i = 1, 128 * 64 do x[i], z[i] = i * 7 % 5 - 2, i * 11 % 7 - 3 end
+    local out = dev:tensor { dtype = "f32", shape = { 128, 8 } }:fill(-1)
+    local ok, why = p:launch({ A = dev:tensor { dtype = "bf16", shape = { 128, 64 } }:set(x), B = dev:tensor { dtype = "bf16", shape = { 128, 64 } }:set(z), Y = out }, { device = dev, grid = 1 })
+    if not ok then return false, why end
+    local seen = out:get()
+    for i = 0, 127 do for j = 0, 7 do
+      local want = 0
+      for c = 0, 11 do for q = 1, 64 do want = want + (c + 1) * x[i * 64 + q] * z[(8 * c + j) * 64 + q] end end
+      if seen[i * 8 + j + 1] ~= want then bad = bad + 1 end
+    end end
+    return bad == 0, bad > 0 and bad .. " wrong" or ""
+  end)
+end
+
 do -- integers: the sums are exact, whatever the order
   local o, dev = { out = "f32", n = 32 }, weir.device("sim", { seed = 9 })
   local p = s.gemm(o):build { device = dev }

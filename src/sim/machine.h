@@ -166,7 +166,7 @@ struct weiri_thread {
     sync_var *met[4]; int nmet;  /* atomics since then */
     /* tcgen05 */
     u32 tc_after;                /* machine.clock of its last fence::after_thread_sync */
-    u32 *tc_r; tc_load tc_ld[4]; int ntc_ld;
+    u32 *tc_r; tc_load tc_ld[TC_LOADS_IN_FLIGHT]; int ntc_ld;
     /* parity lap: phases this thread has passed on the barriers it waits on */
     struct { u32 addr; u32 parity; u64 phase; bool set; } *seen; int nseen, seen_cap;
 };

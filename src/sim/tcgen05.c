@@ -834,7 +834,7 @@ static void run_ld(warp *w, u32 members) {
     }
     for (u32 l = 0; l < 32; l++) {
         thread *o = w->lane[l];
-        if (o->ntc_ld == (int)(sizeof o->tc_ld / sizeof *o->tc_ld)) {
+        if (o->ntc_ld == TC_LOADS_IN_FLIGHT) {
             weiri_sim_fault(t->m, o, o->at, "sim-tmem", "more than %d loads of tensor memory in flight", o->ntc_ld);
             return;
         }

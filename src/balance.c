@@ -2,13 +2,8 @@
  * the same and more; here the counts are named, at the author's lines. */
 #include "walk.h"
 
-static const weir_place *first(const weiri_chain *c) { return c->n ? &c->at[0] : NULL; }
-
 static void second_place(weir_finding *f, const weiri_op *op, const char *what) {
-    if (!op || !op->at.n) return;
-    f->other_file = op->at.at[0].file;
-    f->other_line = op->at.at[0].line;
-    f->other_what = what;
+    if (op) weiri_second_place(f, &op->at, what);
 }
 
 static const char *plural(weiri_arena *a, int n, const char *what) {
@@ -79,12 +74,12 @@ static void blocked(const weiri_walk *s, bool sure, weiri_findings *out) {
     const char *then = *others ? weiri_arena_fmt(out->a, "; %s is blocked, too", others) : "";
     weir_finding *f;
     if (w.task < 0) {
-        f = weiri_find(out, "V-SIM-01", first(&op->at), "task '%s' is blocked at %s %d of '%s': no task does %s on it%s",
+        f = weiri_find(out, "V-SIM-01", weiri_place_of(&op->at), "task '%s' is blocked at %s %d of '%s': no task does %s on it%s",
                        k->tasks.v[t]->name, what, x->index + 1, name, lacks, then);
         f->hint = weiri_arena_fmt(out->a, "write %s:%s() in the task that answers it", name, lacks);
     } else if (weiri_walk_ended(&s->task[w.task])) {
         const weiri_line *l = weiri_walk_line(s, w.task, w.res, w.counterpart);
-        f = weiri_find(out, "V-SIM-01", first(&op->at), "task '%s' is blocked at %s %d of '%s': task '%s' ends after %s%s",
+        f = weiri_find(out, "V-SIM-01", weiri_place_of(&op->at), "task '%s' is blocked at %s %d of '%s': task '%s' ends after %s%s",
                        k->tasks.v[t]->name, what, x->index + 1, name, k->tasks.v[w.task]->name, plural(out->a, l->done, lacks),
                        then);
         f->expected = weiri_arena_fmt(out->a, "%s", plural(out->a, w.index + 1, lacks));
@@ -94,7 +89,7 @@ static void blocked(const weiri_walk *s, bool sure, weiri_findings *out) {
     } else {
         const weiri_op *other = s->task[w.task].steps.v[s->task[w.task].at].op;
         f = weiri_find(
-            out, "V-SIM-01", first(&op->at),
+            out, "V-SIM-01", weiri_place_of(&op->at),
             "task '%s' is blocked at %s %d of '%s', which needs %s %d by task '%s', and that is blocked at %s of '%s'",
             k->tasks.v[t]->name, what, x->index + 1, name, lacks, w.index + 1, k->tasks.v[w.task]->name,
             weiri_use_names[weiri_use_of(other)], spelled(out->a, other, other->res));
@@ -115,7 +110,7 @@ static void left_over(const weiri_walk *s, const weir_res *r, weiri_findings *ou
     const char *done = commits ? "not consumed" : x.empty > 0 ? "without release" : "without acquire";
     int n = commits ? x.full : x.empty > 0 ? x.empty : -x.empty;
     weir_finding *f =
-        weiri_find(out, rule, first(&op->at), "%s of '%s' %s %s: %s, %s", plural(out->a, n, weiri_use_names[many]),
+        weiri_find(out, rule, weiri_place_of(&op->at), "%s of '%s' %s %s: %s, %s", plural(out->a, n, weiri_use_names[many]),
                    spelled(out->a, op, r), n == 1 ? "is" : "are", done, plural(out->a, x.made[many], weiri_use_names[many]),
                    plural(out->a, x.made[few], weiri_use_names[few]));
     f->objects[0] = r->name;

@@ -40,8 +40,6 @@ typedef struct lowering {
     struct turn *turn;   /* by node id: which iteration of a loop the walk below is in */
 } lowering;
 
-static const weir_place *place_of(const weiri_chain *c) { return c->n > 0 ? c->at : NULL; }
-
 /* "task 'load': s:tma_load TEXT" */
 static weir_finding *complain(lowering *l, const char *rule, const weiri_op *op, const char *hint, const char *text) {
     static const char *const moves[] = {
@@ -50,7 +48,7 @@ static weir_finding *complain(lowering *l, const char *rule, const weiri_op *op,
     const char *method = op->atom == ATOM_NONE     ? moves[op->stage]
                          : op->atom == ATOM_CUSTOM ? op->work->name
                                                    : weiri_atom_name(op->atom);
-    weir_finding *f = weiri_find(&l->p->findings, rule, place_of(&op->at), "task '%s': %s:%s %s", l->pt->task->name,
+    weir_finding *f = weiri_find(&l->p->findings, rule, weiri_place_of(&op->at), "task '%s': %s:%s %s", l->pt->task->name,
                                  op->res->name, method, text);
     if (hint) f->hint = hint;
     f->objects[0] = op->res->name;
@@ -103,7 +101,7 @@ static round_info *round_for(lowering *l, const weir_res *group, weiri_stage sta
     if (stage == STAGE_PROD_ACQUIRE) r.shared = regular && r.n > 0 && (tma || group->mode == WEIR_GROUP_FORK);
     else r.shared = group->mode != WEIR_GROUP_FORK;
     if (r.n && !regular && (stage == STAGE_CONS_WAIT ? group->mode != WEIR_GROUP_FORK : group->mode == WEIR_GROUP_FORK)) {
-        weir_finding *f = weiri_find(&l->p->findings, "PLAN-ROUND", place_of(&l->pt->task->at),
+        weir_finding *f = weiri_find(&l->p->findings, "PLAN-ROUND", weiri_place_of(&l->pt->task->at),
                                      "task '%s' %s the members of group '%s' in different orders", l->pt->task->name,
                                      stage == STAGE_CONS_WAIT ? "waits for" : "acquires", group->name);
         f->hint = "take every member once, in one order, before the next round";
@@ -324,7 +322,7 @@ static void find_held(lowering *l) {
     for (int i = 0; i < MAX_CURSORS; i++) s.v[i] = s.loose[i] = 1;
     held_walk(l, l->pt->task->root->first, &s);
     if (l->cursors.n > MAX_CURSORS) {
-        weir_finding *f = weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", place_of(&l->pt->task->at),
+        weir_finding *f = weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&l->pt->task->at),
                                      "task '%s' moves %d pipelines; more than %d cannot be built yet", l->pt->task->name,
                                      l->cursors.n, MAX_CURSORS);
         f->expected = weiri_arena_fmt(&l->p->a, "at most %d", MAX_CURSORS);
@@ -364,7 +362,7 @@ static void find_held(lowering *l) {
         c->split_close = most > 1;
         c->needs_held = vague;
         if (most > c->stages) {
-            weir_finding *f = weiri_find(&l->p->findings, "PLAN-HELD", place_of(worst ? &worst->at : &l->pt->task->at),
+            weir_finding *f = weiri_find(&l->p->findings, "PLAN-HELD", weiri_place_of(worst ? &worst->at : &l->pt->task->at),
                                          "task '%s' may hold %s%d stages of '%s' at once, which has %d", l->pt->task->name,
                                          most >= 40 ? "more than " : "", most >= 40 ? 39 : most, c->name, c->stages);
             f->expected = weiri_arena_fmt(&l->p->a, "at least %d stages", most);
@@ -723,7 +721,8 @@ static bool part_of_tile(lowering *l, const weiri_op *op, const weiri_view *v, c
     if (v->nrows) tile[g->rank - 2] = v->nrows;
     if (v->ncols) tile[g->rank - 1] = v->ncols;
     if ((int64_t)v->col0 * weir_dtype_size(g->tensor->dtype) % 16) {
-        weir_finding *f = weiri_find(&l->p->findings, "PLAN-ALIGN", place_of(&op->at), "a box of '%s' begins at column %d of its tile, off 16 bytes", g->name, v->col0);
+        weir_finding *f = weiri_find(&l->p->findings, "PLAN-ALIGN", weiri_place_of(&op->at),
+                                     "a box of '%s' begins at column %d of its tile, off 16 bytes", g->name, v->col0);
         f->expected = weiri_arena_fmt(&l->p->a, "a multiple of %d elements of %s", 16 / weir_dtype_size(g->tensor->dtype), weir_dtype_name(g->tensor->dtype));
         f->objects[0] = g->name;
         return false;
@@ -797,7 +796,7 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const i
     for (int i = 0; i < g->rank; i++) elems *= c.tile[g->rank - 1 - i] = tile[i];
     int cols = tile[g->rank - 1];
     if (elems != (int64_t)geo.rows * geo.cols || (cols != geo.cols)) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&op->at),
+        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", weiri_place_of(&op->at),
                                      "copies tiles %s of '%s' %s stages %s of '%s'", tile_text(p, tile, g->rank), g->name,
                                      store ? "from" : "into", tile_text(p, s->tile, s->rank), s->name);
         f->hint = "give both the same tile; leading 1s may be left out in shared memory";
@@ -807,7 +806,7 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const i
     bool same_bits = (stage == WEIR_TF32 && tensor == WEIR_F32) || (stage == WEIR_F32 && tensor == WEIR_TF32);
     if (tensor != stage && !same_bits) {
         weir_finding *f =
-            weiri_find(&p->findings, "PLAN-DTYPE", place_of(&op->at), "copies '%s' of %s %s '%s' of %s", g->name,
+            weiri_find(&p->findings, "PLAN-DTYPE", weiri_place_of(&op->at), "copies '%s' of %s %s '%s' of %s", g->name,
                        weir_dtype_name(g->tensor->dtype), store ? "from" : "into", s->name, weir_dtype_name(s->dtype));
         f->hint = "a bulk copy converts nothing: give both one dtype";
         return -1;
@@ -851,7 +850,8 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const i
         int step = outer < 0 ? 1 : box_unit(rows / (int)box[outer] * geo.row_bytes);
         if (outer < 0 || box[outer] % (uint32_t)(served * step)) {
             weir_finding *f =
-                weiri_find(&p->findings, "PLAN-MULTICAST", place_of(&op->at), "cuts tiles %s of '%s' into %d slices, one a CTA",
+                weiri_find(&p->findings, "PLAN-MULTICAST", weiri_place_of(&op->at),
+                           "cuts tiles %s of '%s' into %d slices, one a CTA",
                            tile_text(p, tile, g->rank), g->name, served);
             f->hint = weiri_arena_fmt(&p->a, "the outermost axis must be a multiple of %d; or issue = \"first\": one CTA loads it whole",
                                       served * step);
@@ -876,7 +876,7 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const i
     }
     if (box[0] > 256) {
         if (rows > 1) {
-            weir_finding *f = weiri_find(&p->findings, "PLAN-BOX", place_of(&op->at), "box of '%s' would be %u elements wide",
+            weir_finding *f = weiri_find(&p->findings, "PLAN-BOX", weiri_place_of(&op->at), "box of '%s' would be %u elements wide",
                                          g->name, box[0]);
             f->expected = "at most 256 elements";
             f->got = weiri_arena_fmt(&p->a, "%u", box[0]);
@@ -890,7 +890,7 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const i
     if (rows_axis > 0) box[rows_axis] = (uint32_t)chunk_rows;
     box[0] /= (uint32_t)colchunks;
     if ((int64_t)box[0] * geo.elem % 16) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-BOX", place_of(&op->at),
+        weir_finding *f = weiri_find(&p->findings, "PLAN-BOX", weiri_place_of(&op->at),
                                      "inner box of '%s' is %u elements of %d bytes", g->name, box[0], geo.elem);
         f->expected = "a multiple of 16 bytes";
         f->got = weiri_arena_fmt(&p->a, "%u bytes", box[0] * (unsigned)geo.elem);
@@ -973,7 +973,7 @@ static void check_start(lowering *l, const weiri_op *op, const weiri_view *v, co
     if (!off && both == unit) return;
     char text[96];
     weir_value_text(l->p->k, (weir_value){ inner }, text, sizeof text);
-    weir_finding *f = weiri_find(&l->p->findings, off ? "PLAN-ALIGN" : "PLAN-ALIGN-OPEN", place_of(&op->at),
+    weir_finding *f = weiri_find(&l->p->findings, off ? "PLAN-ALIGN" : "PLAN-ALIGN-OPEN", weiri_place_of(&op->at),
                                  "a box of '%s' begins at column %s, %s", g->name, text,
                                  off ? "off 16 bytes" : "of which it is not known that it is whole 16 bytes");
     f->expected =
@@ -1076,12 +1076,12 @@ static void check_late(lowering *l, const weiri_node *use, uint32_t id) {
         for (const weiri_node *n = weiri_node_next(root, b); n && !by && inside(n, b); n = weiri_node_next(root, n))
             if ((b->kind == NODE_LOOP || b->kind == NODE_TILES) && n->kind == NODE_OP && disturbs(n->op, v.res)) by = n->op;
     if (!by) return;
-    weir_finding *f = weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", place_of(&use->op->at),
+    weir_finding *f = weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&use->op->at),
                                  tensor ? "takes a tile that was loaded from '%s' before its tensor was written"
                                         : "takes a tile that was loaded from '%s' before the stage changed hands", v.res->name);
     f->hint = "use it before, or keep it in a reg_tile";
     f->objects[0] = v.res->name;
-    if (by->at.n) f->other_file = by->at.at[0].file, f->other_line = by->at.at[0].line, f->other_what = tensor ? "written in between" : "the move in between";
+    weiri_second_place(f, &by->at, tensor ? "written in between" : "the move in between");
 }
 
 static void check_late_tiles(lowering *l) {
@@ -1220,7 +1220,7 @@ static void check_operand(lowering *l, const weiri_op *op, int i, const weiri_vi
     if (part &&
         weiri_layout_operand(&g, weiri_stage_dtype(l->p, v->res), v->t, i ? l->p->regs.v[pr].cols : 64, &o, why, sizeof why))
         return;
-    weir_finding *f = weiri_find(&l->p->findings, "PLAN-SWIZZLE", place_of(&op->at), "%s of the mma into '%s', '%s': %s",
+    weir_finding *f = weiri_find(&l->p->findings, "PLAN-SWIZZLE", weiri_place_of(&op->at), "%s of the mma into '%s', '%s': %s",
                                  i ? "b" : "a", op->res->name, v->res->name, why);
     f->objects[0] = v->res->name;
 }
@@ -1293,18 +1293,13 @@ static void lower_umma(lowering *l, weiri_pnode *at, const weiri_op *op) {
     weiri_action *a = act(p, at, ACT_MMA, WHO_ONE, op, NULL); /* stands for the op also where it is refused below */
     a->reg = r->index;
     a->leader = weiri_tc_pair(p->k);
-    if (weiri_pipe_of(p, r) < 0 && !weiri_piped(r)) {
-        complain(l, "PLAN-UNSUPPORTED", op, "give it a umma_async pipeline",
-                 "adds to a tmem_tile without a pipeline, whose end nobody could wait for");
-        return;
-    }
     for (int i = 0; i < op->nargs; i++) {
-        if (!weiri_view_of(l->k, op->arg[i], &v) || !v.res) return;
+        weiri_view_of(l->k, op->arg[i], &v); /* capture takes nothing else */
         if (sliced(l, op, &v)) return;
         weir_pipe_type t = v.res->pipe.given.type;
         if (t != WEIR_TMA_UMMA && t != WEIR_ASYNC_UMMA && t != WEIR_UMMA_UMMA) {
             weir_finding *f = weiri_find(
-                &p->findings, "PLAN-UNSUPPORTED", place_of(&op->at),
+                &p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&op->at),
                 "%s of the mma into '%s', '%s', has a pipeline of type %s, whose release does not wait for the tensor core",
                 i ? "b" : "a", r->name, v.res->name, weiri_pipe_type_name(t));
             f->hint = "an operand of sm_100a needs tma_umma or async_umma";
@@ -1314,7 +1309,7 @@ static void lower_umma(lowering *l, weiri_pnode *at, const weiri_op *op) {
     }
     if (!weiri_tc_shape_of(p, op, &shape, why, sizeof why)) {
         if (!why[0]) return;
-        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&op->at), "mma into '%s' { %d, %d }: %s", r->name,
+        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", weiri_place_of(&op->at), "mma into '%s' { %d, %d }: %s", r->name,
                                      r->tile[0], r->tile[1], why);
         f->objects[0] = r->name;
         f->hint = shape.pair ? "with v = 2 a tmem_tile has this CTA's 64 or 128 rows and 32 to 256 columns; operands are swizzled"
@@ -1814,7 +1809,7 @@ static void lower_skip(lowering *l, const weiri_node *n, const weiri_pnode *body
         for (int i = 0; i < 4; i++) {
             if (!asks[i] || known_outside(l->k, asks[i])) continue;
             weir_finding *f =
-                weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", place_of(&n->at),
+                weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&n->at),
                            "task '%s': how many stages a tile takes is read from memory, so that the other lanes of the "
                            "work tiles cannot skip them",
                            l->pt->task->name);
@@ -1886,7 +1881,7 @@ static void in_flight_fault(lowering *l, const weiri_action *a, const qset *s) {
                     a->op->at.n && l->p->findings.list.v[f].line == a->op->at.at[0].line)
                     return;
             weir_finding *f =
-                weiri_find(&l->p->findings, "PLAN-DRAIN", place_of(&a->op->at), "%s '%s' while an mma %s it may be in flight",
+                weiri_find(&l->p->findings, "PLAN-DRAIN", weiri_place_of(&a->op->at), "%s '%s' while an mma %s it may be in flight",
                            a->op->atom == ATOM_READ   ? "reads"
                            : a->op->atom == ATOM_ZERO ? "zeroes"
                                                       : "sets",
@@ -2043,7 +2038,7 @@ static void tensor_commit(lowering *l, const weiri_action *a, uint8_t *s) {
         const weir_res *r = g->kind == WEIR_RES_GROUP ? g->members[i] : l->k->res.v[a->reg];
         if (r->kind == WEIR_RES_TMEM && (s[r->index] & 3)) { /* bodies of the author's own see to it themselves */
             weir_finding *f =
-                weiri_find(&l->p->findings, "PLAN-ZERO", place_of(&a->op->at),
+                weiri_find(&l->p->findings, "PLAN-ZERO", weiri_place_of(&a->op->at),
                            "commits '%s' where no mma may have followed %s: tensor memory would still hold old sums", r->name,
                            s[r->index] & 2 ? "zero()" : "the acquire");
             f->objects[0] = r->name;
@@ -2079,7 +2074,7 @@ static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
                             l->p->findings.list.v[f].objects[0] == r->name)
                             said = true;
                     if (!said) {
-                        weir_finding *f = weiri_find(&l->p->findings, "PLAN-ZERO", place_of(&a->op->at),
+                        weir_finding *f = weiri_find(&l->p->findings, "PLAN-ZERO", weiri_place_of(&a->op->at),
                                                      "%s '%s', which may never have been zeroed or set",
                                                      reads_it ? "reads" : "adds to", r->name);
                         f->objects[0] = r->name;

@@ -43,19 +43,22 @@ void weiri_kernel_fault(weir_kernel *k, const weiri_chain *at, const char *rule,
     weiri_buf_init(&b, k->ctx);
     weiri_putv(&b, fmt, ap);
     va_end(ap);
-    weir_finding *f = weiri_find(&k->faults, rule, at->n ? &at->at[0] : NULL, "%s", b.s ? b.s : "");
+    weir_finding *f = weiri_find(&k->faults, rule, weiri_place_of(at), "%s", b.s ? b.s : "");
     weiri_buf_free(&b);
     f->hint = weiri_arena_str(&k->a, hint);
-    if (at->n > 1) f->other_file = at->at[1].file, f->other_line = at->at[1].line, f->other_what = "called from here";
+    if (at->n > 1) weiri_second_place(f, &(weiri_chain){ at->at + 1, at->n - 1 }, "called from here");
 }
 
 void weir_fault(weir_kernel *k, const char *rule, const char *text, const char *hint) {
     weiri_kernel_fault(k, &k->here, rule ? rule : "M-HOST", hint, "%s", text ? text : "");
 }
 
-void weiri_also_at(weir_kernel *k, const weiri_chain *at, const char *what) {
-    weir_finding *f = &k->faults.list.v[k->faults.list.n - 1];
+void weiri_second_place(weir_finding *f, const weiri_chain *at, const char *what) {
     if (at->n) f->other_file = at->at[0].file, f->other_line = at->at[0].line, f->other_what = what;
+}
+
+void weiri_also_at(weir_kernel *k, const weiri_chain *at, const char *what) {
+    weiri_second_place(&k->faults.list.v[k->faults.list.n - 1], at, what);
 }
 
 /* The resource that the fault just recorded is about. */
@@ -512,10 +515,16 @@ weir_res *weir_wgmma_tile(weir_kernel *k, const weir_wgmma_tile_desc *d) {
     return r;
 }
 
+static void want_pipe(weir_kernel *k, const weir_res *r, const char *hint) {
+    if (!weiri_piped(r)) weiri_kernel_fault(k, &k->here, "M-PIPE", hint, "%s has no pipeline", weiri_label(k, r));
+}
+
+/* Its sums are other threads' when an mma has been committed and waited for: by a pipeline. */
 weir_res *weir_tmem_tile(weir_kernel *k, const weir_tmem_tile_desc *d) {
     weir_res *r = weiri_res_add(k, WEIR_RES_TMEM, d->name);
     take_tile(k, r, d->tile, 2);
     take_pipe(k, r, &d->pipeline);
+    want_pipe(k, r, "pipeline = weir.pipeline.umma_async { stages = 1 }");
     r->dtype = WEIR_F32;
     return r;
 }
@@ -523,8 +532,7 @@ weir_res *weir_tmem_tile(weir_kernel *k, const weir_tmem_tile_desc *d) {
 weir_res *weir_barrier(weir_kernel *k, const weir_barrier_desc *d) {
     weir_res *r = weiri_res_add(k, WEIR_RES_BARRIER, d->name);
     take_pipe(k, r, &d->pipeline);
-    if (!weiri_piped(r))
-        weiri_kernel_fault(k, &k->here, "M-PIPE", "async_async { stages = 1 }", "%s has no pipeline", weiri_label(k, r));
+    want_pipe(k, r, "async_async { stages = 1 }");
     return r;
 }
 

@@ -6,7 +6,8 @@
 #include "mem.h"
 #include "report.h"
 
-typedef struct weiri_chain { const weir_place *at; int n; } weiri_chain; /* the author's lines, innermost first */
+typedef struct weiri_chain { const weir_place *at; int n; } weiri_chain; /* the author's lines, innermost first; NULL: none given */
+static inline const weir_place *weiri_place_of(const weiri_chain *c) { return c->at; }
 
 /* ---- values: nodes in k->values, 1-based ids, equal nodes share an id (except reads and returns: one per occurrence) ---- */
 
@@ -232,7 +233,8 @@ int weiri_tile_shape(const weir_res *r, int shape[WEIR_MAX_RANK]);            /*
 /* model.c */
 void weiri_kernel_fault(weir_kernel *k, const weiri_chain *at, const char *rule, const char *hint, const char *fmt, ...) WEIRI_PRINTF(5, 6);
 weiri_chain weiri_here(weir_kernel *k);                                       /* a copy of the current place */
-void weiri_also_at(weir_kernel *k, const weiri_chain *at, const char *what); /* second place of the fault just recorded */
+void weiri_second_place(weir_finding *f, const weiri_chain *at, const char *what); /* if there is one */
+void weiri_also_at(weir_kernel *k, const weiri_chain *at, const char *what);        /* second place of the fault just recorded */
 int64_t weiri_tile_bytes(const weir_res *r);                                  /* one stage of an smem resource, without padding */
 weir_res *weiri_res_add(weir_kernel *k, weir_res_kind kind, const char *name); /* a new resource, its name checked */
 int64_t weiri_tile_elems(const weir_res *r);

@@ -20,7 +20,7 @@ static const char *const act_names[ACT_COUNT] = {
     "tmem_alloc",    "tmem_free",    "tcgen05_before", "tcgen05_after", "init",        "body",           "zero",
 };
 
-const char *weiri_act_name(weiri_act a) { return a >= 0 && a < ACT_COUNT ? act_names[a] : "?"; }
+const char *weiri_act_name(weiri_act a) { return act_names[a]; }
 
 /* ---- views --------------------------------------------------------------------------------------------------------------- */
 
@@ -50,29 +50,19 @@ bool weiri_view_of(const weir_kernel *k, uint32_t value, weiri_view *v) {
                 return true;
             }
             break;
-        case WEIR_OP_VIEW_READ:
-        case WEIR_OP_VIEW_AT:
-        case WEIR_OP_VIEW_FROM:
-        case WEIR_OP_VIEW_TILE:
+        default: /* a stage, a place of a tensor, a work tile */
             v->base = value;
             v->op = x->op;
             v->res = x->res;
             v->back = (int)x->i;
-            while (v->res && v->axis + 1 < v->res->rank && v->res->tile[v->axis] == 1) v->axis++;
+            while (v->axis + 1 < v->res->rank && v->res->tile[v->axis] == 1) v->axis++;
             return true;
-        default: return false;
         }
         value = x->arg[0];
     }
 }
 
 /* ---- small helpers ------------------------------------------------------------------------------------------------------- */
-
-static const weir_place *place_of(const weiri_chain *c) { return c->n > 0 ? c->at : NULL; }
-
-static void also_at(weir_finding *f, const weiri_chain *at, const char *what) {
-    if (at->n) f->other_file = at->at[0].file, f->other_line = at->at[0].line, f->other_what = what;
-}
 
 static int ceil4(int x) { return (x + 3) / 4 * 4; }
 
@@ -97,13 +87,13 @@ int weiri_preg_of(const weiri_plan *p, int task, const weir_res *r) {
 bool weiri_geom(const weiri_plan *p, const weir_res *r, weiri_tile_geom *g) {
     int i = weiri_region_of(p, r);
     char why[8];
-    return i >= 0 && weiri_layout_tile(p->smem.v[i].dtype, r->tile, r->rank, p->smem.v[i].swizzle, r->kind == WEIR_RES_SMEM, g,
-                                       why, sizeof why);
+    if (i < 0) return false;
+    return weiri_layout_tile(p->smem.v[i].dtype, r->tile, r->rank, p->smem.v[i].swizzle, r->kind == WEIR_RES_SMEM, g, why,
+                             sizeof why);
 }
 
 weir_dtype weiri_stage_dtype(const weiri_plan *p, const weir_res *r) {
-    int i = weiri_region_of(p, r);
-    return i >= 0 ? p->smem.v[i].dtype : r->dtype;
+    return p->smem.v[weiri_region_of(p, r)].dtype;
 }
 
 bool weiri_dynamic(const weir_res *r) {
@@ -112,7 +102,7 @@ bool weiri_dynamic(const weir_res *r) {
 
 /* Does a stage of r lie in shared memory? Without tensor memory a tmem_tile's does; a dynamic queue's is one response. */
 static bool in_smem(const weir_kernel *k, const weir_res *r) {
-    return weiri_in_smem(r) || weiri_dynamic(r) || (r->kind == WEIR_RES_TMEM && k->arch < WEIR_ARCH_SM_100A && weiri_piped(r));
+    return weiri_in_smem(r) || weiri_dynamic(r) || (r->kind == WEIR_RES_TMEM && k->arch < WEIR_ARCH_SM_100A);
 }
 
 /* What a tmem_tile's stage holds: sums as f32; for the next mma the dtype of its other operand. */
@@ -121,10 +111,9 @@ static weir_dtype spilled_dtype(const weir_kernel *k, const weir_res *r) {
     for (int ti = 0; ti < k->tasks.n; ti++)
         for (const weiri_node *n = weiri_node_next(k->tasks.v[ti]->root, NULL); n;
              n = weiri_node_next(k->tasks.v[ti]->root, n)) {
-            if (n->kind != NODE_OP || n->op->atom != ATOM_MMA || n->op->nargs < 2) continue;
+            if (n->kind != NODE_OP || n->op->atom != ATOM_MMA) continue;
             weiri_view v[2];
-            for (int i = 0; i < 2; i++)
-                if (!weiri_view_of(k, n->op->arg[i], &v[i])) v[i].res = NULL;
+            for (int i = 0; i < 2; i++) weiri_view_of(k, n->op->arg[i], &v[i]); /* of nothing, if it is held in registers */
             for (int i = 0; i < 2; i++)
                 if (v[i].res == r && v[1 - i].res && v[1 - i].res != r) return v[1 - i].res->dtype;
         }
@@ -133,16 +122,13 @@ static weir_dtype spilled_dtype(const weir_kernel *k, const weir_res *r) {
 
 /* ---- what the tasks do --------------------------------------------------------------------------------------------------- */
 
-static bool is_reg(const weir_res *r) { return r && (r->kind == WEIR_RES_REG || r->kind == WEIR_RES_WGMMA); }
+static bool is_reg(const weir_res *r) { return r->kind == WEIR_RES_REG || r->kind == WEIR_RES_WGMMA; }
 
 /* The sums of a tmem_tile while a warpgroup adds to them: registers, where there is no tensor memory. */
 static bool is_sums(const weir_kernel *k, const weiri_op *op) {
     return op->res->kind == WEIR_RES_TMEM && k->arch < WEIR_ARCH_SM_100A &&
-           (op->atom == ATOM_ZERO || op->atom == ATOM_MMA || op->atom == ATOM_DRAIN);
+           (op->atom == ATOM_ZERO || op->atom == ATOM_MMA);
 }
-
-/* Does a value read register tiles or hold fragments? */
-static bool uses_reg(const weir_kernel *k, uint32_t id) { return id && weiri_value_uses(k, id, WEIR_OP_READ_REG); }
 
 bool weiri_packed(weir_dtype t) { return t == WEIR_BF16 || t == WEIR_F16; }
 
@@ -154,8 +140,9 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
     weiri_preg g = { .res = r, .task = task, .rows = r->tile[0], .cols = r->tile[1], .split = by_cols ? 'n' : 'm' };
     if (by_cols && r->tile[1] < 8) g.split = 'w'; /* one or four a row: each warpgroup has all rows */
     if (t->num_warps % 4) {
-        weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at),
-                   "task '%s' uses register tile '%s' but has %d warps; a warpgroup is 4", t->name, r->name, t->num_warps)
+        weiri_find(&p->findings, "PLAN-WARPS", weiri_place_of(&t->at),
+                   "task '%s' uses register tile '%s' but has %d warp%s; a warpgroup is 4", t->name, r->name, t->num_warps,
+                   t->num_warps == 1 ? "" : "s")
             ->hint = "give the task a multiple of 4 warps";
         return;
     }
@@ -167,7 +154,7 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
     int unit = columns ? 8 : 64;
     if (!columns && g.split != 'm') nwg = 1;
     if (whole % nwg || (columns ? g.cols : g.rows) % unit) {
-        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", place_of(&r->at),
+        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", weiri_place_of(&r->at),
                                      "tile '%s' { %d, %d } does not divide among the %d warpgroups of task '%s'", r->name,
                                      r->tile[0], r->tile[1], nwg, t->name);
         f->hint = weiri_arena_fmt(&p->a, "%s must be a multiple of %d: an MMA is 64 rows by a multiple of 8 columns", axis,
@@ -178,7 +165,7 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
     }
     if (r->kind == WEIR_RES_WGMMA && (g.cols % 8 || g.cols > 256)) {
         weir_finding *f =
-            weiri_find(&p->findings, "PLAN-TILE", place_of(&r->at),
+            weiri_find(&p->findings, "PLAN-TILE", weiri_place_of(&r->at),
                        "tile '%s' { %d, %d } has %d columns in each warpgroup of task '%s'; an MMA has 8, 16, ... 256", r->name,
                        r->tile[0], r->tile[1], g.cols, t->name);
         f->hint = g.cols > 256 ? "take fewer columns" : "take a multiple of 8 columns";
@@ -187,7 +174,7 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
         return;
     }
     g.frags = g.rows / 64;
-    int vals = r->tile[1] == 1 ? 2 * g.frags : r->tile[1] == 4 ? 2 * g.frags : g.rows * g.cols / 128;
+    int vals = r->tile[1] == 1 || r->tile[1] == 4 ? 2 * g.frags : g.rows * g.cols / 128;
     int per = weiri_packed(r->dtype) ? 2 : 1;
     g.per_thread = (vals + per - 1) / per;
     WEIRI_PUSH(&p->a, p->regs, g);
@@ -247,12 +234,12 @@ static void find_split(weiri_plan *p, weiri_ptask *pt) {
     }
     pt->by_cols = cols != NULL;
     if (!rows || !cols) return;
-    weir_finding *f = weiri_find(&p->findings, "PLAN-SPLIT", place_of(&rows->at),
+    weir_finding *f = weiri_find(&p->findings, "PLAN-SPLIT", weiri_place_of(&rows->at),
                                  "the warpgroups of task '%s' share the rows of '%s' and the columns of '%s'", t->name, rows->name,
                                  cols->name);
     f->hint = "give both one split, or a task each";
     f->objects[0] = rows->name;
-    also_at(f, &cols->at, "the other tile");
+    weiri_second_place(f, &cols->at, "the other tile");
 }
 
 static void scan_task(weiri_plan *p, int ti) {
@@ -275,10 +262,10 @@ static void scan_task(weiri_plan *p, int ti) {
             wg = true;
         }
         for (int i = 0; i < op->nargs; i++)
-            if (uses_reg(k, op->arg[i])) wg = true;
+            if (weiri_value_uses(k, op->arg[i], WEIR_OP_READ_REG)) wg = true;
         /* a body with mmas of its own, on a target where a warpgroup issues them: releases join it */
-        if (op->work && op->work->async_read && !weiri_tc(k)) wg = wg || t->num_warps % 4 == 0;
-        if (op->res->kind == WEIR_RES_SMEM && op->res->pipe.given.type == WEIR_ASYNC_TMA) wg = wg || t->num_warps % 4 == 0;
+        if (op->work && op->work->async_read && !weiri_tc(k)) wg |= t->num_warps % 4 == 0;
+        if (op->res->kind == WEIR_RES_SMEM && op->res->pipe.given.type == WEIR_ASYNC_TMA) wg |= t->num_warps % 4 == 0;
     }
     pt->solo = (solo && any && !consumes) || one_thread_issues(k, t);
     pt->wg_actor = wg && !pt->solo && !pt->lanes;
@@ -287,7 +274,8 @@ static void scan_task(weiri_plan *p, int ti) {
     if (weiri_tc(k)) weiri_tc_check_warps(p, ti);
     if (pt->wg_actor && (t->first_warp % 4 || t->num_warps % 4)) {
         weir_finding *f =
-            weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at), "task '%s' works on register tiles and has warps %d to %d",
+            weiri_find(&p->findings, "PLAN-WARPS", weiri_place_of(&t->at),
+                       "task '%s' works on register tiles and has warps %d to %d",
                        t->name, t->first_warp, t->first_warp + t->num_warps - 1);
         f->hint = "wgmma is issued by warpgroups: start at a multiple of 4 warps and take a multiple of 4";
         pt->actors = 1;
@@ -307,15 +295,10 @@ static bool only_mma_reads(const weir_kernel *k, const weir_res *r) {
             const weiri_op *op = n->op;
             if (op->atom == ATOM_CUSTOM && op->res == r && op->work->side == WEIR_SIDE_CONSUMER && !op->work->aux) return false;
             for (int i = 0; i < op->nargs; i++) {
-                weiri_view v;
-                if (!op->arg[i]) continue;
-                if (weiri_view_of(k, op->arg[i], &v)) {
-                    if (v.res != r || v.op != WEIR_OP_VIEW_READ) continue;
-                    if (op->atom != ATOM_MMA) return false;
-                    mma = true;
-                } else if (op->atom != ATOM_MMA && weiri_value_uses(k, op->arg[i], WEIR_OP_LOAD)) {
-                    /* a loaded view inside arithmetic: the LOAD op itself is in the list and was seen */
-                }
+                weiri_view v; /* a view that is loaded inside arithmetic has an op of its own */
+                if (!weiri_view_of(k, op->arg[i], &v) || v.res != r || v.op != WEIR_OP_VIEW_READ) continue;
+                if (op->atom != ATOM_MMA) return false;
+                mma = true;
             }
         }
     }
@@ -334,7 +317,7 @@ static bool async_reads(const weir_kernel *k, const weir_res *r) {
                 continue;
             for (int i = 0; i < op->nargs; i++) {
                 weiri_view v;
-                if (op->arg[i] && weiri_view_of(k, op->arg[i], &v) && v.res == r) return true;
+                if (weiri_view_of(k, op->arg[i], &v) && v.res == r) return true;
             }
         }
     return false;
@@ -395,6 +378,12 @@ static bool closes(const weiri_task *t, const weir_res *r, weiri_stage stage) {
     return false;
 }
 
+/* The same, of the tasks that take that lane of the work tiles, or all of them; -1: whatever lane. */
+static bool closes_lane(const weiri_task *t, const weir_res *r, weiri_stage stage, int tile_lane) {
+    const weiri_node *tiles = weiri_lanes_of(t);
+    return closes(t, r, stage) && (tile_lane < 0 || !tiles || tiles->lane == tile_lane);
+}
+
 /* Does one CTA of a cluster of several run the task? */
 static bool on_one_cta(const weir_kernel *k, const weiri_task *t) {
     const int size[4] = { k->cluster.v, k->cluster.m, k->cluster.n, k->cluster.k };
@@ -416,20 +405,26 @@ static bool closes_at(const weir_kernel *k, const weiri_task *t, const weir_res 
 static weiri_pside side_of_lane(const weiri_plan *p, const weir_res *r, weiri_stage stage, int tile_lane) {
     const weir_kernel *k = p->k;
     weiri_pside s = { .dealt = tile_lane >= 0 };
-    uint64_t lanes = 0;
     for (int ti = 0; ti < k->tasks.n; ti++) {
         const weiri_task *t = k->tasks.v[ti];
-        const weiri_node *tiles = weiri_lanes_of(t);
-        if (!closes(t, r, stage) || (tile_lane >= 0 && tiles && tiles->lane != tile_lane)) continue;
+        if (!closes_lane(t, r, stage, tile_lane)) continue;
         s.tasks++;
         s.warps += t->num_warps;
         if (p->tasks[ti].wg_actor) s.warpgroups += p->tasks[ti].warpgroups;
         if (t->num_warps > s.max_warps_of_a_task) s.max_warps_of_a_task = t->num_warps;
         if (on_one_cta(k, t)) s.one_cta_tasks++, s.one_cta_warps += t->num_warps;
-        int lane = loop_lane(k, t, r->pipe.given.interleave[stage == STAGE_PROD_COMMIT ? 1 : 3]);
-        if (lane >= 0 && lane < 64 && !(lanes >> lane & 1)) lanes |= 1ull << lane, s.domain_lanes++;
+        int stride = r->pipe.given.interleave[stage == STAGE_PROD_COMMIT ? 1 : 3], lane = loop_lane(k, t, stride);
+        for (int i = 0; i < ti; i++) /* one that an earlier task has, too, is counted there */
+            if (closes_lane(k->tasks.v[i], r, stage, tile_lane) && loop_lane(k, k->tasks.v[i], stride) == lane) lane = -1;
+        s.domain_lanes += lane >= 0;
     }
     return s;
+}
+
+/* A side in words: all that two of them may differ in. */
+static const char *side_text(weiri_plan *p, const weiri_pside *s) {
+    return weiri_arena_fmt(&p->a, "%d warp%s of %d task%s%s", s->warps, s->warps == 1 ? "" : "s", s->tasks,
+                           s->tasks == 1 ? "" : "s", s->warpgroups ? " by warpgroups" : "");
 }
 
 /* Lanes of the work tiles that share the side take the stages in turn: a phase counts one lane's arrivals, so all must bring as many. */
@@ -446,11 +441,10 @@ static weiri_pside side_of(weiri_plan *p, const weir_res *r, weiri_stage stage) 
         if (!weiri_lanes_of(t) || !closes(t, r, stage)) continue;
         weiri_pside x = side_of_lane(p, r, stage, weiri_lanes_of(t)->lane);
         if (x.warps == s.warps && x.warpgroups == s.warpgroups && x.tasks == s.tasks) continue;
-        weir_finding *f = weiri_find(&p->findings, "V-CNT-06", place_of(&r->at),
+        weir_finding *f = weiri_find(&p->findings, "V-CNT-06", weiri_place_of(&r->at),
                                      "pipeline '%s': lanes of the work tiles bring unequal arrivals to a phase", r->name);
-        f->expected =
-            weiri_arena_fmt(&p->a, "%d warps of %d tasks, as lane %d has", s.warps, s.tasks, weiri_lanes_of(first)->lane);
-        f->got = weiri_arena_fmt(&p->a, "%d warps of %d tasks of lane %d", x.warps, x.tasks, weiri_lanes_of(t)->lane);
+        f->expected = weiri_arena_fmt(&p->a, "%s, as lane %d has", side_text(p, &s), weiri_lanes_of(first)->lane);
+        f->got = weiri_arena_fmt(&p->a, "%s of lane %d", side_text(p, &x), weiri_lanes_of(t)->lane);
         f->hint = "give each lane as many tasks and warps";
         f->objects[0] = r->name;
         break;
@@ -478,8 +472,10 @@ static weiri_pside side_of_push(weiri_plan *p, const weir_res *r, weiri_stage st
         }
         if (at < 0) first = x, at = here;
         if (x.tasks == first.tasks && x.warps == first.warps && x.warpgroups == first.warpgroups) continue;
-        weir_finding *f = weiri_find(&p->findings, "PLAN-PUSH", place_of(&r->at), "'%s' is %s by %d warps of %d tasks in CTA %d, by %d of %d in CTA %d",
-                                     r->name, stage == STAGE_PROD_COMMIT ? "filled" : "emptied", first.warps, first.tasks, at, x.warps, x.tasks, here);
+        weir_finding *f = weiri_find(&p->findings, "PLAN-PUSH", weiri_place_of(&r->at),
+                                     "'%s' is %s by %s in CTA %d, by %s in CTA %d", r->name,
+                                     stage == STAGE_PROD_COMMIT ? "filled" : "emptied", side_text(p, &first), at,
+                                     side_text(p, &x), here);
         f->hint = "let as many warps do it in every CTA that pushes, and in every CTA that is pushed to";
         f->objects[0] = r->name;
         break;
@@ -513,8 +509,6 @@ static int64_t landed_bytes(weiri_plan *p, const weir_res *r) {
     return sum + lane_most;
 }
 
-static bool fold_group(const weir_res *g) { return g && g->mode == WEIR_GROUP_FUSED_MERGE && g->fold; }
-
 /* What fills the stages of r by threads, seen by the work; in a fork any member's work fills the one stage. */
 static bool fills(const weir_res *r, const weiri_op *op) {
     bool mine = op->res == r || (r->group && r->group->mode == WEIR_GROUP_FORK && op->res->group == r->group);
@@ -542,13 +536,13 @@ static weir_producer_op producer_op(weiri_plan *p, const weir_res *r, bool say) 
     if (r->group && r->group->mode == WEIR_GROUP_FORK && r->member > 0) return op; /* said of the first */
     bool both = load && other;
     weir_finding *f =
-        both ? weiri_find(&p->findings, "CN7", place_of(&wrong->at), "pipeline '%s': the stage is filled by cp_async and by %s",
+        both ? weiri_find(&p->findings, "CN7", weiri_place_of(&wrong->at), "pipeline '%s': the stage is filled by cp_async and by %s",
                           r->name, weiri_atom_name(other->atom))
-             : weiri_find(&p->findings, "CN7", place_of(&wrong->at), "pipeline '%s': producer_op is \"%s\", but %s fills the stage",
+             : weiri_find(&p->findings, "CN7", weiri_place_of(&wrong->at), "pipeline '%s': producer_op is \"%s\", but %s fills the stage",
                           r->name, op == WEIR_PRODUCER_LOAD ? "load" : "thread", weiri_atom_name(wrong->atom));
     f->objects[0] = r->name;
-    if (both) also_at(f, &load->at, "the cp_async");
-    else also_at(f, &r->at, "declared here"), f->expected = load ? "load" : "thread", f->got = load ? "thread" : "load";
+    if (both) weiri_second_place(f, &load->at, "the cp_async");
+    else weiri_second_place(f, &r->at, "declared here"), f->expected = load ? "load" : "thread", f->got = load ? "thread" : "load";
     f->hint = both ? "fill a stage in one way, or take a pipeline for each: its commit arrives when the threads come, or when their copies land"
                    : "leave producer_op out: it follows from the work";
     return op;
@@ -574,9 +568,9 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
             close = in.given.interleave[i + 1] > 1 ? in.given.interleave[i + 1] : 1;
         if (open == close) continue;
         missing = true;
-        weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&r->at),
-                                     "pipeline '%s': %s by %d lanes and %s by %d cannot be built yet", r->name,
-                                     i ? "wait" : "acquire", open, i ? "release" : "commit", close);
+        weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&r->at),
+                                     "pipeline '%s': %s by %d lane%s and %s by %d cannot be built yet", r->name,
+                                     i ? "wait" : "acquire", open, open == 1 ? "" : "s", i ? "release" : "commit", close);
         f->hint = "one number for both";
     }
     in.given.producer_op = producer_op(p, r, true);
@@ -625,18 +619,18 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
                     if (ti >= 0 && ti != i) same = false;
                     ti = i;
                 }
-        in.same_warpgroup = same && ti >= 0 && p->tasks[ti].wg_actor;
+        in.same_warpgroup = same && p->tasks[ti].wg_actor; /* the one task of each side has moves: it is never in a group */
     }
     weiri_proto *pr = &protos[r->index];
     weiri_protocol(&in, pr);
     for (int i = 0; i < pr->nfaults; i++) {
         if (told_of_mate(protos, r, pr->fault[i].text)) continue;
         weir_finding *f =
-            weiri_find(&p->findings, pr->fault[i].rule, place_of(&r->at), "pipeline '%s': %s", r->name, pr->fault[i].text);
+            weiri_find(&p->findings, pr->fault[i].rule, weiri_place_of(&r->at), "pipeline '%s': %s", r->name, pr->fault[i].text);
         if (pr->fault[i].expected[0]) f->expected = weiri_arena_str(&p->a, pr->fault[i].expected);
-        if (pr->fault[i].got[0]) f->got = weiri_arena_str(&p->a, pr->fault[i].got);
+        f->got = weiri_arena_str(&p->a, pr->fault[i].got);
         f->objects[0] = r->name;
-        if (r->group && r->group->asked.type) also_at(f, &r->group->at, "its group's pipeline");
+        if (r->group && r->group->asked.type) weiri_second_place(f, &r->group->at, "its group's pipeline");
         if (strcmp(pr->fault[i].rule, "PLAN-ARCH") != 0) continue;
         f->hint = "sm_80 has async_async";
         missing = true;
@@ -704,8 +698,9 @@ static void make_bars(weiri_plan *p, const weiri_proto *protos) {
                 const weiri_proto *pr = &protos[b->index];
                 const weiri_ppipe *pp = &p->pipes.v[weiri_pipe_of(p, b)];
                 if (r->mode == WEIR_GROUP_FUSED_MERGE) {
-                    if (!(fold_group(r) && m > 0 && pp->tx > 0)) nfull += pr->full_count;
                     tx += pp->tx;
+                    if (r->fold && m > 0 && pp->tx > 0) continue; /* the first one's arrival arms its bytes, too */
+                    nfull += pr->full_count;
                     weiri_put(&sum, "%s%s of %s", m ? " + " : "", pr->full_sum, b->name);
                 } else if (r->mode == WEIR_GROUP_FORK && m == 0) {
                     nfull = pr->full_count;
@@ -779,13 +774,13 @@ static void check_asked(weiri_plan *p, const weiri_proto *protos) {
 static void check_pairs_groups(weiri_plan *p) {
     const weir_kernel *k = p->k;
     for (int i = 0; i < k->res.n && weiri_tc_pair(k); i++) {
-        const weir_res *g = k->res.v[i], *first = g->kind == WEIR_RES_GROUP && g->nmembers ? g->members[0] : NULL;
+        const weir_res *g = k->res.v[i], *first = g->kind == WEIR_RES_GROUP ? g->members[0] : NULL;
         for (int m = 1; first && m < g->nmembers; m++) {
             weir_pipe_type x = first->pipe.given.type, y = g->members[m]->pipe.given.type;
             bool full = g->mode != WEIR_GROUP_MERGE && weiri_tc_leaders_full(k, x) != weiri_tc_leaders_full(k, y);
             bool empty = g->mode != WEIR_GROUP_FORK && (x == WEIR_UMMA_ASYNC) != (y == WEIR_UMMA_ASYNC);
             if (!full && !empty) continue;
-            weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&g->at),
+            weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&g->at),
                                          "group '%s': with v = 2 the %s barriers of '%s' (%s) are %s, those of '%s' (%s) %s",
                                          g->name, full ? "full" : "empty", first->name, weiri_pipe_type_name(x),
                                          (full ? weiri_tc_leaders_full(k, x) : x == WEIR_UMMA_ASYNC) ? "the leader CTA's" : "each CTA's own",
@@ -819,7 +814,7 @@ static const weiri_region *largest(const weiri_plan *p, int stages) {
     const weiri_region *out = NULL;
     for (int i = 0; i < p->smem.n; i++) {
         const weiri_region *g = &p->smem.v[i];
-        if (g->res && g->same_as < 0 && g->stages >= stages && (!out || g->size > out->size)) out = g;
+        if (g->same_as < 0 && g->stages >= stages && (!out || g->size > out->size)) out = g;
     }
     return out;
 }
@@ -835,10 +830,10 @@ static void over_capacity(weiri_plan *p) {
     weiri_buf_init(&b, k->ctx);
     for (int i = 0; i < p->smem.n; i++) {
         const weiri_region *g = &p->smem.v[i];
-        if (g->res && g->same_as < 0) weiri_put(&b, "%s%s %d x %" PRId64, b.n ? ", " : "", g->name, g->stages, g->stage_bytes);
+        if (g->same_as < 0) weiri_put(&b, "%s%s %d x %" PRId64, b.n ? ", " : "", g->name, g->stages, g->stage_bytes);
     }
     weir_finding *f =
-        weiri_find(&p->findings, "PLAN-SMEM", place_of(who ? &who->at : &k->at),
+        weiri_find(&p->findings, "PLAN-SMEM", weiri_place_of(who ? &who->at : &k->at),
                    "kernel '%s' needs %" PRId64 " bytes of shared memory, the target has %" PRId64 ": %" PRId64
                    " too many (%s%smbarriers %" PRId64 ")",
                    k->name, p->smem_total, p->smem_capacity, p->smem_total - p->smem_capacity, b.s ? b.s : "", b.n ? ", " : "",
@@ -848,11 +843,9 @@ static void over_capacity(weiri_plan *p) {
     f->got = weiri_arena_fmt(&p->a, "%" PRId64 " bytes", p->smem_total);
     if (!who) return;
     int64_t per_stage = 0, with_bars = 0; /* bytes of a stage: of its tiles; of its mbarriers too */
-    bool exact = true;                    /* no bytes between tiles come or go with a stage */
     for (int i = 0; i < p->smem.n; i++) {
         const weiri_region *g = &p->smem.v[i];
-        if (!g->res || g->same_as >= 0) continue;
-        if (g->align > 0 && g->stage_bytes % g->align) exact = false;
+        if (g->same_as >= 0) continue;
         if (g->res == who || (who->group && g->res->group == who->group)) per_stage += g->stage_bytes;
     }
     for (int i = 0; i < p->bars.n; i++) {
@@ -864,7 +857,7 @@ static void over_capacity(weiri_plan *p) {
         }
         if (with) with_bars += 8;
     }
-    with_bars = per_stage + (exact ? with_bars : 0);
+    with_bars += per_stage; /* stages are multiples of their alignment: no bytes between tiles come or go with one */
     int64_t over = p->smem_total - p->smem_capacity;
     int stages = who->pipe.given.stages;
     int64_t cut = (over + with_bars - 1) / with_bars;
@@ -908,7 +901,7 @@ static void place_smem(weiri_plan *p) {
         }
         int swizzle = r->kind != WEIR_RES_TMEM ? r->swizzle : widest_swizzle(r->tile[1] * weir_dtype_size(dtype));
         if (!weiri_layout_tile(dtype, r->tile, r->rank, swizzle, r->kind == WEIR_RES_SMEM, &g, why, sizeof why)) {
-            weir_finding *f = weiri_find(&p->findings, "PLAN-SWIZZLE", place_of(&r->at), "tile '%s': %s", r->name, why);
+            weir_finding *f = weiri_find(&p->findings, "PLAN-SWIZZLE", weiri_place_of(&r->at), "tile '%s': %s", r->name, why);
             f->objects[0] = r->name;
             continue;
         }
@@ -934,7 +927,7 @@ static void place_smem(weiri_plan *p) {
     char why[256] = "";
     int64_t total = weiri_layout_place(item, n, k->aliases.n, why, sizeof why);
     if (total < 0) {
-        weiri_find(&p->findings, "PLAN-SMEM", place_of(&k->at), "shared memory of kernel '%s': %s", k->name, why);
+        weiri_find(&p->findings, "PLAN-SMEM", weiri_place_of(&k->at), "shared memory of kernel '%s': %s", k->name, why);
         total = 0;
     }
     for (int i = 0, at = 0; i < p->smem.n; i++)
@@ -944,7 +937,7 @@ static void place_smem(weiri_plan *p) {
         if (g->same_as != -2) continue;
         g->same_as = weiri_region_of(p, g->res->storage);
         if (g->same_as < 0) {
-            weiri_find(&p->findings, "PLAN-SMEM", place_of(&g->res->at), "'%s' shares the storage of '%s', which has none",
+            weiri_find(&p->findings, "PLAN-SMEM", weiri_place_of(&g->res->at), "'%s' shares the storage of '%s', which has none",
                        g->name, g->res->storage->name);
             g->same_as = -1;
             continue;
@@ -955,11 +948,11 @@ static void place_smem(weiri_plan *p) {
     p->smem_data = total;
 }
 
-/* Where the first pipeline that uses a run of mbarriers is declared; the kernel's place when none does. */
+/* Where the first pipeline that uses a run of mbarriers is declared: one does. */
 static const weir_place *maker_of(const weiri_plan *p, int bar) {
-    for (int i = 0; i < p->pipes.n; i++)
-        if (p->pipes.v[i].full == bar || p->pipes.v[i].empty == bar) return place_of(&p->pipes.v[i].res->at);
-    return place_of(&p->k->at);
+    const weiri_ppipe *x = p->pipes.v;
+    while (x->full != bar && x->empty != bar) x++;
+    return weiri_place_of(&x->res->at);
 }
 
 static void place_barriers(weiri_plan *p) {
@@ -994,7 +987,7 @@ static void place_barriers(weiri_plan *p) {
     int ctas = p->k->ctas_per_sm;
     if (ctas > 1 && (p->smem_total + 1024) * ctas > p->smem_capacity + 1024) {
         weir_finding *f =
-            weiri_find(&p->findings, "PLAN-SMEM", place_of(&p->k->at),
+            weiri_find(&p->findings, "PLAN-SMEM", weiri_place_of(&p->k->at),
                        "kernel '%s': %d CTAs of %" PRId64 " bytes of shared memory do not fit an SM, which has %" PRId64,
                        p->k->name, ctas, p->smem_total, p->smem_capacity + 1024);
         f->hint = weiri_arena_fmt(&p->a, "ctas_per_sm = %" PRId64 " fits", (p->smem_capacity + 1024) / (p->smem_total + 1024));
@@ -1014,13 +1007,14 @@ static void split_registers(weiri_plan *p) {
     p->threads = 32 * p->warps;
     int nwg = p->warps / 4;
     if (!nwg) { /* more than 32 are refused where the task is described: X-WARP-02 */
-        weiri_find(&p->findings, "PLAN-WARPS", place_of(&k->at), "kernel '%s' has no tasks; a CTA has 1 to 32 warps", k->name);
+        weiri_find(&p->findings, "PLAN-WARPS", weiri_place_of(&k->at),
+                   "kernel '%s' has no tasks; a CTA has 1 to 32 warps", k->name);
         return;
     }
     int entry = 65536 / (p->threads * k->ctas_per_sm) / 8 * 8;
     if (p->threads * k->ctas_per_sm > 2048) { /* with so many each has 32 registers */
         weir_finding *f =
-            weiri_find(&p->findings, "PLAN-WARPS", place_of(&k->at),
+            weiri_find(&p->findings, "PLAN-WARPS", weiri_place_of(&k->at),
                        "kernel '%s': %d CTAs of %d threads do not fit an SM, which has 2048", k->name, k->ctas_per_sm, p->threads);
         f->hint = "lower ctas_per_sm, or take fewer warps";
         return;
@@ -1035,7 +1029,7 @@ static void split_registers(weiri_plan *p) {
         if (!t->registers) continue;
         if (!asks) asks = t;
         if (t->registers < 24 || t->registers > 256 || t->registers % 8) {
-            weir_finding *f = weiri_find(&p->findings, "PLAN-REGS", place_of(&t->at),
+            weir_finding *f = weiri_find(&p->findings, "PLAN-REGS", weiri_place_of(&t->at),
                                          "task '%s' asks for %d registers per thread", t->name, t->registers);
             f->expected = "24 to 256, a multiple of 8";
             f->got = weiri_arena_fmt(&p->a, "%d", t->registers);
@@ -1047,7 +1041,7 @@ static void split_registers(weiri_plan *p) {
     }
     if (k->arch < WEIR_ARCH_SM_90A) {
         if (asks)
-            weiri_find(&p->findings, "PLAN-ARCH", place_of(&asks->at),
+            weiri_find(&p->findings, "PLAN-ARCH", weiri_place_of(&asks->at),
                        "task '%s': `registers` needs setmaxnreg, which sm_80 lacks (sm_90a and sm_100a have it)", asks->name);
         return;
     }
@@ -1082,7 +1076,7 @@ static void split_registers(weiri_plan *p) {
         for (int w = 0; w < nwg; w++) weiri_put(&b, "%s%d", w ? " + " : "", want[w]);
         const weir_place *at = NULL;
         for (int i = 0; i < k->tasks.n; i++)
-            if (k->tasks.v[i]->registers) at = place_of(&k->tasks.v[i]->at);
+            if (k->tasks.v[i]->registers) at = weiri_place_of(&k->tasks.v[i]->at);
         weir_finding *f =
             weiri_find(&p->findings, "PLAN-REGS", at,
                        "register requests %s per warpgroup are %d more than the pool of %d (%d at entry x %d warpgroups)", b.s,
@@ -1098,7 +1092,7 @@ static void split_registers(weiri_plan *p) {
         int end = t->first_warp + t->num_warps;
         for (int w = t->first_warp / 4 + 1; w <= (end - 1) / 4; w++)
             if (p->reg_split[w] != p->reg_split[t->first_warp / 4]) {
-                weir_finding *f = weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at),
+                weir_finding *f = weiri_find(&p->findings, "PLAN-WARPS", weiri_place_of(&t->at),
                                              "task '%s' has warps %d to %d, in warpgroups of %d and %d registers", t->name,
                                              t->first_warp, end - 1, want[t->first_warp / 4], want[w]);
                 f->objects[0] = t->name;
@@ -1118,13 +1112,13 @@ static void check_tile_registers(weiri_plan *p) {
         int have = p->tasks[g->task].registers ? p->tasks[g->task].registers : p->entry_registers;
         if (have > 255) have = 255; /* a thread names no more */
         if (have < 1 || g->per_thread < have) continue;
-        weir_finding *f = weiri_find(&p->findings, "PLAN-REGS", place_of(&g->res->at),
+        weir_finding *f = weiri_find(&p->findings, "PLAN-REGS", weiri_place_of(&g->res->at),
                                      "tile '%s' takes %d registers of each thread of task '%s', which has %d", g->res->name,
                                      g->per_thread, t->name, have);
         f->expected = weiri_arena_fmt(&p->a, "fewer than %d", have);
         f->got = weiri_arena_fmt(&p->a, "%d", g->per_thread);
         f->hint = "deal a smaller tile, or more warpgroups; fewer warps in all leave each thread more registers";
-        also_at(f, &t->at, "the task");
+        weiri_second_place(f, &t->at, "the task");
     }
 }
 
@@ -1154,7 +1148,7 @@ static void name_barriers(weiri_plan *p) {
     }
     if (next > 16) {
         weir_finding *f =
-            weiri_find(&p->findings, "PLAN-NAMED", place_of(&p->k->at),
+            weiri_find(&p->findings, "PLAN-NAMED", weiri_place_of(&p->k->at),
                        "kernel '%s' needs %d named barriers; a CTA has 15 beside __syncthreads", p->k->name, next - 1);
         f->expected = "at most 15";
         f->got = weiri_arena_fmt(&p->a, "%d", next - 1);
@@ -1235,17 +1229,18 @@ weiri_plan *weiri_plan_new(weir_kernel *k) {
     p->ntasks = k->tasks.n;
     p->tasks = WEIRI_NEW_N(&p->a, weiri_ptask, k->tasks.n + 1);
     if (p->cluster > 8)
-        weiri_find(&p->findings, "PLAN-CLUSTER", place_of(&k->at),
+        weiri_find(&p->findings, "PLAN-CLUSTER", weiri_place_of(&k->at),
                    "kernel '%s' has a cluster of %d CTAs; at most 8 are portable", k->name, p->cluster)
             ->hint = "v * m * n * k is 8 at most";
     if (p->cluster > 1 && k->arch < WEIR_ARCH_SM_90A)
-        weiri_find(&p->findings, "PLAN-ARCH", place_of(&k->at), "kernel '%s': clusters need sm_90a or sm_100a", k->name);
+        weiri_find(&p->findings, "PLAN-ARCH", weiri_place_of(&k->at), "kernel '%s': clusters need sm_90a or sm_100a", k->name);
     if (k->cluster.v > 2 && weiri_tc(k))
-        weiri_find(&p->findings, "PLAN-CLUSTER", place_of(&k->at), "kernel '%s' has v = %d; one mma is shared by at most 2 CTAs", k->name,
+        weiri_find(&p->findings, "PLAN-CLUSTER", weiri_place_of(&k->at),
+                   "kernel '%s' has v = %d; one mma is shared by at most 2 CTAs", k->name,
                    k->cluster.v)
             ->hint = "v = 2, and more CTAs along m or n";
     if (k->cluster.v > 1 && k->arch == WEIR_ARCH_SM_90A)
-        weiri_find(&p->findings, "PLAN-ARCH", place_of(&k->at), "kernel '%s': v = %d (CTAs that share one MMA) needs sm_100a",
+        weiri_find(&p->findings, "PLAN-ARCH", weiri_place_of(&k->at), "kernel '%s': v = %d (CTAs that share one MMA) needs sm_100a",
                    k->name, k->cluster.v)
             ->hint = "on sm_90a write cluster = { m = 2 } and multicast = \"m\" on the loads of B";
     for (int i = 0; i < k->res.n; i++)
@@ -1355,7 +1350,7 @@ static void print_nodes(const weiri_plan *p, const weiri_pnode *n, int depth, we
         case PN_GUARD: {
             static const char *const g[] = { "?", "first", "last", "every", "when", "unless" };
             weiri_put(b, "guard %s", g[n->src->guard]);
-            if (n->src->of && n->src->guard >= WEIR_GUARD_TRUE) weiri_put(b, " "), weiri_value_print(p->k, n->src->of, b);
+            if (n->src->guard >= WEIR_GUARD_TRUE) weiri_put(b, " "), weiri_value_print(p->k, n->src->of, b);
             weiri_put(b, "\n");
             break;
         }
@@ -1365,7 +1360,7 @@ static void print_nodes(const weiri_plan *p, const weiri_pnode *n, int depth, we
             weiri_put(b, "\n");
             break;
         case PN_SKIPPABLE: weiri_put(b, "skippable\n"); break;
-        case PN_HELD:
+        default: /* PN_HELD */
             weiri_put(b, "%s more than %d held on %s\n", n->once ? "if" : "while", n->keep, p->cursors.v[n->cur].name);
             break;
         }
@@ -1445,7 +1440,7 @@ void weiri_plan_lowered(const weiri_plan *p, weiri_buf *b) {
             if (a->op == last) weiri_put(b, "; %s", t.s);
             else
                 weiri_put(b, "%s%s:%d: %s.%s: %s", last ? "\n" : "", a->op->at.at[0].file, a->op->at.at[0].line,
-                          a->op->res->name, a->op->atom == ATOM_NONE ? (a->note ? a->note : "") : weiri_act_name(a->kind), t.s);
+                          a->op->res->name, a->op->atom == ATOM_NONE ? a->note : weiri_act_name(a->kind), t.s);
             last = a->op;
         }
         weiri_buf_free(&t);

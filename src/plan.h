@@ -121,7 +121,7 @@ struct weiri_pnode {
 /* ---- tables ------------------------------------------------------------------------------------------------------------- */
 
 typedef struct weiri_region {    /* shared (or tensor) memory of one resource: `stages` slices */
-    const weir_res *res;         /* NULL: barriers, temporary */
+    const weir_res *res;
     const char *name;
     int64_t offset, size, align; /* bytes, from the CTA's shared base */
     int stages; int64_t stage_bytes;   /* distance between stages, padding included */
@@ -271,7 +271,7 @@ typedef struct weiri_plan {
 
 /* A view taken apart: what it finally names. */
 typedef struct weiri_view {
-    const weir_res *res;         /* gmem, smem or custom tile; NULL: a work tile as a place */
+    const weir_res *res;         /* gmem, smem or custom tile; the queue of a work tile as a place */
     uint32_t base;               /* the VIEW_READ / AT / FROM / TILE / SUB value */
     weir_op op;                  /* of base */
     int back;                    /* VIEW_READ */

@@ -7,8 +7,6 @@
 
 #include "lower.h"
 
-static const weir_place *place_of(const weiri_chain *c) { return c->n > 0 ? c->at : NULL; }
-
 static int coord(weir_cluster c, int rank, int axis) { /* ORDER vmnk */
     return axis == 0 ? rank % c.v : axis == 1 ? rank / c.v % c.m : axis == 2 ? rank / (c.v * c.m) % c.n : rank / (c.v * c.m * c.n);
 }
@@ -16,7 +14,7 @@ static int coord(weir_cluster c, int rank, int axis) { /* ORDER vmnk */
 bool weiri_push_comes(const weir_kernel *k, const weiri_task *t, const weiri_node *n, int rank) {
     for (int i = 0; t->on_cta && i < 4; i++)
         if (t->cta[i] >= 0 && t->cta[i] != coord(k->cluster, rank, i)) return false;
-    for (const weiri_node *b = n ? n->parent : NULL; b; b = b->parent) {
+    for (const weiri_node *b = n->parent; b; b = b->parent) {
         int64_t x;
         if (b->kind != NODE_GUARD || (b->guard != WEIR_GUARD_TRUE && b->guard != WEIR_GUARD_FALSE) || b->key) continue;
         if (weiri_value_eval_cta(k, b->of, NULL, NULL, 0, rank, &x) && (x != 0) != (b->guard == WEIR_GUARD_TRUE)) return false;
@@ -37,7 +35,7 @@ bool weiri_push_rows(const weir_kernel *k, const weiri_view *v, int rank, int64_
 }
 
 static weir_finding *refuse(weiri_plan *p, const weiri_op *op, const char *hint, const char *text) {
-    weir_finding *f = weiri_find(&p->findings, "PLAN-PUSH", place_of(&op->at), "%s:push %s", op->res->name, text);
+    weir_finding *f = weiri_find(&p->findings, "PLAN-PUSH", weiri_place_of(&op->at), "%s:push %s", op->res->name, text);
     f->hint = hint;
     f->objects[0] = op->res->name;
     return f;
@@ -48,7 +46,7 @@ static int64_t rows_of(const weir_kernel *k, const weiri_op *op, int64_t *bytes)
     const weir_res *r = op->res;
     int shape[WEIR_MAX_RANK], rank = r->rank;
     int64_t rows = 1;
-    if (op->nargs > 1 && op->arg[1]) rank = weiri_view_shape(k, op->arg[1], shape);
+    if (op->nargs > 1) rank = weiri_view_shape(k, op->arg[1], shape);
     else memcpy(shape, r->tile, sizeof shape);
     for (int d = 0; d + 1 < rank; d++) rows *= shape[d];
     *bytes = rows * (rank > 0 ? shape[rank - 1] : 0) * weir_dtype_size(r->dtype);
@@ -77,7 +75,7 @@ static bool side_by_side(weiri_plan *p, const landing *x, const landing *y) {
                              weiri_arena_fmt(&p->a, "of CTA %d writes where a push of CTA %d does, in CTA %d", y->from, x->from, x->to));
     f->expected = weiri_arena_fmt(&p->a, "rows beside %" PRId64 " to %" PRId64, x->row, x->row + x->rows - 1);
     f->got = weiri_arena_fmt(&p->a, "rows %" PRId64 " to %" PRId64, y->row, y->row + y->rows - 1);
-    if (x->op != y->op && x->op->at.n) f->other_file = x->op->at.at[0].file, f->other_line = x->op->at.at[0].line, f->other_what = "the other push";
+    if (x->op != y->op) weiri_second_place(f, &x->op->at, "the other push");
     return false;
 }
 
@@ -116,7 +114,8 @@ static bool arms_in_vain(weiri_plan *p, const weir_res *r, const weiri_pushes *s
         for (const weiri_node *n = weiri_node_next(k->tasks.v[t]->root, NULL); n; n = weiri_node_next(k->tasks.v[t]->root, n))
             for (int rank = 0; n->kind == NODE_OP && n->op->res == r && n->op->stage == STAGE_PROD_ACQUIRE && rank < p->cluster; rank++) {
                 if (s->dest[rank] >= 0 || !weiri_push_comes(k, k->tasks.v[t], n, rank)) continue;
-                weir_finding *f = weiri_find(&p->findings, "PLAN-PUSH", place_of(&n->op->at), "%s:acquire is reached by CTA %d, which pushes nothing", r->name, rank);
+                weir_finding *f = weiri_find(&p->findings, "PLAN-PUSH", weiri_place_of(&n->op->at),
+                                             "%s:acquire is reached by CTA %d, which pushes nothing", r->name, rank);
                 f->hint = "put it under the guard that the push is under";
                 f->objects[0] = r->name;
                 return true;
@@ -150,7 +149,7 @@ weiri_pushes weiri_push_find(weiri_plan *p, const weir_res *r) {
     if (why) {
         weir_finding *f = refuse(p, first, "give what is pushed a smem_tile of its own, with pipeline = weir.pipeline.tma_async", why);
         if (k->cluster.k < 2) f->hint = "weir.kernel { cluster = { k = 2 } }";
-        if (loads && loads->at.n) f->other_file = loads->at.at[0].file, f->other_line = loads->at.at[0].line, f->other_what = "the other work";
+        if (loads) weiri_second_place(f, &loads->at, "the other work");
         return none;
     }
     for (int rank = 0; rank < p->cluster; rank++)
@@ -168,7 +167,7 @@ weiri_pushes weiri_push_find(weiri_plan *p, const weir_res *r) {
                     return none;
                 }
                 landing x = { .op = op, .from = rank, .to = to, .rows = rows_of(k, op, &size), .known = true };
-                if (op->nargs > 1 && op->arg[1] && weiri_view_of(k, op->arg[1], &v) && v.res) x.known = weiri_push_rows(k, &v, rank, &x.row);
+                if (op->nargs > 1) weiri_view_of(k, op->arg[1], &v), x.known = weiri_push_rows(k, &v, rank, &x.row);
                 for (int i = 0; i < all.n; i++)
                     if (!side_by_side(p, &all.v[i], &x)) return none;
                 WEIRI_PUSH(&p->a, all, x);

@@ -7,8 +7,6 @@
 #include "layout.h"
 #include "lower.h"
 
-static const weir_place *place_of(const weiri_chain *c) { return c->n > 0 ? c->at : NULL; }
-
 /* ---- tasks -------------------------------------------------------------------------------------------------------------- */
 
 static bool mma_side(weir_pipe_type t, bool producer) {
@@ -27,7 +25,7 @@ bool weiri_tc_move(const weiri_op *op) {
 }
 
 bool weiri_tc_body(const weir_kernel *k, const weiri_op *op) {
-    return weiri_tc(k) && op->atom == ATOM_CUSTOM && mma_side(op->res->pipe.given.type, op->work->side == WEIR_SIDE_PRODUCER);
+    return weiri_tc(k) && mma_side(op->res->pipe.given.type, op->work->side == WEIR_SIDE_PRODUCER);
 }
 
 bool weiri_tc_reads(const weir_kernel *k, const weiri_op *op) {
@@ -47,14 +45,14 @@ void weiri_tc_check_warps(weiri_plan *p, int task) {
     }
     weir_finding *f = NULL;
     if (reads && (t->first_warp % 4 || t->num_warps != 4)) {
-        f = weiri_find(&p->findings, "PLAN-WARPS", place_of(&t->at),
+        f = weiri_find(&p->findings, "PLAN-WARPS", weiri_place_of(&t->at),
                        "task '%s' reads '%s' in tensor memory and has warps %d to %d", t->name, reads->name, t->first_warp,
                        t->first_warp + t->num_warps - 1);
         f->hint =
             "a warp reaches 32 of the 128 lanes, by its place in the warpgroup: start at a multiple of 4 and take 4 warps";
         f->objects[0] = reads->name;
     } else if ((sums || moves) && !pt->solo && t->num_warps != 1 && (!pt->wg_actor || t->num_warps != 4)) {
-        f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", place_of(&t->at),
+        f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&t->at),
                        "task '%s' issues for the tensor core ('%s') beside work of its threads and has %d warps", t->name,
                        (sums ? sums : moves)->name, t->num_warps);
         f->hint = "one thread issues: give that a task of its own, or one warp";
@@ -76,7 +74,7 @@ void weiri_tc_place(weiri_plan *p) {
         weiri_region g = { .res = r,
                            .name = r->name,
                            .align = TC_COLUMN_ALIGN,
-                           .stages = r->pipe.given.stages > 0 ? r->pipe.given.stages : 1,
+                           .stages = r->pipe.given.stages,
                            .stage_bytes = weiri_tc_columns(weiri_tc_pair(k), r->tile[0], r->tile[1]),
                            .dtype = r->dtype,
                            .same_as = -1,
@@ -100,11 +98,10 @@ void weiri_tc_place(weiri_plan *p) {
 typedef struct leaf_list { const weir_kernel *k; uint32_t *v; int n, cap; } leaf_list;
 
 static void leaves(leaf_list *l, uint32_t id) {
-    weiri_view v;
     if (!weiri_visit(l->k, id)) return;
     const weiri_value *x = weiri_val(l->k, id);
     if (x->kind == WEIR_VALUE_VIEW) {
-        if (!weiri_view_of(l->k, id, &v) || !v.res || v.res->kind != WEIR_RES_TMEM) return;
+        if (weiri_view_base(l->k, id)->kind != WEIR_RES_TMEM) return;
         if (l->n < l->cap) l->v[l->n] = id;
         l->n++;
         return;
@@ -121,7 +118,7 @@ void weiri_tc_leaves(const weir_kernel *k, uint32_t value, void (*fn)(void *ud, 
     leaves(&l, value);
     if (l.n > l.cap) {
         l = (leaf_list){ k, weiri_alloc(k->ctx, (size_t)l.n * sizeof *l.v), 0, l.n };
-        if (!l.v) return;
+        if (!l.v) return; /* cover: memory */
         weiri_visit_begin(k);
         leaves(&l, value);
     }
@@ -137,9 +134,7 @@ static bool at_least(const weir_kernel *k, uint32_t id, int64_t *out) {
     case WEIR_OP_INT: *out = v->i; return true;
     case WEIR_OP_DIM: *out = v->min; return true;
     case WEIR_OP_ADD:
-        if (!at_least(k, v->arg[0], &a) || !at_least(k, v->arg[1], &b)) return false;
-        *out = a + b;
-        return true;
+        return at_least(k, v->arg[0], &a) && at_least(k, v->arg[1], &b) && !__builtin_add_overflow(a, b, out);
     case WEIR_OP_MIN:
     case WEIR_OP_MAX:
         if (!at_least(k, v->arg[0], &a) || !at_least(k, v->arg[1], &b)) return false;
@@ -147,8 +142,7 @@ static bool at_least(const weir_kernel *k, uint32_t id, int64_t *out) {
         return true;
     case WEIR_OP_MUL:
         if (!at_least(k, v->arg[0], &a) || !at_least(k, v->arg[1], &b) || a < 0 || b < 0) return false;
-        *out = a * b;
-        return true;
+        return !__builtin_mul_overflow(a, b, out);
     case WEIR_OP_CEIL_DIV:
     case WEIR_OP_IDIV:
         if (!at_least(k, v->arg[0], &a) || !weiri_value_const(k, v->arg[1], &b) || b <= 0 || a < 0) return false;
@@ -166,7 +160,7 @@ bool weiri_tc_loop_runs(const weir_kernel *k, const weiri_node *n) {
 
 /* ---- the mma ------------------------------------------------------------------------------------------------------------ */
 
-bool weiri_tc_from_tmem(const weiri_view *v) { return v->res && v->res->kind == WEIR_RES_TMEM; }
+bool weiri_tc_from_tmem(const weiri_view *v) { return v->res->kind == WEIR_RES_TMEM; }
 
 /* The sums of another mma as a: f32, of which the tensor core takes the upper 19 bits. */
 static bool sums_fit(const weiri_tc_shape *s, const weiri_view *a, char *why, size_t size) {
@@ -191,12 +185,12 @@ bool weiri_tc_shape_of(const weiri_plan *p, const weiri_op *op, weiri_tc_shape *
     *s = (weiri_tc_shape){ .m = op->res->tile[0] * ctas, .n = op->res->tile[1], .pair = ctas > 1 };
     why[0] = 0;
     for (int i = 0; i < 2; i++) {
-        if (op->nargs < 2 || !weiri_view_of(k, op->arg[i], &v[i]) || !v[i].res) return false; /* said elsewhere */
+        weiri_view_of(k, op->arg[i], &v[i]);
         if (!i && weiri_tc_from_tmem(&v[0])) {
             s->a = WEIR_TF32;
             continue;
         }
-        if (!weiri_geom(p, v[i].res, &g)) return false;
+        if (!weiri_geom(p, v[i].res, &g)) return false; /* said elsewhere */
         weir_dtype t = weiri_stage_dtype(p, v[i].res);
         if (!weiri_layout_operand(&g, t, v[i].t, (i ? s->n : s->m) / ctas, &o, why, size)) return false;
         *(i ? &s->b : &s->a) = t;
@@ -204,7 +198,8 @@ bool weiri_tc_shape_of(const weiri_plan *p, const weiri_op *op, weiri_tc_shape *
     }
     weiri_tc_kind other;
     if (weiri_tc_from_tmem(&v[0]) && !sums_fit(s, &v[0], why, size)) return false;
-    if (!weiri_tc_kind_of(s->a, &s->kind) || !weiri_tc_kind_of(s->b, &other) || other != s->kind) return false;
+    weiri_tc_kind_of(s->a, &s->kind), weiri_tc_kind_of(s->b, &other); /* weiri_layout_operand has let them through */
+    if (other != s->kind) return false;
     return weiri_tc_valid(s, why, size);
 }
 
@@ -253,7 +248,7 @@ void weiri_check_targets(weiri_plan *p) {
                 if (!(targets[i].has & own)) {
                     const char *have = names_of(&p->a, targets[i].has);
                     weir_finding *f =
-                        weiri_find(&p->findings, "PLAN-ARCH", place_of(&op->at), "%s:%s is %s, which %s lacks; %s %s it",
+                        weiri_find(&p->findings, "PLAN-ARCH", weiri_place_of(&op->at), "%s:%s is %s, which %s lacks; %s %s it",
                                    op->res->name, weiri_atom_name(op->atom), targets[i].what, names_of(&p->a, own), have,
                                    strstr(have, " and ") ? "have" : "has");
                     f->objects[0] = op->res->name;

@@ -38,8 +38,6 @@ typedef struct checker {
     WEIRI_LIST(const weiri_task *) edge_of; /* derived graph: whose edge it is */
 } checker;
 
-static const weir_place *first(const weiri_chain *c) { return c->n ? &c->at[0] : NULL; }
-
 static bool in_list(weir_res *const *list, int n, const weir_res *r) {
     for (int i = 0; i < n; i++)
         if (list[i] == r) return true;
@@ -135,18 +133,11 @@ static uses collect(checker *c, const weiri_task *t) {
 
 /* ---- findings ----------------------------------------------------------------------------------------------------------- */
 
-static void second_place(weir_finding *f, const weiri_chain *at, const char *what) {
-    if (!at->n) return;
-    f->other_file = at->at[0].file;
-    f->other_line = at->at[0].line;
-    f->other_what = what;
-}
-
 /* The op's own place; its caller is the second place. */
-#define AT_OP(op) first(&(op)->at)
+#define AT_OP(op) weiri_place_of(&(op)->at)
 
 static void called_from(weir_finding *f, const weiri_chain *at) {
-    if (at->n > 1) second_place(f, &(weiri_chain){ at->at + 1, at->n - 1 }, "called from here");
+    if (at->n > 1) weiri_second_place(f, &(weiri_chain){ at->at + 1, at->n - 1 }, "called from here");
 }
 
 static const char *move_text(weiri_stage s) {
@@ -183,7 +174,7 @@ static bool uses_wgmma(const weiri_task *t) {
 }
 
 static void check_task(checker *c, const weiri_task *t) {
-    const weir_place *at = first(&t->at);
+    const weir_place *at = weiri_place_of(&t->at);
     if (!t->warps_refused && uses_wgmma(t) && (t->first_warp % 4 || t->num_warps % 4)) {
         weir_finding *f =
             weiri_find(c->out, "X-WARP-04", at,
@@ -215,11 +206,11 @@ static void check_task(checker *c, const weiri_task *t) {
     if (tiles && tiles->queue && !in_list(t->src, t->nsrc, tiles->queue)) {
         weir_finding *f =
             tiles->skip
-                ? weiri_find(c->out, "T-SKIP-01", first(&tiles->at),
+                ? weiri_find(c->out, "T-SKIP-01", weiri_place_of(&tiles->at),
                              "task '%s' skips tiles of queue '%s', which is not in its src", t->name, tiles->queue->name)
-                : weiri_find(c->out, "V-ROLE-03", first(&tiles->at), "task '%s' walks queue '%s', which is not in its src",
+                : weiri_find(c->out, "V-ROLE-03", weiri_place_of(&tiles->at), "task '%s' walks queue '%s', which is not in its src",
                              t->name, tiles->queue->name);
-        second_place(f, &t->at, "the task");
+        weiri_second_place(f, &t->at, "the task");
         f->hint = "add it to src, or leave src out: it is derived";
     }
     int queues = 0;
@@ -241,9 +232,10 @@ static void check_warps(checker *c) {
             const weiri_task *y = k->tasks.v[j];
             if (y->warps_refused || x->first_warp >= y->first_warp + y->num_warps || y->first_warp >= end) continue;
             weir_finding *f =
-                weiri_find(c->out, "X-WARP-01", first(&x->at), "task '%s' has warps %d to %d, task '%s' has warps %d to %d",
+                weiri_find(c->out, "X-WARP-01", weiri_place_of(&x->at),
+                           "task '%s' has warps %d to %d, task '%s' has warps %d to %d",
                            x->name, x->first_warp, end - 1, y->name, y->first_warp, y->first_warp + y->num_warps - 1);
-            second_place(f, &y->at, "the other task");
+            weiri_second_place(f, &y->at, "the other task");
             int from = y->first_warp + y->num_warps;
             if (x->num_warps % 4 == 0) from = (from + 3) / 4 * 4; /* keeps warpgroups whole */
             f->hint = weiri_arena_fmt(c->out->a, "start it at warp %d", from);
@@ -251,7 +243,7 @@ static void check_warps(checker *c) {
     }
     for (int g = 0; 4 * g < top; g++) { /* single warps are padding of their warpgroup; a whole idle one is odd */
         if (covered[4 * g] || covered[4 * g + 1] || covered[4 * g + 2] || covered[4 * g + 3]) continue;
-        weiri_find(c->out, "X-WARP-03", first(&k->at), "warps %d to %d belong to no task and idle", 4 * g, 4 * g + 3);
+        weiri_find(c->out, "X-WARP-03", weiri_place_of(&k->at), "warps %d to %d belong to no task and idle", 4 * g, 4 * g + 3);
     }
 }
 
@@ -275,10 +267,10 @@ static void check_registers(checker *c) {
                 continue;
             if (seen && seen->registers != t->registers) {
                 weir_finding *f =
-                    weiri_find(c->out, "V-WG-02", first(&t->at),
+                    weiri_find(c->out, "V-WG-02", weiri_place_of(&t->at),
                                "warps %d to %d are one warpgroup: task '%s' asks for %d registers there, task '%s' for %d",
                                4 * g, 4 * g + 3, t->name, t->registers, seen->name, seen->registers);
-                second_place(f, &seen->at, "the other task");
+                weiri_second_place(f, &seen->at, "the other task");
                 f->hint = "one value per warpgroup, or other warps";
                 break;
             }
@@ -294,7 +286,8 @@ static void check_registers(checker *c) {
         if (t->registers && (!most || t->registers * t->num_warps > most->registers * most->num_warps)) most = t;
     }
     if (most && total > 65536) {
-        weir_finding *f = weiri_find(c->out, "V-REG-01", first(&most->at), "the tasks ask for %lld registers, an SM has 65536",
+        weir_finding *f = weiri_find(c->out, "V-REG-01", weiri_place_of(&most->at),
+                                     "the tasks ask for %lld registers, an SM has 65536",
                                      (long long)total);
         f->hint = weiri_arena_fmt(c->out->a, "lower the registers of task '%s'", most->name);
     }
@@ -316,7 +309,7 @@ static void check_roles(checker *c, const weiri_task *t, const uses *us) {
         f->hint = "list the members it moves in src or dst, or leave both out: they are derived";
         f->objects[0] = g->name;
         for (int i = 0; i < g->nmembers && i < 3; i++) f->objects[i + 1] = g->members[i]->name;
-        second_place(f, &t->at, "the task");
+        weiri_second_place(f, &t->at, "the task");
     }
     for (int i = 0; i < us->n; i++) {
         const use *u = &us->v[i];
@@ -335,7 +328,7 @@ static void check_roles(checker *c, const weiri_task *t, const uses *us) {
                                                   t->name, u->res->name, in, written(u))
                                      : weiri_find(c->out, rule, AT_OP(u->op), "task '%s': '%s' is %s and has %s here", t->name,
                                                   u->res->name, in, written(u));
-        second_place(f, &t->at, "the task");
+        weiri_second_place(f, &t->at, "the task");
         f->hint = weiri_arena_fmt(c->out->a, "add it to %s, or leave src and dst out: they are derived",
                                   consumes(u->stage) ? "src" : "dst");
     }
@@ -389,7 +382,7 @@ static bool is_backed(const checker *c, const weir_res *up, const weir_res *down
 static void check_graph(checker *c) {
     for (int i = 0; i < c->graph.n && c->graph_given; i++) {
         const weiri_edge *e = &c->graph.v[i];
-        const weir_place *at = first(&e->at);
+        const weir_place *at = weiri_place_of(&e->at);
         bool down_used = anyone(c, e->down, lists);
         if (!down_used)
             weiri_find(c->out, "V-DEP-01", at, "depends: '%s' is used by no task", e->down->name)->hint = "leave the entry out";
@@ -424,7 +417,8 @@ static void check_graph(checker *c) {
                 in_graph |= c->graph.v[e].down == r || in_list(c->graph.v[e].up, c->graph.v[e].nup, r);
             if (in_graph) continue;
             weir_finding *f =
-                weiri_find(c->out, "V-COV-01", first(&t->at), "task '%s': '%s' does not occur in depends", t->name, r->name);
+                weiri_find(c->out, "V-COV-01", weiri_place_of(&t->at),
+                           "task '%s': '%s' does not occur in depends", t->name, r->name);
             f->hint = weiri_arena_fmt(c->out->a, "add { %s, { ... } }, with an empty list if it depends on nothing", r->name);
         }
     }
@@ -437,7 +431,7 @@ static void check_used(checker *c, const weiri_task *t, const uses *us) {
         bool used = tiles && tiles->queue == r;
         for (int i = 0; i < us->n && !used; i++) used = us->v[i].res == r;
         if (!used)
-            weiri_find(c->out, "V-USE-01", first(&t->at), "task '%s' lists '%s' in %s and does nothing with it", t->name,
+            weiri_find(c->out, "V-USE-01", weiri_place_of(&t->at), "task '%s' lists '%s' in %s and does nothing with it", t->name,
                        r->name, s < t->nsrc ? "src" : "dst")
                 ->hint = "leave it out";
     }
@@ -577,13 +571,14 @@ static void check_skippable(checker *c, const weiri_task *t) {
         while (skippable && skippable->kind != NODE_SKIPPABLE) skippable = skippable->parent;
         if (n->kind == NODE_LOOP && !skippable) {
             weir_finding *f = weiri_find(
-                c->out, "C-NEST-11", first(&n->at),
+                c->out, "C-NEST-11", weiri_place_of(&n->at),
                 "task '%s': the work-tile loop skips tiles, and this domain loop runs on them all the same", t->name);
             f->hint = "put it inside `for _ in tile:skippable() do ... end`";
-            second_place(f, &tiles->at, "the work-tile loop");
+            weiri_second_place(f, &tiles->at, "the work-tile loop");
         }
         if (n->kind == NODE_OP && skippable && n->op->res->kind == WEIR_RES_QUEUE) {
-            weir_finding *f = weiri_find(c->out, "C-NEST-12", first(&n->at), "task '%s': a step of queue '%s' inside skippable",
+            weir_finding *f = weiri_find(c->out, "C-NEST-12", weiri_place_of(&n->at),
+                                         "task '%s': a step of queue '%s' inside skippable",
                                          t->name, n->op->res->name);
             f->hint = "put it behind the skippable block: the queue moves on for skipped tiles too";
         }
@@ -661,9 +656,9 @@ static void check_tail(checker *c, const weiri_task *t, const uses *us, const we
         }
     }
     if (misplaced) return;
-    const weir_place *at = any ? AT_OP(any->op) : first(&t->at);
+    const weir_place *at = any ? AT_OP(any->op) : weiri_place_of(&t->at);
     if (!steps) {
-        weiri_find(c->out, "V-WQ-04", first(&t->at), "task '%s' never takes the next tile of queue '%s'", t->name, q->name)
+        weiri_find(c->out, "V-WQ-04", weiri_place_of(&t->at), "task '%s' never takes the next tile of queue '%s'", t->name, q->name)
             ->hint = "end the work-tile loop with wq:next()";
         return;
     }
@@ -696,13 +691,15 @@ static void check_queue(checker *c) {
     }
     if (!persistent) return;
     if (nq > 1) {
-        weiri_find(c->out, "V-WQ-05", first(&queues[1]->at), "the tasks walk %d queues ('%s' and '%s'), one is possible", nq,
+        weiri_find(c->out, "V-WQ-05", weiri_place_of(&queues[1]->at),
+                   "the tasks walk %d queues ('%s' and '%s'), one is possible", nq,
                    queues[0]->name, queues[1]->name)
             ->hint = "walk one queue in all tasks";
         return;
     }
     if (idle) {
-        weir_finding *f = weiri_find(c->out, "V-WQ-01", first(&idle->at), "task '%s' does not walk queue '%s', other tasks do",
+        weir_finding *f = weiri_find(c->out, "V-WQ-01", weiri_place_of(&idle->at),
+                                     "task '%s' does not walk queue '%s', other tasks do",
                                      idle->name, queues[0]->name);
         f->hint = "wrap its schedule in `for tile in weir.work_tile_loop(wq) do ... end`";
         return;
@@ -717,14 +714,15 @@ static void check_queue(checker *c) {
         check_tail(c, t, &c->of[i], q);
     }
     if (schedulers != wanted) {
-        weir_finding *f = weiri_find(c->out, "V-WQ-06", first(&q->at), "queue '%s': %d task%s fetch tiles and nothing else",
+        weir_finding *f = weiri_find(c->out, "V-WQ-06", weiri_place_of(&q->at),
+                                     "queue '%s': %d task%s fetch tiles and nothing else",
                                      q->name, schedulers, schedulers == 1 ? "" : "s");
         f->expected = weiri_arena_fmt(c->out->a, "%d", wanted);
         f->got = weiri_arena_fmt(c->out->a, "%d", schedulers);
         f->hint =
             wanted ? "give the queue one task that only fetches: wq:fetch(); wq:next()" : "a static queue fetches nothing";
     } else if (makers != wanted) {
-        weir_finding *f = weiri_find(c->out, "V-WQ-09", maker ? first(&maker->at) : first(&q->at),
+        weir_finding *f = weiri_find(c->out, "V-WQ-09", maker ? weiri_place_of(&maker->at) : weiri_place_of(&q->at),
                                      "queue '%s' is in dst of %d task%s", q->name, makers, makers == 1 ? "" : "s");
         f->expected = weiri_arena_fmt(c->out->a, "%d", wanted);
         f->got = weiri_arena_fmt(c->out->a, "%d", makers);
@@ -799,7 +797,7 @@ static void release_after_issue(checker *c, const weiri_task *t, const uses *us,
     f->objects[0] = up->name, f->objects[1] = down->name;
     f->expected = weiri_arena_fmt(c->out->a, "a release after %s", names);
     f->got = latest ? weiri_arena_fmt(c->out->a, "releases after %s", written(latest)) : "releases after no work";
-    second_place(f, &labels->at, "the edge");
+    weiri_second_place(f, &labels->at, "the edge");
     f->hint = "name the work that the release follows";
 }
 
@@ -862,7 +860,7 @@ static void check_pipes(checker *c) {
             for (int t = 0; t < k->tasks.n; t++)
                 split |= has(&c->of[t], r, STAGE_CONS_WAIT) && !has(&c->of[t], r, STAGE_CONS_RELEASE);
             if (!split)
-                weiri_find(c->out, "V-CWS-01", first(&r->pipe.at),
+                weiri_find(c->out, "V-CWS-01", weiri_place_of(&r->pipe.at),
                            "pipeline '%s': consumer_wait_signaling is given, but every task that waits also releases", r->name)
                     ->hint = "leave it out";
         }
@@ -871,7 +869,7 @@ static void check_pipes(checker *c) {
         l = (weir_cluster){ l.v ? l.v : 1, l.m ? l.m : 1, l.n ? l.n : 1, l.k ? l.k : 1 };
         if (l.v == w.v && l.m == w.m && l.n == w.n && l.k == w.k) continue;
         weir_finding *f =
-            weiri_find(c->out, "V-CTA-01", first(&r->pipe.at),
+            weiri_find(c->out, "V-CTA-01", weiri_place_of(&r->pipe.at),
                        "pipeline '%s' has cta_layout { %d, %d, %d, %d }, the kernel's cluster is { %d, %d, %d, %d }", r->name,
                        l.v, l.m, l.n, l.k, w.v, w.m, w.n, w.k);
         f->objects[0] = r->name;
@@ -937,7 +935,7 @@ static void lanes_of_task(checker *c, const weiri_task *t, const uses *us, const
                 c->out, "V-ILV-06", AT_OP(u->op), "task '%s': %s of '%s' is interleaved by %d, the task has %d warp%s and %s",
                 t->name, role_names[role], spelled(c, r), k, t->num_warps, t->num_warps == 1 ? "" : "s", loops_text(c, t));
             f->objects[0] = r->name;
-            second_place(f, &r->pipe.at, "the pipeline");
+            weiri_second_place(f, &r->pipe.at, "the pipeline");
             f->hint =
                 weiri_arena_fmt(c->out->a, "%d warps, or a task per lane whose loop starts at the lane and steps by %d", k, k);
             return;
@@ -959,7 +957,7 @@ static void lanes_of_task(checker *c, const weiri_task *t, const uses *us, const
         }
         if (!f) continue;
         f->objects[0] = r->name;
-        second_place(f, &r->pipe.at, "the pipeline");
+        weiri_second_place(f, &r->pipe.at, "the pipeline");
     }
 }
 
@@ -982,7 +980,7 @@ static void lanes_mixed(checker *c, const weir_res *r, int role) {
         "%s of '%s' is interleaved by %d: task '%s' is one lane by its loop, task '%s' has %d warps and %s", move_text(s),
         r->name, k, lane_task->name, other_task->name, other_task->num_warps, loops_text(c, other_task));
     f->objects[0] = r->name;
-    second_place(f, &lane->op->at, "the other task");
+    weiri_second_place(f, &lane->op->at, "the other task");
     f->hint = "deal the stages one way: by loops or by warps";
 }
 
@@ -1008,13 +1006,13 @@ static void check_tmem(checker *c) {
     for (int i = 0; i < k->res.n && have; i++) {
         const weir_res *r = k->res.v[i];
         if (r->kind != WEIR_RES_TMEM) continue;
-        int stages = r->pipe.given.stages > 0 ? r->pipe.given.stages : 1;
+        int stages = r->pipe.given.stages;
         int columns = weiri_tc_columns(k->cluster.v > 1, r->tile[0], r->tile[1]);
         need += columns * stages;
         if (!most || columns * stages > wide * most->pipe.given.stages) most = r, wide = columns;
     }
     if (need <= have || !most) return;
-    weir_finding *f = weiri_find(c->out, "V-TMEM-01", first(&most->at),
+    weir_finding *f = weiri_find(c->out, "V-TMEM-01", weiri_place_of(&most->at),
                                  "the tmem_tiles take %d columns of tensor memory, an SM has %d ('%s' takes %d x %d)", need,
                                  have, most->name, most->pipe.given.stages, wide);
     f->objects[0] = most->name;
@@ -1031,7 +1029,7 @@ static void check_self_edges(checker *c) {
         const weir_res *r = e->down;
         if (r->kind == WEIR_RES_QUEUE || !in_list(e->up, e->nup, r)) continue;
         weir_pipe_type t = r->pipe.given.type;
-        const weir_place *at = first(&e->at);
+        const weir_place *at = weiri_place_of(&e->at);
         const char *hint =
             "a resource that depends on itself goes to and fro between two tasks; leave the edge out if it does not";
         if (!weiri_piped(r))
@@ -1075,7 +1073,7 @@ static void pdl_order(checker *c, const weiri_task *t, const uses *us, const wei
     weir_finding *f =
         weiri_find(c->out, waited ? "V-PDL-02" : "V-PDL-01", AT_OP(work->op),
                    "task '%s' touches '%s' %s on '%s' for the previous kernel", t->name, r->name, how, wait->name);
-    if (waited) second_place(f, &waited->op->at, "the wait");
+    if (waited) weiri_second_place(f, &waited->op->at, "the wait");
     f->objects[0] = r->name, f->objects[1] = wait->name;
     f->hint = weiri_arena_fmt(c->out->a, "write %s:wait_griddep() first%s", wait->name,
                               waited && waited->order < work->order ? ", outside of conditions and loops" : "");
@@ -1101,7 +1099,7 @@ static void check_head_and_loop(checker *c, const weiri_task *t, const uses *us)
                 weir_finding *f =
                     weiri_find(c->out, "V-HLO-01", AT_OP(u->op), "task '%s' writes '%s' before the loop and inside it", t->name,
                                spelled(c, u->res));
-                second_place(f, &us->v[j].op->at, "before the loop");
+                weiri_second_place(f, &us->v[j].op->at, "before the loop");
                 break;
             }
     }
@@ -1168,7 +1166,7 @@ static void copy_fits(checker *c, const weiri_op *op, uint32_t view, const exten
         f->expected = shape_text(c, to);
         f->got = shape_text(c, &e);
         f->hint = "a copy moves whole tiles: make the two tiles alike";
-        second_place(f, &base->at, "declared here");
+        weiri_second_place(f, &base->at, "declared here");
     }
     bool same_bits = (base->dtype == WEIR_F32 && to_dtype == WEIR_TF32) || (base->dtype == WEIR_TF32 && to_dtype == WEIR_F32);
     if (base->dtype != to_dtype && !same_bits) { /* tf32 is f32 whose low bits the tensor core ignores */
@@ -1178,7 +1176,7 @@ static void copy_fits(checker *c, const weiri_op *op, uint32_t view, const exten
         f->expected = weir_dtype_name(to_dtype);
         f->got = weir_dtype_name(base->dtype);
         f->hint = "copy into a tile of the same dtype, and weir.cast what is read from it";
-        second_place(f, &base->at, "declared here");
+        weiri_second_place(f, &base->at, "declared here");
     }
 }
 
@@ -1203,7 +1201,7 @@ static bool place_of(checker *c, const weiri_op *op, uint32_t place, extent *e) 
         weir_finding *f = at_op(c, op, "V-ATOM-01", "%s:%s: the work tiles of '%s' are not the tiles of '%s'", g->name,
                                 weiri_atom_name(op->atom), q->name, g->name);
         f->hint = weiri_arena_fmt(c->out->a, "write the place: %s:at(...)", g->name);
-        second_place(f, &q->at, "the queue");
+        weiri_second_place(f, &q->at, "the queue");
         return false;
     }
     const weir_res *base = weiri_view_base(c->k, place);
@@ -1227,7 +1225,7 @@ static void value_fits(checker *c, const weiri_op *op, uint32_t value, const ext
                             weiri_atom_name(op->atom), v->rows, v->cols, shape_text(c, to));
     f->expected = weiri_arena_fmt(c->out->a, "{ %d, %d }", rows, cols);
     f->got = weiri_arena_fmt(c->out->a, "{ %d, %d }", v->rows, v->cols);
-    second_place(f, &op->res->at, "declared here");
+    weiri_second_place(f, &op->res->at, "declared here");
 }
 
 static void want_out(checker *c, const weiri_op *op) {
@@ -1236,7 +1234,7 @@ static void want_out(checker *c, const weiri_op *op) {
     weir_finding *f = at_op(c, op, "V-ATOM-04", "%s:%s writes tensor '%s', which is not an out tensor", op->res->name,
                             weiri_atom_name(op->atom), t->name);
     f->hint = "declare it with out = true";
-    second_place(f, &t->at, "declared here");
+    weiri_second_place(f, &t->at, "declared here");
 }
 
 static bool is_operand_dtype(weir_dtype t) {
@@ -1268,7 +1266,7 @@ static void mma_fits(checker *c, const weiri_op *op) {
                                 ea.shape[1], shape_text(c, &eb), eb.shape[1]);
         f->hint = "a is { M, K } and b is { N, K }; s:read():t() transposes";
         const weir_res *base = weiri_view_base(c->k, op->arg[1]);
-        if (base) second_place(f, &base->at, "b is declared here");
+        if (base) weiri_second_place(f, &base->at, "b is declared here");
     }
     /* with v = 2 each CTA has its rows of a and of the sums, and half the rows of b */
     const int ctas = acc->kind == WEIR_RES_TMEM && c->k->arch >= WEIR_ARCH_SM_100A && c->k->cluster.v == 2 ? 2 : 1;
@@ -1278,7 +1276,7 @@ static void mma_fits(checker *c, const weiri_op *op) {
                                 ctas * eb.shape[0], acc->name, acc->tile[0], acc->tile[1]);
         f->hint = ctas > 1 ? "with v = 2 a is { M, K } and b { N / 2, K }: half of b's rows, k.cta.v says which"
                            : "a is { M, K } and b is { N, K }; s:read():t() transposes";
-        second_place(f, &acc->at, "declared here");
+        weiri_second_place(f, &acc->at, "declared here");
     }
     bool eight = weir_dtype_size(ta) == 1 && weir_dtype_size(tb) == 1; /* e4m3 and e5m2 may meet */
     if (!is_operand_dtype(ta) || !is_operand_dtype(tb) || (ta != tb && !eight)) {
@@ -1354,7 +1352,7 @@ static void route(checker *c, const weiri_task *t, const weiri_op *by, const wei
                        value, by->res->name);
         f->objects[0] = by->res->name;
         f->hint = weiri_arena_fmt(c->out->a, "add '%s' to src", by->res->name);
-        second_place(f, &to->at, "used here");
+        weiri_second_place(f, &to->at, "used here");
     }
     bool produces = !consumes(to->stage);
     if (produces ? in_dst(t, to->res) : in_src(t, to->res)) return;
@@ -1364,7 +1362,7 @@ static void route(checker *c, const weiri_task *t, const weiri_op *by, const wei
                    produces ? "dst" : "src");
     f->objects[0] = to->res->name;
     f->hint = weiri_arena_fmt(c->out->a, "add '%s' to %s", to->res->name, produces ? "dst" : "src");
-    second_place(f, &by->at, "returned here");
+    weiri_second_place(f, &by->at, "returned here");
 }
 
 /* Values go from consumer work to the work that takes them, on resources that the task has on that side. */
@@ -1427,10 +1425,11 @@ static void check_keys(checker *c) {
                 weiri_buf_init(&two, k->ctx);
                 weiri_value_print(k, x->of, &one);
                 weiri_value_print(k, y->of, &two);
-                weir_finding *f = weiri_find(c->out, "V-KEY-01", first(&y->at), "under key '%s', %s and %s come out differently%s%s", y->key,
+                weir_finding *f = weiri_find(c->out, "V-KEY-01", weiri_place_of(&y->at),
+                                             "under key '%s', %s and %s come out differently%s%s", y->key,
                                              one.s ? one.s : "", two.s ? two.s : "", with.s ? " " : "", with.s ? with.s : "");
                 f->hint = "one condition for both, a key each, or k:assume(...) what makes them equal";
-                second_place(f, &x->at, "the other condition");
+                weiri_second_place(f, &x->at, "the other condition");
                 weiri_buf_free(&one);
                 weiri_buf_free(&two);
             }
@@ -1450,10 +1449,12 @@ static void check_raster(checker *c, const weir_res *q) {
     weiri_range_put_args(k, ", with ", r.dims, r.scalars, r.dim_used, r.scalar_used, &with);
     weir_finding *f;
     if (r.bad_axis < 0)
-        f = weiri_find(c->out, "V-WQ-11", first(&q->at), "the raster of '%s' gives i = %lld and i = %lld one tile, %s%s", q->name,
+        f = weiri_find(c->out, "V-WQ-11", weiri_place_of(&q->at),
+                       "the raster of '%s' gives i = %lld and i = %lld one tile, %s%s", q->name,
                        (long long)r.i, (long long)r.j, tile.s ? tile.s : "", with.s ? with.s : "");
     else
-        f = weiri_find(c->out, "V-WQ-11", first(&q->at), "the raster of '%s' gives i = %lld the tile %s, but there are %lld along %s%s", q->name,
+        f = weiri_find(c->out, "V-WQ-11", weiri_place_of(&q->at),
+                       "the raster of '%s' gives i = %lld the tile %s, but there are %lld along %s%s", q->name,
                        (long long)r.i, tile.s ? tile.s : "", (long long)r.extent[r.bad_axis], q->axis[r.bad_axis], with.s ? with.s : "");
     f->hint = "give each i, from 0 to below the product of the extents, a tile of its own; k:assume(...) says which sizes come";
     weiri_buf_free(&tile);
@@ -1466,7 +1467,7 @@ static void check_values(checker *c) {
         const weiri_value *v = &k->values.v[i];
         if (v->used) continue;
         if (v->op == WEIR_OP_RETURN) {
-            weir_finding *f = weiri_find(c->out, "C-FLOW-12", first(&v->at), "%s:%s returns '%s', which is never used",
+            weir_finding *f = weiri_find(c->out, "C-FLOW-12", weiri_place_of(&v->at), "%s:%s returns '%s', which is never used",
                                          v->by->res->name, v->by->work->name, v->by->work->returns[v->count].name);
             called_from(f, &v->at);
         } else if (v->kind == WEIR_VALUE_COND && v->op != WEIR_OP_INT) {
@@ -1474,7 +1475,7 @@ static void check_values(checker *c) {
             weiri_buf_init(&b, k->ctx);
             weiri_value_print(k, (uint32_t)i, &b);
             weir_finding *f =
-                weiri_find(c->out, "VAL-UNUSED", first(&v->at), "the condition %s decides nothing", b.s ? b.s : "");
+                weiri_find(c->out, "VAL-UNUSED", weiri_place_of(&v->at), "the condition %s decides nothing", b.s ? b.s : "");
             f->hint = "Lua's `if` cannot see it: use weir.when_true, weir.select or a loop bound";
             called_from(f, &v->at);
             weiri_buf_free(&b);
@@ -1487,7 +1488,7 @@ static void check_values(checker *c) {
 void weiri_validate(const weir_kernel *k, weiri_findings *out) {
     checker c = { .k = k, .out = out };
     c.of = WEIRI_NEW_N(out->a, uses, k->tasks.n + 1);
-    if (!k->tasks.n) weiri_find(out, "T-SCHED-01", first(&k->at), "kernel '%s' has no task", k->name);
+    if (!k->tasks.n) weiri_find(out, "T-SCHED-01", weiri_place_of(&k->at), "kernel '%s' has no task", k->name);
     for (int i = 0; i < k->tasks.n; i++) c.of[i] = collect(&c, k->tasks.v[i]);
     make_graph(&c);
     for (int i = 0; i < k->tasks.n; i++) {

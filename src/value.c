@@ -206,8 +206,7 @@ bool weiri_value_usable(weir_kernel *k, uint32_t id, const char *what) {
         weiri_chain made = v->scope->kind == NODE_OP ? v->at : v->scope->at;
         weiri_kernel_fault(k, &k->here, "VAL-SCOPE", "keep it in a reg_tile, or use it inside the block",
                            "%s: %s is used outside the %s that made it", what, text_of(k, id), block_name(v->scope));
-        weir_finding *f = &k->faults.list.v[k->faults.list.n - 1];
-        if (made.n) f->other_file = made.at[0].file, f->other_line = made.at[0].line, f->other_what = "made in this block";
+        weiri_also_at(k, &made, "made in this block");
         return false;
     }
     if (v->tiles && !tile_open(k, v->tiles)) {

@@ -193,7 +193,7 @@ refused("slabs inside an atom of the swizzle", one { tile = { 3, 4, 32 }, source
   "[PLAN-PUSH]", "takes a slab that begins inside an atom of the swizzle, which is 8 rows")
 refused("what lies in no shared memory", one { view = function(_, x) return x:at(0, 0) end }, "[V-ATOM-03]", "reads from shared memory")
 refused("other senders, other warps", one { cluster = { k = 3 }, tile = { 3, 8, 32 }, place = function(b) return b:sub(0) end, second = true }, "[PLAN-PUSH]",
-  "is filled by 1 warps of 1 tasks in CTA 1, by 2 of 1 in CTA 2")
+  "is filled by 1 warp of 1 task in CTA 1, by 2 warps of 1 task in CTA 2")
 refused("the source is given back at once", push.split_k { change = "early" }, "[PROVE-RACE]", "writes 'part' while the push of 'send of CTA 1' may still read it",
   "acquire the pushed stage again before its source is written")
 refused("the sums are never given back", push.split_k { change = "release" }, "[V-BRK-03]", "load on 'sums' without release after it")

@@ -599,12 +599,6 @@ function tmem_tile:read() end
 ---@param b weir.value
 function tmem_tile:mma(a, b) end
 function tmem_tile:zero() end
----@return weir.value
-function tmem_tile:row_index() end
----@return weir.value
-function tmem_tile:col_index() end
----@param n? integer
-function tmem_tile:drain(n) end
 
 ---@class weir.queue: weir.piped
 local queue = {}

@@ -112,7 +112,7 @@ function Build:declare(name)
     self.tensor = self.tensor or k:tensor { name = "X", dtype = "u8", shape = { 4096, 4096 }, out = true }
     return k:gmem_tile { name = name, tensor = self.tensor, tile = { 2, self.model.resources.T.b // 4 } }
   end
-  if r.tmem then k:tmem_tile { name = name .. "_columns", tile = { 128, r.tmem } } end
+  if r.tmem then k:tmem_tile { name = name .. "_columns", tile = { 128, r.tmem }, pipeline = weir.pipeline.umma_async { stages = 1 } } end
   if self.multicast then
     return k:smem_tile { name = name, dtype = "u8", tile = { 2, r.b // 4 }, pipeline = pipeline(weir, r) }
   end

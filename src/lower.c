@@ -308,12 +308,12 @@ static void check_ahead(lowering *l, const weiri_cursor *c, const weiri_op *open
     if (!open || (c->producer ? r->pipe.given.advance_on_acquire : r->pipe.given.advance_on_wait) >= 0) return;
     const char *flag = c->producer ? "advance_on_acquire" : "advance_on_wait", *opens_it = c->producer ? "acquires" : "waits for",
                *close = c->producer ? "commits" : "releases";
-    weir_finding *f = weiri_find(&l->p->findings, "CN6", place_of(&open->at), "%s = false, but task '%s' %s '%s' %s%s", flag,
+    weir_finding *f = weiri_find(&l->p->findings, "CN6", weiri_place_of(&open->at), "%s = false, but task '%s' %s '%s' %s%s", flag,
                                  l->pt->task->name, opens_it, c->name, here ? "again before it " : "and another task ", close);
     f->objects[0] = r->name;
     f->expected = "true";
     f->got = "false";
-    if (r->at.n) f->other_file = r->at.at[0].file, f->other_line = r->at.at[0].line, f->other_what = "declared here";
+    weiri_second_place(f, &r->at, "declared here");
     f->hint = "leave it out: it is derived";
 }
 
@@ -748,7 +748,7 @@ static int equal_boxes(uint32_t all, int64_t bytes) {
 
 static int uncut(lowering *l, const weiri_op *op, const weir_res *g, const char *what, uint32_t all, int64_t bytes) {
     weiri_plan *p = l->p;
-    weir_finding *f = weiri_find(&p->findings, "PLAN-BOX", place_of(&op->at),
+    weir_finding *f = weiri_find(&p->findings, "PLAN-BOX", weiri_place_of(&op->at),
                                  "the tile of '%s' has %u %s of %" PRId64 " bytes, too many for one box", g->name, all, what, bytes);
     f->expected = weiri_arena_fmt(&p->a, "at most 256, or a multiple of %d: boxes begin at multiples of 128 bytes in the stage",
                                   box_unit(bytes));

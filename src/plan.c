@@ -183,8 +183,7 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
 /* Stages that only bulk stores read, whose one issuer gives them back. */
 static bool drained_by_tma(const weiri_op *op) {
     const weir_pipe_desc *d = &op->res->pipe.given;
-    return op->res->kind != WEIR_RES_GROUP && d->type == WEIR_ASYNC_TMA && op->stage < STAGE_PROD_AUX && !d->consumers &&
-           d->grain != WEIR_GRAIN_THREAD;
+    return op->res->kind != WEIR_RES_GROUP && d->type == WEIR_ASYNC_TMA && op->stage < STAGE_PROD_AUX && !d->consumers;
 }
 
 /* Solo: one thread can run the whole body. */
@@ -628,7 +627,7 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         weir_finding *f =
             weiri_find(&p->findings, pr->fault[i].rule, weiri_place_of(&r->at), "pipeline '%s': %s", r->name, pr->fault[i].text);
         if (pr->fault[i].expected[0]) f->expected = weiri_arena_str(&p->a, pr->fault[i].expected);
-        f->got = weiri_arena_str(&p->a, pr->fault[i].got);
+        if (pr->fault[i].got[0]) f->got = weiri_arena_str(&p->a, pr->fault[i].got);
         f->objects[0] = r->name;
         if (r->group && r->group->asked.type) weiri_second_place(f, &r->group->at, "its group's pipeline");
         if (strcmp(pr->fault[i].rule, "PLAN-ARCH") != 0) continue;
@@ -741,7 +740,7 @@ static void make_bars(weiri_plan *p, const weiri_proto *protos) {
 
 static void asked(weiri_plan *p, const weir_res *g, const char *rule, const char *field, int64_t given, int64_t made) {
     if (!given || given == made) return;
-    weir_finding *f = weiri_find(&p->findings, rule, place_of(&g->at), "group '%s': %s = %" PRId64 ", but its members make %" PRId64,
+    weir_finding *f = weiri_find(&p->findings, rule, weiri_place_of(&g->at), "group '%s': %s = %" PRId64 ", but its members make %" PRId64,
                                  g->name, field, given, made);
     f->objects[0] = g->name;
     f->expected = weiri_arena_fmt(&p->a, "%" PRId64, made);

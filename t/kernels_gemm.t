@@ -7,6 +7,7 @@ local gemm = require "weir.kernels.gemm"
 local cases = require "kernel_cases"
 
 local dev = assert(weir.device("sim", { seed = 11 }))
+local h200 = dofile(require "rounding".file).gemms or {}
 for _, case in ipairs(cases.gemm.cases) do
   local ok, seen = pcall(cases.gemm.run, dev, case)
   if tap.ok(ok, case[1] .. ": builds and runs") then
@@ -14,6 +15,7 @@ for _, case in ipairs(cases.gemm.cases) do
     if not tap.ok(seen.bad == 0 and seen.relative < 0.01, ("%s: right, relative error %.1e"):format(case[1], seen.relative)) then
       tap.diag(seen.bad .. " elements are off")
     end
+    if h200[case[1]] then tap.is(h200[case[1]], seen.digest, case[1] .. ": the bits that an H200 gave") end
   else
     tap.diag(tostring(seen))
   end

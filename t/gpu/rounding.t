@@ -2,12 +2,14 @@
 -- The numbers of t/rounding.lua through a GPU's tensor core, against what was recorded of an H200.
 --
 --   lua5.4 t/gpu/rounding.t              compares with t/vectors/h200_rounding.lua
---   lua5.4 t/gpu/rounding.t record FILE  writes what this GPU gives
+--   lua5.4 t/gpu/rounding.t record FILE  writes what this GPU gives, and the digests of whole GEMMs (t/kernel_cases.lua), which t/kernels_gemm.t
+--                                        and t/gpu/kernels.t compare
 --   lua5.4 t/gpu/rounding.t compile      compiles into the disk cache, and runs nothing: needs no GPU
 package.path = "./?.lua;t/?.lua;" .. package.path
 local tap = require "tap"
 local weir = require "weir"
 local rounding = require "rounding"
+local gemm = require "kernel_cases".gemm
 local mode = arg[1]
 
 if mode == "compile" then
@@ -40,6 +42,14 @@ if mode == "record" then
   file:write(("-- What a GPU's tensor core gave for the numbers of t/rounding.lua: written by t/gpu/rounding.t, compared by it and by t/sim/rounding.t.\nreturn {\n  device = %q, driver = %q, revision = %q, date = %q,\n  rounds = {\n"):format(
     dev.name, line_of "nvidia-smi --query-gpu=driver_version --format=csv,noheader", os.getenv "WEIR_REVISION" or line_of "git rev-parse --short HEAD", os.date "!%Y-%m-%d"))
   for _, name in ipairs(names) do file:write(("    [%q] = %q,\n"):format(name, seen[name])) end
+  file:write "  },\n  gemms = {\n"
+  for _, case in ipairs(gemm.cases) do
+    if gemm.same_bits(case) then
+      local ok, got = pcall(gemm.run, dev, case)
+      if tap.ok(ok and got.bad == 0, case[1] .. ": runs, and is right") then file:write(("    [%q] = %q,\n"):format(case[1], got.digest))
+      else tap.diag(tostring(got)) end
+    end
+  end
   file:write "  },\n}\n"
   file:close()
   tap.ok(#names >= 200, #names .. " rounds recorded")

@@ -97,7 +97,7 @@ static bool one_index(const weir_kernel *k, uint32_t id, const weiri_node **loop
         *loop = v->loop;
     }
     for (int i = 0; i < v->nargs; i++)
-        if (v->arg[i] && !one_index(k, v->arg[i], loop, budget)) return false;
+        if (!one_index(k, v->arg[i], loop, budget)) return false;
     return true;
 }
 

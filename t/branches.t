@@ -14,7 +14,7 @@ local function relay(o)
   local k = weir.kernel { name = "relay", arch = "sm_90a" }
   local r = { k = k, n = k:dim "n", q = k:scalar { name = "q", dtype = "i32" } }
   for _, name in ipairs(o.names or { "a", "bus" }) do
-    r[name] = k:resource { name = name, space = "smem", dtype = "u8", tile = { 64 }, pipeline = P.async_async { stages = o.stages or 1 },
+    r[name] = k:resource { name = name, space = "smem", dtype = "u8", tile = { 64 }, pipeline = P.async_async { stages = o.stages or 1, interleave = o.interleave },
       work = { fill = weir.producer_work { code = ";" }, use = weir.consumer_work { code = ";" } } }
   end
   if o.group then r.g = k:group { name = "g", mode = o.group, members = { r.a, r.bus } } end
@@ -90,6 +90,67 @@ fills("a condition too large to look through: not decided", function(i)
   for _ = 1, 600 do sum = sum + i end
   return weir.ge(sum, 0)
 end, {})
+
+fills("denied, and too large to look through: not decided", function(i)
+  for _ = 1, 13 do i = weir.min(i, 7) + weir.max(i, 3) end -- 2^13 times i
+  return ~weir.ge(i, 100)
+end, {})
+fills("from 0 in steps of an argument: not decided", function(i) return weir.ge(i, 0) end, {}, { step = function(r) return r.q end })
+says("all but the newest stage are handed over", { "task 'get' is blocked at wait 3 of 'a': task 'give' ends after 2 commits (expected 3 commits, got 2)" }, "V-SIM-01", relay { stages = 4,
+  give = function(r) for _ = 1, 3 do r.a:acquire(); r.a:fill() end r.a:commit(1) end,
+  get = function(r) for _ = 1, 3 do use(r.a) end end })
+says("then that one, too", {}, "V-SIM-01", relay { stages = 4,
+  give = function(r) for _ = 1, 3 do r.a:acquire(); r.a:fill() end r.a:commit(1) r.a:commit(0) end,
+  get = function(r) for _ = 1, 3 do use(r.a) end end })
+says("a group's releases that nobody acquired for", { "1 release of 'g' is without acquire: 3 releases, 2 acquires (expected 3 acquires, got 2)" }, "V-SIM-04", relay { group = "merge",
+  give = function(r) for _ in weir.domain_loop(0, 2) do fill(r.g.a); fill(r.g.bus) end end,
+  get = function(r) for _ in weir.domain_loop(0, 2) do for _, x in ipairs { r.g.a, r.g.bus } do x:wait(); x:use() end r.g:release() end r.g:release() end })
+-- Loops that take every second stage: from where, and by what step.
+for _, o in ipairs { { "two lanes", 0, 2 }, { "from where the launch says", "n", 2 }, { "by the launch's steps", 0, "n" } } do
+  says("stages in turn: " .. o[1], {}, "V-SIM-01", relay { stages = 4, interleave = { 1, 1, 2, 2 },
+    more = { { "other", function(r) for _ in weir.domain_loop(1, 4, 2) do use(r.a) end end } },
+    give = function(r) for _ in weir.domain_loop(0, 4) do fill(r.a) end end,
+    get = function(r) for _ in weir.domain_loop(o[2] == "n" and r.n or o[2], 4, o[3] == "n" and r.n or o[3]) do use(r.a) end end })
+end
+do
+  local k = relay { stages = 4, give = function(r) for _ in weir.domain_loop(0, 600000) do r.a:acquire() end r.a:commit(0) end, get = function() end }
+  tap.like("too long", k:print "schedule", "stages handed over at once, past what is walked")
+  k:close()
+end
+-- Work tiles dealt to lanes: { lane, of how many }, of each task that takes stages.
+local function dealt(name, want, takers)
+  local k = weir.kernel { name = "dealt", arch = "sm_90a" }
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { k:dim "N" } }
+  local r = k:resource { name = "r", space = "smem", dtype = "u8", tile = { 64 }, pipeline = P.async_async { stages = 16 },
+    work = { fill = weir.producer_work { code = ";" }, use = weir.consumer_work { code = ";" } } }
+  k:task { name = "give", warps = { 0, 1 }, schedule = function() for _ in weir.work_tile_loop(wq) do fill(r); wq:next() end end }
+  for i, t in ipairs(takers) do
+    k:task { name = "get" .. i, warps = { i, 1 }, schedule = function() for _ in weir.work_tile_loop(wq, { lane = t[1], lanes = t[2] }) do use(r); wq:next() end end }
+  end
+  local _, n = k:print "schedule":gsub("ProdWrk", "")
+  tap.is(want, n, name)
+  k:close()
+end
+dealt("a tile for each of two lanes", 2, { { 0, 2 }, { 1, 2 } })
+dealt("two tasks of one lane", 2, { { 0, 2 }, { 0, 2 }, { 1, 2 } })
+dealt("two tasks by threes, one by twos", 6, { { 0, 3 }, { 1, 3 }, { 0, 2 } })
+dealt("by fives and by sevens: too many to walk a tile of each", 5, { { 0, 5 }, { 0, 7 } })
+-- A schedule with a mistake is shown all the same: does it fill a stage, and what is said of its plan?
+local function mistaken(name, want, guard)
+  local k = weir.kernel { name = "k", arch = "sm_90a" }
+  local r = k:resource { name = "r", space = "smem", dtype = "u8", tile = { 64 }, pipeline = P.async_async { stages = 9 }, work = { fill = weir.producer_work { code = ";" } } }
+  k:task { name = "t", warps = { 0, 1 }, schedule = function()
+    local i
+    for x in weir.domain_loop(0, 2) do i = x end
+    for _ in guard(i) do fill(r) end
+  end }
+  tap.is({ want, "no plan: the description has 1 error, which verify lists\n" }, { k:print "schedule":find "ProdCmt" ~= nil, (k:print "plan") }, name)
+  k:close()
+end
+mistaken("where no condition must hold: taken as if it did", true, function() return weir.when_true(1.5) end)
+mistaken("where none must not: left out", false, function() return weir.when_false(1.5) end)
+mistaken("the last turn of a loop that is closed: left out", false, function(i) return i:last_iter() end)
+mistaken("its first: taken", true, function(i) return i:first_iter() end)
 
 -- Lengths that only the launch knows are shown by small ones, within what the dims may be.
 local function shown(name, want, limits, o)

@@ -80,6 +80,8 @@ local function registers(name, want, dtype, tile, warps)
 end
 registers("f32: one a register", 32, "f32", { 64, 64 })
 registers("f16: two a register", 16, "f16", { 64, 64 })
+registers("bf16: two a register", 16, "bf16", { 64, 64 })
+registers("one column: that of a row in one register of each thread", 2, "f32", { 64, 1 })
 registers("four columns: those of a row in one register of each thread", 2, "f32", { 64, 4 })
 registers("four columns of 128 rows", 4, "f32", { 128, 4 })
 registers("a task of one warp", "PLAN-WARPS: task 't1' uses register tile 't' but has 1 warp; a warpgroup is 4\nPLAN-WARPS: task 't1' works on register tiles and has warps 0 to 0\n",
@@ -480,7 +482,7 @@ local function beside(more, warps)
   k:task { name = "more", warps = warps or { 12, 8 }, schedule = function() more(r, k:reg_tile { name = "t", dtype = "f32", tile = { 128, 64 } }) end }
   return k
 end
-local function read(r) r.acc:wait(); r.acc:read(); r.acc:release() end
+local function read(r) r.acc:wait(); r.acc:read(); r.acc:read(); r.acc:release() end
 refuses("eight warps read sums", "PLAN-WARPS: task 'more' reads 'acc' in tensor memory and has warps 12 to 19\n", beside(read))
 refuses("four that begin inside a warpgroup", "PLAN-WARPS: task 'more' reads 'acc' in tensor memory and has warps 14 to 17\n", beside(read, { 14, 4 }))
 refuses("eight warps issue for the tensor core beside their own work",
@@ -561,6 +563,7 @@ mma("a tile that has no layout", "PLAN-SWIZZLE: tile 'a': swizzle 128: a row of 
 mma("f32", "PLAN-TILE: mma into 'acc' { 128, 64 }: dtype f32 is no operand of an mma; use bf16, f16, tf32, e4m3 or e5m2\n", { a = "f32" })
 mma("sums as b", "PLAN-TILE: mma into 'acc' { 128, 64 }: dtype f32 is no operand of an mma; use bf16, f16, tf32, e4m3 or e5m2\n", { as_b = true })
 mma("sums as a", "", { sums = true, a = "tf32", b = "tf32" })
+mma("sums as a beside bf16", "PLAN-TILE: mma into 'acc' { 128, 64 }: a is the f32 sums of 's' and b is bf16; only tf32 can follow. Else let threads convert: umma_async, then async_umma\n", { sums = true })
 mma("sums as a, transposed", "PLAN-TILE: mma into 'acc' { 128, 64 }: a lies in tensor memory and cannot be transposed\n", { sums = true, t = true, a = "tf32", b = "tf32" })
 mma("sums of 64 rows as a", "PLAN-TILE: mma into 'acc' { 64, 64 }: a lies in tensor memory with 64 rows; there it takes all 128 lanes\n", { sums = true, a = "tf32", b = "tf32", at = square, st = square, acc = square })
 mma("sums of 128 rows as a, of 64 rows", "PLAN-TILE: mma into 'acc' { 64, 64 }: a lies in tensor memory with 128 rows; there it takes all 128 lanes\n", { sums = true, a = "tf32", b = "tf32", acc = square })

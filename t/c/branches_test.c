@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../tap.h"
+#include "launch.h"
 #include "layout.h"
 #include "model.h"
 #include "number.h"
@@ -993,7 +994,107 @@ static void maps(void) {
     MAP(m.l2_promotion = 100, 11, "tensor 'X': L2 promotion 100; it must be 0, 64, 128 or 256 bytes");
 }
 
+/* What the driver is asked for; it gives `result`. */
+static struct {
+    int type, interleave, swizzle, l2_promotion, oob_fill;
+    unsigned rank;
+    uint64_t base, dim, stride;
+    uint32_t box, step;
+    weiri_cures result;
+} asked;
+
+static weiri_cures encodes(weiri_cumap *m, int type, unsigned rank, void *base, const uint64_t *dim, const uint64_t *stride,
+                           const uint32_t *box, const uint32_t *step, int interleave, int swizzle, int l2_promotion,
+                           int oob_fill) {
+    (void)m;
+    weiri_cures result = asked.result;
+    memset(&asked, 0, sizeof asked);
+    asked.type = type, asked.rank = rank, asked.base = (uint64_t)(uintptr_t)base, asked.dim = dim[rank - 1];
+    asked.stride = rank > 1 ? stride[rank - 2] : 0, asked.box = box[rank - 1], asked.step = step[rank - 1];
+    asked.interleave = interleave, asked.swizzle = swizzle, asked.l2_promotion = l2_promotion, asked.oob_fill = oob_fill;
+    return result;
+}
+
+static weiri_cures no_name(weiri_cures r, const char **text) {
+    (void)r, (void)text;
+    return CU_OK;
+}
+
+static void encoded_maps(weir_ctx *ctx) {
+    weiri_cuda cu = { .tensor_map = encodes, .error_name = no_name, .error_text = no_name };
+    weir_device d = { .ctx = ctx, .cu = &cu };
+    weiri_cumap map;
+    /* CUtensorMapDataType: fp8 and bool travel as bytes, tf32 as float */
+    static const int types[][2] = { { WEIR_BOOL, 0 }, { WEIR_I8, 0 },    { WEIR_U8, 0 },    { WEIR_E4M3, 0 }, { WEIR_E5M2, 0 },
+                                    { WEIR_I16, 1 },  { WEIR_U16, 1 },   { WEIR_U32, 2 },   { WEIR_I32, 3 },  { WEIR_U64, 4 },
+                                    { WEIR_I64, 5 },  { WEIR_F16, 6 },   { WEIR_F32, 7 },   { WEIR_TF32, 7 }, { WEIR_F64, 8 },
+                                    { WEIR_BF16, 9 } };
+    /* swizzle span, CUtensorMapSwizzle; CUtensorMapL2promotion beside it */
+    static const int spans[][2] = { { 0, 0 }, { 32, 1 }, { 64, 2 }, { 128, 3 } }, l2[][2] = { { 0, 0 }, { 64, 1 }, { 128, 2 }, { 256, 3 } };
+    weiri_tmap m = { .base = 4096, .rank = 2, .dim = { 256, 100 }, .stride = { 2, 512 }, .box = { 8, 24 } };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        m.dtype = (weir_dtype)types[i][0];
+        is_int(WEIR_OK, weiri_tmap_encode(&d, &m, "X", &map), "a map of a dtype");
+        is_int(types[i][1], asked.type, weir_dtype_name(m.dtype));
+    }
+    for (size_t i = 0; i < 4; i++) {
+        m.swizzle = spans[i][0], m.l2_promotion = l2[i][0];
+        weiri_tmap_encode(&d, &m, "X", &map);
+        ok(asked.swizzle == spans[i][1] && asked.l2_promotion == l2[i][1], "swizzle %d, L2 promotion %d", m.swizzle, m.l2_promotion);
+    }
+    ok(asked.rank == 2 && asked.base == 4096 && asked.dim == 100 && asked.stride == 512 && asked.box == 24 && asked.step == 1,
+       "where, axes, the step of rows, the box");
+    ok(asked.interleave == 0 && asked.oob_fill == 0, "no interleave, what is outside is 0");
+    asked.result = 1;
+    is_int(WEIR_E_DRIVER, weiri_tmap_encode(&d, &m, "X", &map), "what the driver refuses");
+    is_str("tensor map of 'X' (rank 2, bf16, 256 x 100 elements, row step 512 bytes, box 8 x 24, swizzle 128): CUDA error (1): no text",
+           weir_error(ctx), "it is told whole");
+    m.rank = 1;
+    asked.result = 1;
+    weiri_tmap_encode(&d, &m, "X", &map);
+    has_str("(rank 1, bf16, 256 x 1 elements, row step 0 bytes, box 8 x 1, swizzle 128)", weir_error(ctx), "one axis");
+}
+
 /* ---- tcgen05 ------------------------------------------------------------------------------------------------------------ */
+
+static void scaled(void) {
+    const uint32_t columns = 1u << TC_IDESC_N_SHIFT, e5m2 = 1u << TC_IDESC_A_SHIFT | 1u << TC_IDESC_B_SHIFT, ue8m0 = 1u << TC_IDESC_SCALE_TYPE;
+    const uint32_t size = 8 * columns | 8u << TC_IDESC_M_SHIFT; /* 128 rows, 64 columns */
+    const uint32_t fp4 = 1u << TC_IDESC_A_SHIFT | 1u << TC_IDESC_B_SHIFT;
+    const struct {
+        weiri_tc_kind kind;
+        uint32_t idesc;
+        const char *says;
+    } t[] = {
+        { TC_KIND_MXF8, size | ue8m0, NULL },
+        { TC_KIND_MXF8, size | ue8m0 | e5m2, NULL },
+        { TC_KIND_MXF4, size | ue8m0 | fp4, NULL },
+        { TC_KIND_NVF4, size | fp4, NULL },
+        { TC_KIND_MXF8, size | ue8m0 | 1u << 15, "bits 0x8000 are set, which dense K-major operands do not have" },
+        { TC_KIND_MXF8, 8 * columns | 4u << TC_IDESC_M_SHIFT | ue8m0, "64 rows; a block-scaled mma of one CTA has 128" },
+        { TC_KIND_MXF8, columns | 8u << TC_IDESC_M_SHIFT | ue8m0, "8 columns; with 128 rows an mma has a multiple of 16, up to 256" },
+        { TC_KIND_MXF8, 34 * columns | 8u << TC_IDESC_M_SHIFT | ue8m0, "272 columns; with 128 rows" },
+        { TC_KIND_MXF8, 3 * columns | 8u << TC_IDESC_M_SHIFT | ue8m0, "24 columns; with 128 rows" },
+        { TC_KIND_MXF8, size | ue8m0 | 2u << TC_IDESC_A_SHIFT, "operand types 2 and 0; known are 0 (e4m3) and 1 (e5m2)" },
+        { TC_KIND_MXF8, size | ue8m0 | 3u << TC_IDESC_B_SHIFT, "operand types 0 and 3; known are 0 (e4m3) and 1 (e5m2)" },
+        { TC_KIND_MXF4, size | ue8m0 | 1u << TC_IDESC_B_SHIFT, "operand types 0 and 1; of a 4-bit kind both are 1 (e2m1)" },
+        { TC_KIND_NVF4, size | 1u << TC_IDESC_A_SHIFT, "operand types 1 and 0; of a 4-bit kind both are 1 (e2m1)" },
+        { TC_KIND_MXF8, size, "scales of ue4m3, which kind mxf4nvf4 alone takes" },
+        { TC_KIND_NVF4, size | fp4 | ue8m0, "scales of ue8m0, where four a row are ue4m3" },
+        { TC_KIND_MXF4, size | ue8m0 | fp4 | 1u << TC_IDESC_SCALE_A, "scale ids 1 and 0; of 2 scales a row an id is a multiple of 2" },
+        { TC_KIND_MXF4, size | ue8m0 | fp4 | 3u << TC_IDESC_SCALE_B, "scale ids 0 and 3; of 2 scales a row an id is a multiple of 2" },
+        { TC_KIND_MXF4, size | ue8m0 | fp4 | 2u << TC_IDESC_SCALE_B, NULL },
+    };
+    char why[200];
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        weiri_tc_scaled s;
+        bool valid = weiri_tc_decode_scaled(t[i].kind, t[i].idesc, &s, why, sizeof why);
+        ok(valid == !t[i].says, "block-scaled descriptor %#x", t[i].idesc);
+        if (!valid) has_str(t[i].says ? t[i].says : "", why, "it says so");
+        else ok(s.n == 64 && s.k == (t[i].kind == TC_KIND_MXF8 ? 32 : 64) && s.scales == (t[i].kind == TC_KIND_MXF8 ? 1 : t[i].kind == TC_KIND_MXF4 ? 2 : 4),
+                "its columns, its K, its scales a row");
+    }
+}
 
 static void tensor_core(void) {
     static const struct {
@@ -1070,6 +1171,22 @@ static void tensor_core(void) {
     ok(!weiri_tc_decode(TC_KIND_F8, (d & ~(7u << TC_IDESC_B_SHIFT)) | 5u << TC_IDESC_B_SHIFT, &back),
        "a code of B that no fp8 type has");
     ok(!weiri_tc_decode(TC_KIND_F8, d | 1u << 31, &back), "a bit that no shape sets");
+    static const struct {
+        weir_dtype a, b;
+        const char *kind;
+        uint32_t codes; /* of A and B in the descriptor */
+    } operands[] = {
+        { WEIR_BF16, WEIR_F16, "f16", 1 << 7 | 0 << 10 },   { WEIR_F16, WEIR_BF16, "f16", 0 << 7 | 1 << 10 },
+        { WEIR_TF32, WEIR_TF32, "tf32", 2 << 7 | 2 << 10 }, { WEIR_E4M3, WEIR_E5M2, "f8", 0 << 7 | 1 << 10 },
+    };
+    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
+        weiri_tc_shape s = { .m = 128, .n = 64, .a = operands[i].a, .b = operands[i].b };
+        weiri_tc_kind_of(s.a, &s.kind);
+        is_str(operands[i].kind, weiri_tc_kind_name(s.kind), "the kind of an mma");
+        uint32_t word = weiri_tc_idesc(&s);
+        is_int(operands[i].codes, word & (63u << TC_IDESC_A_SHIFT), "the codes of its operands");
+        ok(weiri_tc_decode(s.kind, word, &back) && back.a == s.a && back.b == s.b, "and back: %s, %s", weir_dtype_name(s.a), weir_dtype_name(s.b));
+    }
     static const int swizzle[][2] = {
         { 0, TC_LAYOUT_NONE }, { 32, TC_LAYOUT_32B }, { 64, TC_LAYOUT_64B }, { 128, TC_LAYOUT_128B }
     };
@@ -1155,6 +1272,8 @@ int main(void) {
     layouts(ctx);
     numbers();
     maps();
+    encoded_maps(ctx);
+    scaled();
     tensor_core();
     no_places(ctx);
     weir_close(ctx);

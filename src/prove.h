@@ -329,7 +329,7 @@ void weiri_run_init(weiri_run *r, const weiri_prog *g, weiri_arena *a, void *sta
 void weiri_run_start(weiri_run *r);                                                     /* the initial state */
 void weiri_run_go(weiri_run *r);                                                        /* until nothing moves */
 bool weiri_run_may(const weiri_run *r, int letter);                                     /* can `want` be answered so? */
-bool weiri_run_far(const weiri_run *r);                                                 /* are tasks too far apart to ask? */
+bool weiri_run_far(const weiri_run *r);                                                 /* are tasks too far apart for what is asked? */
 void weiri_run_choose(weiri_run *r, int letter);
 /* The state with its stages renamed and counted from the ring's own origin; scratch: another state's memory. */
 void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch);

@@ -61,7 +61,7 @@ static int *passed_age(const weiri_run *r, int rec, int stage) { return r->v + r
 static bool is_over(const weiri_run *r, const spot *s, int rw) {
     bit now = spot_bit(r, s, 0);
     if (!has(r, 0, now) || has(r, rw, now)) return true;
-    bool all = !s->b->lands && s->b->arrivers > 0;
+    bool all = !s->b->lands;
     for (int a = 0; a < s->b->arrivers && all; a++) {
         bit last = spot_bit(r, s, arrival_bit(s->b, a, true));
         all = !has(r, 0, last) || has(r, rw, last);
@@ -147,9 +147,9 @@ static bool in_phase(weiri_run *r, const spot *s, const weiri_action *act, int a
         if (late) {
             f->text = weiri_arena_fmt(
                 r->a,
-                "%s of '%s' at %s come%s after the phase they belong to is complete: it counts %d arrival%s and %" PRId64
+                "%s of '%s' at %s come after the phase they belong to is complete: it counts %d arrival%s and %" PRId64
                 " bytes",
-                tx ? "bytes" : "arrivals", r->g->actors.v[ai].name, spot_name(r, s), "", weiri_bar_count(b, s->cta),
+                tx ? "bytes" : "arrivals", r->g->actors.v[ai].name, spot_name(r, s), weiri_bar_count(b, s->cta),
                 weiri_bar_count(b, s->cta) == 1 ? "" : "s", b->tx);
             f->hint = tx ? "the bytes armed for a phase must be all that arrive in it"
                          : "the count must be the number of arrivals of a phase";
@@ -225,6 +225,11 @@ static bool too_many_bytes(weiri_run *r, const spot *s, const weiri_action *act,
     return true;
 }
 
+/* Something has arrived: the phase is over, or wrong, or goes on. */
+static void settle(weiri_run *r, const spot *s, const weiri_action *act, int ai) {
+    if (!r->fatal && !too_many_bytes(r, s, act, ai)) complete(r, s, act, ai);
+}
+
 /* Waiting for phase k: true when it is over. */
 static bool wait(weiri_run *r, const spot *s, const weiri_action *act, int ai, int by, int k) {
     const weiri_prog *g = r->g;
@@ -255,13 +260,11 @@ static bool wait(weiri_run *r, const spot *s, const weiri_action *act, int ai, i
     }
     if (ahead < 1) return false;
     take(r, me, by, s->done);
-    if (s->b->waiter[ai] >= 0) {
-        bit w = spot_bit(r, s, 2 + s->b->waiter[ai]);
-        forget(r, w);
-        set(r, 0, w);
-        set(r, me->row + me->by[by], w); /* that all threads have passed no thread of them knows until they meet */
-        if (s->b->waited[ai] >= 0) *passed_age(r, s->b->waited[ai], s->stage) = 0;
-    }
+    bit w = spot_bit(r, s, 2 + s->b->waiter[ai]);
+    forget(r, w);
+    set(r, 0, w);
+    set(r, me->row + me->by[by], w); /* that all threads have passed no thread of them knows until they meet */
+    if (s->b->waited[ai] >= 0) *passed_age(r, s->b->waited[ai], s->stage) = 0;
     return true;
 }
 
@@ -331,12 +334,13 @@ static int more(const weiri_run *r, const weiri_actor *me, const weiri_loop *l, 
     return 0;
 }
 
+/* One that more() has promised. */
 static void next_iteration(const weiri_run *r, const weiri_actor *me, const weiri_loop *l, int *v) {
     if (v[L_SUB] > 0) {
         v[L_SUB]--;
         return;
     }
-    for (; v[L_PART] < l->trips.nparts; v[L_PART]++) {
+    for (;; v[L_PART]++) {
         const weiri_part *part = &l->trips.part[v[L_PART]];
         view x = view_of(r, me, part->tape);
         bool ended;
@@ -403,8 +407,7 @@ static void land(weiri_run *r, int ai, int pc, const weiri_action *act, int use,
                 if (rec->kind == REC_PUSH_READ) set(r, s.gather, bit_of(g, rec->ring, source_stage(r, me, &act->eff[e]), rec->bit));
             }
         }
-        if (too_many_bytes(r, &s, act, ai)) return;
-        complete(r, &s, act, ai);
+        settle(r, &s, act, ai);
     }
 }
 
@@ -413,12 +416,6 @@ static void log_event(weiri_run *r, int ai, const weiri_action *act, int use, in
     bool before = act->kind == ACT_WAIT && r->g->p->cursors.v[act->cur].producer; /* it waits for the phase before its use */
     weiri_event e = { ai, act, stages ? mod(use, stages) : -1, stages ? lap(use, stages) - LAPS - before : 0 };
     WEIRI_PUSH(r->a, r->log, e);
-}
-
-static int ctas_actors(const weiri_prog *g, int cta) {
-    int n = 0;
-    for (int i = 0; i < g->actors.n; i++) n += cta < 0 || g->actors.v[i].cta == cta;
-    return n;
 }
 
 /* Several actors meet at a named barrier or the CTA's: true when the last has come; all then go on. */
@@ -437,7 +434,7 @@ static bool rendezvous(weiri_run *r, int ai, const weiri_action *act) {
             f->hint = "wait for the others (bar.sync) before the barrier is used again";
         }
     }
-    int full = id == 16 ? ctas_actors(g, me->cta) : act->threads;
+    int full = id == 16 ? g->actors.n / g->nctas : act->threads;
     *count += id == 16 ? 1 : me->threads;
     give(r, me, BY_ALL, gather);
     if (*count > full) {
@@ -487,21 +484,13 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         if (!wait(r, &s, act, ai, by, lap(use, stages) - (p->cursors.v[act->cur].producer ? 1 : 0))) return false;
         break;
     }
-    case ACT_ARRIVE: {
-        int n = weiri_prog_spots(g, me->cta, act, to);
-        for (int t = 0; t < n && !r->fatal; t++) {
-            spot s = spot_of(r, to[t], act->bar, stage);
-            arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals, 0, true);
-            if (!r->fatal && !too_many_bytes(r, &s, act, ai)) complete(r, &s, act, ai);
-        }
-        break;
-    }
+    case ACT_ARRIVE:
     case ACT_EXPECT: {
         int n = weiri_prog_spots(g, me->cta, act, to);
         for (int t = 0; t < n && !r->fatal; t++) {
             spot s = spot_of(r, to[t], act->bar, stage);
-            arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals ? act->arrivals : 1, act->bytes, true);
-            if (!r->fatal && !too_many_bytes(r, &s, act, ai)) complete(r, &s, act, ai);
+            arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals, act->kind == ACT_EXPECT ? act->bytes : 0, true);
+            settle(r, &s, act, ai);
         }
         break;
     }
@@ -515,23 +504,22 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
                 continue;
             }
             arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals, 0, false);
-            if (r->fatal) break;
             if (act->kind == ACT_UMMA_COMMIT) follow_commit(r, me, need, s.gather);
             else
-                for (int i = 0; i < (by == BY_ALL ? me->nrows : 1); i++) follow(r, by == BY_ALL ? me->row + i : need, s.gather);
+                for (int i = 0; i < me->nrows; i++) follow(r, me->row + i, s.gather); /* every thread arrives for its copies */
             for (int i = 0; i < me->recs.n; i++) {
                 const weiri_rec *q = &g->recs.v[me->recs.v[i]];
                 if (act->kind == ACT_CP_ARRIVE ? q->kind != REC_CP_WRITE : !weiri_is_mma(q->kind)) continue;
                 for (int x = 0; x < g->rings.v[q->ring].stages; x++)
                     if (has(r, 0, bit_of(g, q->ring, x, q->bit))) set(r, s.gather, bit_of(g, q->ring, x, q->bit));
             }
-            if (!too_many_bytes(r, &s, act, ai)) complete(r, &s, act, ai);
+            settle(r, &s, act, ai);
         }
         break;
     }
     case ACT_ADVANCE: {
         int *c = cursor_vars(r, me, act->cur);
-        if (c) c[act->stage == STAGE_CLOSE ? C_CLOSE : C_OPEN] += p->cursors.v[act->cur].stride;
+        c[act->stage == STAGE_CLOSE ? C_CLOSE : C_OPEN] += p->cursors.v[act->cur].stride;
         return true; /* no event */
     }
     case ACT_LOAD_BULK: case ACT_PUSH_BULK: land(r, ai, pc, act, use, stage); break;
@@ -753,9 +741,8 @@ static outcome step(weiri_run *r, int ai, int *want) {
         return MOVED;
     }
     case IN_JUMP: v[V_PC] = x->jump; return MOVED;
-    case IN_END: break;
+    default: return ENDED; /* IN_END */
     }
-    return ENDED;
 }
 
 /* Is the task in a tile of another lane, moving its cursors only? */
@@ -805,7 +792,7 @@ static void tidy_tapes(weiri_run *r) {
             }
             if (!least) continue;
             x[T_LEN] -= least;
-            set_letters(x, least < 64 ? letters(x) >> least : 0);
+            set_letters(x, letters(x) >> least); /* of WEIRI_LETTERS */
             for (int i = 0; i < g->actors.n; i++) {
                 int *off = r->v + g->actors.v[i].offs + tape;
                 if (t->tile && actor_vars(r, i)[V_TILE] != tile) continue;
@@ -857,7 +844,7 @@ void weiri_run_go(weiri_run *r) {
 }
 
 static int forced(const weiri_run *r, const weiri_tape *t) {
-    return r->force && t->steady && t->form >= 0 ? r->force[t->form] : -1;
+    return r->force && t->steady ? r->force[t->form] : -1; /* steady: TAPE_TRIPS, which have a form */
 }
 
 bool weiri_run_may(const weiri_run *r, int letter) {
@@ -866,7 +853,7 @@ bool weiri_run_may(const weiri_run *r, int letter) {
     if (r->want == WEIRI_WANT_TILE) return letter ? stream[0] < WEIRI_TILES : !g->one_tile;
     const weiri_tape *t = &g->tapes.v[r->want];
     const int *x = weiri_run_tape(r, r->want, r->want_tile);
-    if (x[T_LEN] >= WEIRI_LETTERS && (letter || t->kind != TAPE_TRIPS)) return false;
+    if (x[T_LEN] >= WEIRI_LETTERS) return false;
     bool truth;
     if (t->kind == TAPE_KEY && r->force && weiri_key_at(g->p->k, t, x[T_COUNT], &truth)) return truth == (letter != 0);
     if (t->kind != TAPE_TRIPS) return true;
@@ -876,7 +863,6 @@ bool weiri_run_may(const weiri_run *r, int letter) {
 }
 
 bool weiri_run_far(const weiri_run *r) {
-    if (r->want == WEIRI_WANT_NONE) return false;
     if (r->want == WEIRI_WANT_TILE) return r->v[r->g->stream_at] >= WEIRI_TILES;
     return weiri_run_tape(r, r->want, r->want_tile)[T_LEN] >= WEIRI_LETTERS;
 }

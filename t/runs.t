@@ -5,6 +5,7 @@ package.path = "t/?.lua;" .. package.path
 local tap = require "tap"
 local lab = require "lab"
 local agreement = require "gen.agreement"
+local s100 = require "sm100a"
 local weir, plan = lab.weir, lab.plan
 local P = weir.pipeline
 local T, F = weir.when_true, weir.when_false
@@ -367,12 +368,176 @@ check("a slab of each CTA, by number", "SAFE", slabs {})
 check("a source that is given back while it is read", "PROVE-RACE", slabs { early = true }, { text = "while the push of 'send of CTA 1' may still read it" })
 tap.like("PLAN-PUSH", select(3, said(slabs { slab = 0 })).text, "two in one place")
 
+-- ---- moves -------------------------------------------------------------------------------------------------------------------------------------
+do
+  local function load(pipe) -- what no barrier counts
+    local k = weir.kernel { name = "load", arch = "sm_90a" }
+    local function tile(name, out) return k:gmem_tile { name = name, tensor = k:tensor { name = name:upper(), dtype = "f32", shape = { 64, 64 }, out = out }, tile = { 64, 64 } } end
+    local x, y = tile "x", tile("y", true)
+    local s = k:smem_tile { name = "s", dtype = "f32", tile = { 64, 64 }, pipeline = pipe }
+    local function fetch() s:acquire(); s:tma_load(x:at(0, 0)); s:commit() end
+    local function send() s:wait(); y:tma_store(s:read(), y:at(0, 0)); s:release() end
+    if pipe.type == "async_tma" then k:task { name = "t", warps = { 0, 4 }, schedule = function() fetch(); send() end }
+    else
+      k:task { name = "load", warps = { 0, 1 }, schedule = fetch }
+      k:task { name = "t", warps = { 4, 1 }, schedule = send }
+    end
+    return k
+  end
+  check("a load whose bytes no barrier counts", "PROVE-EXIT", load(P.async_tma { stages = 1 }), { text = "the bulk load of 't' may still write 's' of CTA 0 when that CTA has ended" })
+  check("a load whose bytes one counts", "SAFE", load(P.tma_async { stages = 1 }))
+end
+do
+  local function send(piped) -- from a tile that threads have filled
+    local k = weir.kernel { name = "send", arch = "sm_90a", cluster = { k = 2 } }
+    local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y", dtype = "f32", shape = { 8, 32 }, out = true }, tile = { 8, 32 } }
+    local a = k:smem_tile { name = "a", dtype = "f32", tile = { 8, 32 }, pipeline = piped and P.async_tma { stages = 1 } }
+    local b = k:smem_tile { name = "b", dtype = "f32", tile = { 8, 32 }, pipeline = P.tma_async { stages = 1 } }
+    if piped then k:task { name = "fill", warps = { 4, 1 }, schedule = function() for _ in T(eq(k.cta.k, 1)) do a:acquire(); a:store(1); a:commit() end end } end
+    k:task { name = "send", warps = { 5, 1 }, schedule = function()
+      for _ in T(eq(k.cta.k, 1)) do
+        if piped then a:wait() else a:store(1) end
+        b:acquire(); b:push(a:read(), { k = 0 }); b:commit()
+        if piped then b:acquire(); a:release() end
+      end
+    end }
+    k:task { name = "put", warps = { 0, 4 }, schedule = function() for _ in T(eq(k.cta.k, 0)) do b:wait(); y:store(b:read(), y:at(0, 0)); b:release() end end }
+    return k
+  end
+  check("a push of what the thread itself has stored, without a fence", "PROVE-PROXY", send(), { text = "the push of 'send of CTA 1' reads 'a' through the async proxy; threads of 'send of CTA 1' wrote it with no fence" })
+  check("a push of a stage that was committed", "SAFE", send(true), { options = { warn_only = true } })
+end
+do
+  local function note(barrier) -- beside what the tensor core commits
+    local k = weir.kernel { name = "note", arch = "sm_100a" }
+    local n = k:dim "n"
+    local gx = k:gmem_tile { name = "gx", tensor = k:tensor { name = "X", dtype = "bf16", shape = { 128, 64 } }, tile = { 128, 64 } }
+    local gy = k:gmem_tile { name = "gy", tensor = k:tensor { name = "Y", dtype = "f32", shape = { 128, 128 }, out = true }, tile = { 128, 128 } }
+    local s = k:smem_tile { name = "s", dtype = "bf16", tile = { 128, 64 }, swizzle = 128, pipeline = P.tma_umma { stages = 1 } }
+    local acc = k:tmem_tile { name = "acc", tile = { 128, 128 }, pipeline = P.umma_async { stages = 1 } }
+    local m = k:resource { name = "m", space = "smem", dtype = "u8", tile = { 64 }, work = { put = weir.producer_work { code = ";" }, get = weir.consumer_work { code = ";" } } }
+    local t = k:barrier { name = "t", pipeline = P.async_async { stages = 1 } }
+    k:task { name = "load", warps = { 4, 1 }, schedule = function() for _ in weir.domain_loop(0, n) do s:acquire(); s:tma_load(gx:at(0, 0)); s:commit() end end }
+    k:task { name = "mma", warps = { 5, 1 }, schedule = function()
+      for _ in weir.domain_loop(0, n) do
+        acc:acquire()
+        if barrier then t:acquire() end
+        m:put()
+        if barrier then t:commit() end
+        acc:zero(); s:wait(); acc:mma(s:read(), s:read()); s:release(); acc:commit()
+      end
+    end }
+    k:task { name = "put", warps = { 0, 4 }, schedule = function()
+      for _ in weir.domain_loop(0, n) do
+        acc:wait()
+        if barrier then t:wait() end
+        m:get()
+        if barrier then t:release() end
+        gy:store(acc:read(), gy:at(0, 0)); acc:release()
+      end
+    end }
+    return k
+  end
+  check("a commit of the tensor core hands over nothing that its threads wrote", "PROVE-RACE", note(), { text = "the work of 'put warp 0' reads 'm', and nothing says that the work of 'mma' has finished (with n = 1)" })
+  check("a barrier does", "SAFE", note(true))
+end
+do
+  local function many(n, left) -- mmas into one tile, and how many groups may be open at the release
+    local k = weir.kernel { name = "many", arch = "sm_90a" }
+    local N, ga = k:dim "n", k:gmem_tile { name = "ga", tensor = k:tensor { name = "A", dtype = "bf16", shape = { 64, 64 } }, tile = { 64, 64 } }
+    local a = k:smem_tile { name = "a", dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = P.tma_async { stages = 1 } }
+    local acc = k:wgmma_tile { name = "acc", tile = { 64, 64 } }
+    k:task { name = "load", warps = { 0, 1 }, schedule = function() for _ in weir.domain_loop(0, N) do a:acquire(); a:tma_load(ga:at(0, 0)); a:commit() end end }
+    k:task { name = "mma", warps = { 4, 4 }, schedule = function()
+      acc:zero()
+      for _ in weir.domain_loop(0, N) do
+        a:wait()
+        for _ = 1, n do acc:mma(a:read(), a:read()) end
+        acc:drain(left); a:release()
+      end
+      acc:drain()
+    end }
+    return k
+  end
+  for _, n in ipairs { 2, 70 } do
+    check(n .. " mmas of a stage, all drained", "SAFE", many(n, 0))
+    check(n .. " mmas of a stage, all but one drained", "PROVE-ASYNC-READ", many(n, 1), { text = "the bulk load of 'load' writes 'a' while the mma of 'mma' may still read it (with n = 2)" })
+  end
+end
+do
+  local function both(when_read) -- threads copy by cp.async and stage a bulk store in turn: the fence of one is none of the other
+    local k = weir.kernel { name = "both", arch = "sm_90a" }
+    local n = k:dim "n"
+    local function tile(name, out) return k:gmem_tile { name = name, tensor = k:tensor { name = name:upper(), dtype = "f32", shape = { n * 8, 32 }, out = out }, tile = { 8, 32 } } end
+    local x, y, z = tile "x", tile("y", true), tile("z", true)
+    local s = k:smem_tile { name = "s", dtype = "f32", tile = { 8, 32 }, pipeline = P.async_async { stages = 2, producer_op = "load" } }
+    local o = k:smem_tile { name = "o", dtype = "f32", tile = { 8, 32 }, pipeline = P.async_tma { stages = 2 } }
+    k:task { name = "copy", warps = { 0, 4 }, schedule = function()
+      for i in weir.domain_loop(0, n) do s:acquire(); s:cp_async(x:at(i, 0)); s:commit(); o:acquire(); o:store(i); o:commit() end
+    end }
+    k:task { name = "send", warps = { 8, 1 }, schedule = function() for i in weir.domain_loop(0, n) do o:wait(); y:tma_store(o:read(), y:at(i, 0)); o:release() end end }
+    k:task { name = "put", warps = { 4, 4 }, schedule = function()
+      for i in weir.domain_loop(0, n) do
+        if when_read == "early" then s:wait(); s:release(); z:store(s:read(), z:at(i, 0)) else s:wait(); z:store(s:read(), z:at(i, 0)); s:release() end
+      end
+    end }
+    return k
+  end
+  check("cp.async and a staged store by the same threads", "SAFE", both())
+  check("the same, read behind the release", "PROVE-RACE", both "early", { options = { warn_only = true } })
+end
+
+-- ---- how far tasks may be apart ------------------------------------------------------------------------------------------------------------
+local function apart(stages, tiles) -- one fills, and the other begins when it has done with its tiles
+  local k = weir.kernel { name = "apart", arch = "sm_90a" }
+  local a, t = ring(k, "a", stages), k:barrier { name = "t", pipeline = P.async_async { stages = 1 } }
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { k:dim("n", { max = tiles }) } }
+  k:task { name = "give", warps = { 0, 1 }, schedule = function() for _ in weir.work_tile_loop(wq) do fill(a) wq:next() end t:acquire(); t:commit() end }
+  k:task { name = "get", warps = { 1, 1 }, schedule = function() t:wait(); t:release() for _ in weir.work_tile_loop(wq) do use(a) wq:next() end end }
+  return k
+end
+check("four tiles apart, of any number", "PROVE-DEADLOCK", apart(4), { options = { warn_only = true }, text = "'give' waits at a_empty[0] for phase 0 (parity 0), 1 of 1 arrivals missing; 'get' waits at t_full[0]" })
+check("six tiles apart, or more", "INCOMPLETE", apart(6), { options = { warn_only = true }, text = "tasks can run too far apart" })
+local function behind(x, y) -- a loop behind the tiles
+  local k = weir.kernel { name = "behind", arch = "sm_90a" }
+  local n, m, a = k:dim "n", k:dim "m", ring(k, "a")
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { n } }
+  for i, op in ipairs { fill, use } do
+    k:task { name = i == 1 and "give" or "get", warps = { i - 1, 1 }, schedule = function()
+      for _ in weir.work_tile_loop(wq) do op(a) wq:next() end
+      for _ in weir.domain_loop(0, m + (i == 1 and x or y)) do op(a) end
+    end }
+  end
+  return k
+end
+check("a loop behind the tiles", "SAFE", behind(0, 0), { options = { warn_only = true } })
+check("one step more behind the tiles", "PROVE-DEADLOCK", behind(0, 1), { options = { warn_only = true }, text = "'give' has ended (with m = 0)" })
+do
+  local k = weir.kernel { name = "long", arch = "sm_90a" }
+  local a = ring(k, "a", 1)
+  k:task { name = "give", warps = { 0, 1 }, schedule = function() for i in weir.domain_loop(0, 10000000) do for _ in i:every(1000000000) do fill(a) end end end }
+  k:task { name = "get", warps = { 1, 1 }, schedule = function() use(a) end }
+  check("a loop of ten million turns", "INCOMPLETE", k, { text = "a task makes very many steps that no length decides: a fixed loop is too long, or never ends" })
+end
+
 -- ---- tables changed by hand: the prover does not take one for the other -----------------------------------------------------------------------
 local function changed(name, rule, text, k, change)
   local program, why = plan.of(k)
   change(assert(program, why))
   local verdict, findings = plan.prove(program, true)
   tap.is({ rule and "UNSAFE" or "SAFE", rule and 1 or 0, rule, text }, { verdict, #findings, findings[1] and findings[1].rule, findings[1] and findings[1].message }, name)
+end
+local function first_changed(name, rule, text, k, change) -- of several findings the first
+  local program, why = plan.of(k)
+  change(assert(program, why))
+  local _, findings = plan.prove(program, true)
+  tap.is({ rule, text }, { findings[1] and findings[1].rule, findings[1] and findings[1].message }, name)
+end
+local function act(kind, bar, nth, field, to)
+  return function(p)
+    local i = lab.action(p, kind, bar, nth)
+    plan.set(p, "action", i, field, type(to) == "function" and to(plan.get(p, "action", i, field)) or to)
+  end
 end
 local function stages_of(...)
   local names = { ... }
@@ -384,4 +549,20 @@ changed("of two the first is named", "PROVE-COUNT", "cursor 'ab' walks 3 stages,
 changed("one of two bulk stores of a stage is every thread's: one thread's wait does not cover it", "PROVE-EXIT",
   "the bulk store of 'mma' may still read stage 1 of 'stage' of CTA 0 when that CTA has ended (with K = 0)", lab.gemm { n = 128 },
   function(p) plan.set(p, "action", lab.action(p, "bulk_store", nil, 2), "who", 0) end)
+first_changed("two arrivals too many", "PROVE-COUNT", "2 arrivals too many in a phase of ring_full[0]", lab.thread_copy(), act("arrive", "ring_full", 1, "arrivals", function(n) return n + 2 end))
+first_changed("one arrival too many", "PROVE-COUNT", "1 arrival too many in a phase of ring_full[0]", lab.thread_copy(), act("arrive", "ring_full", 1, "arrivals", function(n) return n + 1 end))
+first_changed("an arrival ends a phase that has had more bytes than it expects", "PROVE-TX", "16 bytes more arrive in a phase of ab_full[0] than its arrivals expect (with K = 1)", lab.gemm(), function(p)
+  act("expect_tx", nil, 1, "bytes", function(n) return n - 16 end)(p)
+  act("expect_tx", nil, 2, "kind", "arrive")(p)
+end)
+local ONE = 5 -- weiri_who
+first_changed("a fence by one thread is none of the others", "PROVE-PROXY",
+  "the bulk store of 'mma' reads stage 0 of 'stage' through the async proxy; threads of 'mma' wrote it with no fence between the write and its hand-over (with K = 0)", lab.gemm(), act("fence_async", nil, 1, "who", ONE))
+first_changed("a fence behind the wait by one thread, too", "PROVE-PROXY",
+  "the work of 'store warp 0' reads stage 0 of 'acc', which the mma of 'mma' has written: no tcgen05.fence::after_thread_sync behind the wait (with K = 1)", s100.gemm(), act("tcgen05_after", nil, 2, "who", ONE))
+first_changed("and one before the hand-over", "PROVE-PROXY",
+  "the mma of 'mma' writes stage 0 of 'acc', which the work of 'store warp 0' has read: no tcgen05.fence::before_thread_sync before the hand-over (with K = 1)", s100.gemm(), act("tcgen05_before", nil, 2, "who", ONE))
+local function count(bar, n) return function(p) plan.set(p, "bars", lab.index(p, "bars", bar), "count", n) end end
+first_changed("a commit to two CTAs of which one counts", "PROVE-COUNT",
+  "arrivals of 'mma of CTA 0' at ab_empty[0] of CTA 0 come after the phase they belong to is complete: it counts 1 arrival and 0 bytes (with K = 1)", s100.gemm { cluster = { 2, 1 } }, count("ab_empty", 1))
 tap.done()

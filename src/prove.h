@@ -99,6 +99,7 @@ typedef struct weiri_code {  /* of one task */
     WEIRI_LIST(weiri_key) keys;
     int ncursors; int *cursor;       /* plan cursor of each */
     bool *opens, *closes;            /* by cursor: does anything depend on how often it was opened, closed? */
+    int from, to;            /* the task's own part, between the kernel's prologue and epilogue */
     bool tiles;              /* it has a work-tile loop */
     int skip_from, skip_to;          /* what it does in tiles of other lanes */
     int *tape_end;                   /* by tape of the program: pc after which this task asks it no more within a tile */
@@ -121,6 +122,7 @@ typedef struct weiri_actor {
     int *eff;                /* by instruction: first of its records in prog.eff: effect by effect, target by target */
     int *gmem;               /* by instruction: its record in a tensor that others access too, or -1 */
     WEIRI_LIST(int) recs;    /* its records */
+    uint64_t *commit_mask;   /* by word: what a commit of the tensor core does not hand on; NULL: it makes none */
     const char *name;
 } weiri_actor;
 
@@ -200,9 +202,17 @@ typedef struct weiri_bari {      /* a barrier run in one CTA */
     bool lands;                  /* bytes or arrivals come by themselves: who has arrived says nothing */
 } weiri_bari;
 
+/* Words that a row of knowledge keeps: the rest cannot matter there (prove_keep.c). */
+typedef struct weiri_keep {
+    int n; int *word;            /* in order */
+    int *at;                     /* by word: its place among them, or -1 */
+} weiri_keep;
+typedef struct weiri_known { int first; const weiri_keep *keep; } weiri_known;  /* a row: its first word in a state */
+typedef struct weiri_held { int n; int *row, *at; } weiri_held;                 /* rows that keep a word, and where in a state */
+
 typedef struct weiri_prog {
     const weiri_plan *p;
-    int without;                 /* WEIRI_STILL, WEIRI_APART */
+    int without;                 /* WEIRI_STILL, WEIRI_APART, WEIRI_EVERYWHERE */
     weiri_arena *a;
     WEIRI_LIST(weiri_code) code;
     WEIRI_LIST(weiri_actor) actors;
@@ -227,9 +237,13 @@ typedef struct weiri_prog {
     /* layout of a state: ints, then words */
     int root_at, tile_at, stream_at, named_at, cluster_at;
     int ncontrol, nints;         /* the first decide what happens; the rest only what is a fault */
-    int nrows, nwords;           /* rows of knowledge, words a row */
+    int nrows, nwords;           /* rows of knowledge, words there are */
+    int nknow;                   /* words of all rows */
+    weiri_known *rows;           /* where each row lies */
+    const weiri_keep *whole;     /* all words */
+    weiri_held *held;            /* by word */
     int named_row, cluster_row;
-    uint64_t *write_mask;        /* a row's bits that stand for writes */
+    uint64_t *write_mask;        /* a row's bits that stand for writes, and those of own_mask */
     uint64_t *must_mask;         /* ... for what must have happened, not for what may still go on */
     uint64_t *own_mask;          /* ... for what a thread cannot hand on */
     int bit_init, bit_remote, bit_wait, bit_named;   /* bits of ring 0: by CTA, [actor][CTA], by actor, [CTA][slot] */
@@ -249,7 +263,8 @@ typedef struct weiri_prog {
 enum {
     WEIRI_STILL = 1,  /* rings do not turn */
     WEIRI_APART = 2,  /* states of equal control stay apart */
-    WEIRI_TABLES = 4   /* no reduction: the plan's tables are not compared with each other */
+    WEIRI_TABLES = 4,  /* no reduction: the plan's tables are not compared with each other */
+    WEIRI_EVERYWHERE = 8 /* every row keeps all that could be known */
 };
 void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f, int without);
 
@@ -277,6 +292,8 @@ const char *weiri_prog_at(weiri_arena *a, const weiri_node *n);
 void weiri_prog_trust(weiri_prog *g, const char *what);                                    /* names it in the verdict, once */
 int weiri_prog_slot(const weiri_prog *g, int cta, int id);                                 /* place of a named barrier */
 int weiri_prog_tape(const weiri_prog *g, int tape, int cta);                               /* the CTA's own, or the shared one */
+
+void weiri_keep_place(weiri_prog *g);                                        /* prove_keep.c: lays out the rows of a state */
 
 /* prove_gmem.c: accesses of tensors that several tasks access, one of them writing */
 void weiri_gmem_places(weiri_prog *g);                                       /* finds them and what meets */

@@ -402,7 +402,9 @@ static void compile_task(builder *b, int task) {
     for (int i = 0; task >= 0 && i < g->p->cursors.n; i++)
         if (g->p->cursors.v[i].task == task) b->c->cursor[b->c->ncursors++] = i;
     compile(b, g->p->prologue);
+    b->c->from = b->c->ins.n;
     if (task >= 0) compile(b, g->p->tasks[task].root);
+    b->c->to = b->c->ins.n;
     compile(b, g->p->epilogue);
     emit(b, (weiri_ins){ .op = IN_END });
     b->c->opens = WEIRI_NEW_N(g->a, bool, b->c->ncursors + 1);
@@ -835,6 +837,22 @@ static void place_bits(weiri_prog *g) {
     g->nwords = (at + 63) / 64;
 }
 
+static void place_commits(const weiri_prog *g, weiri_actor *me) {
+    const weiri_code *c = &g->code.v[me->code];
+    bool any = false;
+    for (int i = 0; i < c->ins.n; i++) any = any || (c->ins.v[i].op == IN_ACT && c->ins.v[i].act->kind == ACT_UMMA_COMMIT);
+    if (!any) return;
+    me->commit_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
+    memcpy(me->commit_mask, g->own_mask, sizeof(uint64_t) * (size_t)g->nwords);
+    for (int i = 0; i < me->recs.n; i++) {
+        const weiri_rec *q = &g->recs.v[me->recs.v[i]];
+        for (int s = 0; (q->kind == REC_WRITE || q->kind == REC_CP_WRITE) && s < g->rings.v[q->ring].stages; s++) {
+            bit b = bit_of(g, q->ring, s, q->bit);
+            me->commit_mask[b.word] |= b.mask;
+        }
+    }
+}
+
 static void place_state(weiri_prog *g) {
     const weiri_plan *p = g->p;
     int at = 0;
@@ -894,6 +912,9 @@ static void place_state(weiri_prog *g) {
                 g->write_mask[b.word] |= b.mask;
             }
     }
+    for (int w = 0; w < g->nwords; w++) g->write_mask[w] |= g->own_mask[w];
+    for (int i = 0; i < g->actors.n; i++) place_commits(g, &g->actors.v[i]);
+    weiri_keep_place(g);
 }
 
 weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {

@@ -238,8 +238,10 @@ void weiri_gmem_leave(weiri_run *r, int tiles) {
             for (int fence = 0; fence < (q->fence_bit >= 0 ? 2 : 1); fence++) {
                 int n = fence ? q->fence_bit : q->bit;
                 forget(r, bit_of(g, q->ring, t, n));
-                for (int rw = 0; rw < g->nrows && from <= WEIRI_TILES; rw++)
-                    if (has(r, rw, bit_of(g, q->ring, from, n))) set(r, rw, bit_of(g, q->ring, t, n));
+                if (from > WEIRI_TILES) continue;
+                const weiri_held *h = &g->held[bit_of(g, q->ring, t, n).word];
+                for (int x = 0; x < h->n; x++)
+                    if (has(r, h->row[x], bit_of(g, q->ring, from, n))) set(r, h->row[x], bit_of(g, q->ring, t, n));
             }
             if (from <= WEIRI_TILES) {
                 memcpy(aux, aux + R_VARS * tiles, sizeof(int) * R_VARS);

@@ -12,7 +12,6 @@ enum { TILE_DONE = 1000, AGE_MAX = 60, COMPLETE = -1, LAPS = 4, ANCIENT = -1000,
 
 /* ---- knowledge ---------------------------------------------------------------------------------------------------------- */
 
-static inline uint64_t *row(const weiri_run *r, int i) { return r->w + (size_t)i * (size_t)r->g->nwords; }
 static inline int *actor_vars(const weiri_run *r, int ai) { return r->v + r->g->actors.v[ai].vars; }
 
 /* A bit of a ring's stage: word and mask. */
@@ -21,11 +20,30 @@ static inline bit bit_of(const weiri_prog *g, int ring, int stage, int n) {
     int at = g->rings.v[ring].at + stage * g->rings.v[ring].stride + n;
     return (bit){ at / 64, 1ull << (at % 64) };
 }
-static inline bool has(const weiri_run *r, int rw, bit b) { return row(r, rw)[b.word] & b.mask; }
-static inline void set(weiri_run *r, int rw, bit b) { row(r, rw)[b.word] |= b.mask; }
+/* A word of a row, NULL where it is not kept. Row 0, which says what stands, keeps all. */
+static inline uint64_t *kept(const weiri_run *r, int rw, int word) {
+    if (!rw) return r->w + word;
+    int at = r->g->rows[rw].keep->at[word];
+    return at < 0 ? NULL : r->w + r->g->rows[rw].first + at;
+}
+static inline bool has(const weiri_run *r, int rw, bit b) {
+    const uint64_t *x = kept(r, rw, b.word);
+    return x && *x & b.mask;
+}
+static inline void set(weiri_run *r, int rw, bit b) {
+    uint64_t *x = kept(r, rw, b.word);
+    if (x) *x |= b.mask;
+}
 /* Nobody knows it any more, and it does not stand. */
 static inline void forget(weiri_run *r, bit b) {
-    for (int i = 0; i < r->g->nrows; i++) row(r, i)[b.word] &= ~b.mask;
+    const weiri_held *h = &r->g->held[b.word];
+    for (int i = 0; i < h->n; i++) r->w[h->at[i]] &= ~b.mask;
+}
+/* A row takes another's place, and that is empty; both keep the same. */
+static inline void hand_over(weiri_run *r, int to, int from) {
+    const weiri_known *x = &r->g->rows[to], *y = &r->g->rows[from];
+    memcpy(r->w + x->first, r->w + y->first, sizeof(uint64_t) * (size_t)x->keep->n);
+    memset(r->w + y->first, 0, sizeof(uint64_t) * (size_t)y->keep->n);
 }
 
 static inline void set_all(weiri_run *r, const weiri_actor *me, bit b) {

@@ -6,10 +6,27 @@
 
 /* ---- knowledge of actors ------------------------------------------------------------------------------------------------ */
 
-static void join(weiri_run *r, int to, int from) {
-    uint64_t *d = row(r, to), *s = row(r, from);
-    for (int i = 0; i < r->g->nwords; i++) d[i] |= s[i] & ~r->g->own_mask[i];
+/* What row `from` knows, but for `not`, flows into row `to`. */
+static void pour(weiri_run *r, int to, int from, const uint64_t *not) {
+    const weiri_known *x = &r->g->rows[to], *y = &r->g->rows[from];
+    const weiri_keep *k = x->keep, *l = y->keep;
+    uint64_t *d = r->w + x->first;
+    const uint64_t *s = r->w + y->first;
+    if (k == r->g->whole && l == k)
+        for (int i = 0; i < k->n; i++) d[i] |= s[i] & ~not[i];
+    else if (k->n <= l->n)
+        for (int i = 0; i < k->n; i++) {
+            int w = k->word[i], at = l->at[w];
+            if (at >= 0) d[i] |= s[at] & ~not[w];
+        }
+    else
+        for (int i = 0; i < l->n; i++) {
+            int w = l->word[i], at = k->at[w];
+            if (at >= 0) d[at] |= s[i] & ~not[w];
+        }
 }
+
+static void join(weiri_run *r, int to, int from) { pour(r, to, from, r->g->own_mask); }
 
 /* What threads `by` know flows into row `to`. */
 static void give(weiri_run *r, const weiri_actor *me, int by, int to) {
@@ -19,26 +36,11 @@ static void give(weiri_run *r, const weiri_actor *me, int by, int to) {
 }
 
 /* What completes by itself comes later than all the thread did before, but releases nothing that the thread wrote. */
-static void follow(weiri_run *r, int from, int to) {
-    for (int i = 0; i < r->g->nwords; i++) row(r, to)[i] |= row(r, from)[i] & ~(r->g->write_mask[i] | r->g->own_mask[i]);
-}
+static void follow(weiri_run *r, int from, int to) { pour(r, to, from, r->g->write_mask); }
 
 /* A commit of the tensor core comes later than all the thread knew before, finished loads and others' released writes included;
  * what its own threads wrote it does not release. */
-static void follow_commit(weiri_run *r, const weiri_actor *me, int from, int to) {
-    const weiri_prog *g = r->g;
-    for (int i = 0; i < g->nwords; i++) {
-        uint64_t mask = g->own_mask[i];
-        for (int n = 0; n < me->recs.n; n++) {
-            const weiri_rec *q = &g->recs.v[me->recs.v[n]];
-            for (int s = 0; (q->kind == REC_WRITE || q->kind == REC_CP_WRITE) && s < g->rings.v[q->ring].stages; s++) {
-                bit b = bit_of(g, q->ring, s, q->bit);
-                if (b.word == i) mask |= b.mask;
-            }
-        }
-        row(r, to)[i] |= row(r, from)[i] & ~mask;
-    }
-}
+static void follow_commit(weiri_run *r, const weiri_actor *me, int from, int to) { pour(r, to, from, me->commit_mask); }
 
 static void take(weiri_run *r, const weiri_actor *me, int by, int from) {
     if (by == BY_ALL)
@@ -95,11 +97,12 @@ static void complete(weiri_run *r, const spot *s, const weiri_action *act, int a
     int arrivers = b->lands ? 0 : b->arrivers;
     bit first = now, end = spot_bit(r, s, 1 + b->waiters + 2 * arrivers);
     uint64_t from = ~(first.mask - 1), to = end.mask | (end.mask - 1); /* of the words from `first` to `end` */
-    for (int i = g->nrows - 1; i >= 0; i--) { /* row 0, which says what stands, last */
-        uint64_t *x = row(r, i), any = 0;
+    const weiri_held *held = &g->held[first.word];
+    for (int i = held->n - 1; i >= 0; i--) { /* row 0, which says what stands, last */
+        uint64_t *x = r->w + held->at[i] - first.word, any = 0; /* who keeps one of these words keeps all */
         for (int w = first.word; w <= end.word; w++) any |= x[w] & (w == first.word ? from : ~0ull) & (w == end.word ? to : ~0ull);
         if (!any) continue;
-        bool known = i ? has(r, 0, now) && is_over(r, s, i) : x[now.word] & now.mask;
+        bool known = held->row[i] ? has(r, 0, now) && is_over(r, s, held->row[i]) : x[now.word] & now.mask;
         x[before.word] &= ~before.mask;
         if (known) x[before.word] |= before.mask;
         x[now.word] &= ~now.mask;
@@ -115,8 +118,7 @@ static void complete(weiri_run *r, const spot *s, const weiri_action *act, int a
         if (b->arrived[a] >= 0) *passed_age(r, b->arrived[a] + 1, s->stage) = *passed_age(r, b->arrived[a], s->stage);
     set(r, 0, now);
     set(r, s->gather, now);
-    memcpy(row(r, s->done), row(r, s->gather), sizeof(uint64_t) * (size_t)g->nwords);
-    memset(row(r, s->gather), 0, sizeof(uint64_t) * (size_t)g->nwords);
+    hand_over(r, s->done, s->gather);
     s->v[B_PHASE]++;
     s->v[B_PENDING] = weiri_bar_count(&g->p->bars.v[s->bar], s->cta);
 }
@@ -463,7 +465,7 @@ static bool rendezvous(weiri_run *r, int ai, const weiri_action *act) {
         v[V_STOP] = 0;
         if (i != ai) v[V_PC]++;
     }
-    memset(row(r, gather), 0, sizeof(uint64_t) * (size_t)g->nwords);
+    memset(r->w + g->rows[gather].first, 0, sizeof(uint64_t) * (size_t)g->rows[gather].keep->n);
     *count = 0;
     return true;
 }
@@ -587,8 +589,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         actor_vars(r, ai)[V_CLUSTER] = 1 + c[1];
         give(r, me, BY_ALL, g->cluster_row);
         if (++c[0] == g->actors.n) {
-            memcpy(row(r, g->cluster_row + 1), row(r, g->cluster_row), sizeof(uint64_t) * (size_t)g->nwords);
-            memset(row(r, g->cluster_row), 0, sizeof(uint64_t) * (size_t)g->nwords);
+            hand_over(r, g->cluster_row + 1, g->cluster_row);
             c[0] = 0;
             c[1] ^= 1;
         }

@@ -2,7 +2,7 @@
 #include "prove_know.h"
 
 size_t weiri_state_size(const weiri_prog *g) {
-    return sizeof(int) * (size_t)g->nints + sizeof(uint64_t) * (size_t)g->nrows * (size_t)g->nwords;
+    return sizeof(int) * (size_t)g->nints + sizeof(uint64_t) * (size_t)g->nknow;
 }
 
 void weiri_run_init(weiri_run *r, const weiri_prog *g, weiri_arena *a, void *state) {
@@ -100,23 +100,24 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
         const weiri_ring *q = &g->rings.v[i];
         int by = q->turns ? mod(-o.ring[i], q->stages) * q->stride : 0, all = q->stages * q->stride;
         if (!by) continue;
+        const weiri_held *held = &g->held[q->at / 64];
         if (q->stride % 64) { /* a field of one word */
             uint64_t field = (all < 64 ? (1ull << all) - 1 : ~0ull);
-            for (int rw = 0; rw < g->nrows; rw++) {
-                uint64_t *w = row(&a, rw) + q->at / 64, x = *w >> q->at % 64 & field;
+            for (int n = 0; n < held->n; n++) {
+                uint64_t *w = a.w + held->at[n], x = *w >> q->at % 64 & field;
                 x = (x << by | x >> (all - by)) & field;
                 *w = (*w & ~(field << q->at % 64)) | x << q->at % 64;
             }
         } else {
             size_t words = (size_t)all / 64, head = words - (size_t)by / 64;
-            for (int rw = 0; rw < g->nrows; rw++) {
-                uint64_t *to = row(&a, rw) + q->at / 64, *from = row(&b, rw) + q->at / 64;
+            for (int n = 0; n < held->n; n++) { /* who keeps one of the ring's words keeps all */
+                uint64_t *to = a.w + held->at[n], *from = b.w + held->at[n];
                 memcpy(to + by / 64, from, sizeof(uint64_t) * head);
                 memcpy(to, from + head, sizeof(uint64_t) * (words - head));
             }
         }
     }
-    memcpy(b.w, a.w, sizeof(uint64_t) * (size_t)g->nrows * (size_t)g->nwords);
+    memcpy(b.w, a.w, sizeof(uint64_t) * (size_t)g->nknow);
     for (int i = 0; i < g->nctas * g->nbars; i++) {
         const weiri_bari *q = &g->bars[i];
         int n = g->rings.v[q->ring].stages;
@@ -125,8 +126,8 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
             int use = from[B_PHASE] * n + s - origin_of(g, &o, q->ring, s), t = mod(use, n), *to = a.v + q->vars + B_VARS * t;
             memcpy(to, from, sizeof(int) * B_VARS);
             to[B_PHASE] = use < 0 ? ANCIENT : lap(use, n);
-            for (int w = 0; w < 2; w++)
-                memcpy(row(&a, q->row + 2 * t + w), row(&b, q->row + 2 * s + w), sizeof(uint64_t) * (size_t)g->nwords);
+            const weiri_known *rows = g->rows + q->row; /* two a stage, side by side, and all keep the same */
+            memcpy(a.w + rows[2 * t].first, b.w + rows[2 * s].first, 2 * sizeof(uint64_t) * (size_t)rows->keep->n);
         }
     }
     for (int i = 0; i < g->recs.n; i++) {
@@ -172,12 +173,13 @@ bool weiri_run_merge(const weiri_prog *g, void *into, const void *other) {
     }
     /* A record that stands in one state alone is known as there: the other says nothing against it. Of what must have happened
      * (initialisation, the grid's wait) only what both had happen counts. */
-    const uint64_t *sx = row(&a, 0), *sy = row(&b, 0);
-    for (int rw = g->nrows - 1; rw >= 0; rw--) {
-        uint64_t *x = row(&a, rw);
-        const uint64_t *y = row(&b, rw);
-        for (int i = 0; i < g->nwords; i++) {
-            uint64_t must = g->must_mask[i], z = rw ? (x[i] | ~sx[i]) & (y[i] | ~sy[i]) & (sx[i] | sy[i]) : x[i] | y[i];
+    for (int rw = g->nrows - 1; rw >= 0; rw--) { /* row 0, which says what stands, last */
+        const weiri_keep *k = g->rows[rw].keep;
+        uint64_t *x = a.w + g->rows[rw].first;
+        const uint64_t *y = b.w + g->rows[rw].first;
+        for (int i = 0; i < k->n; i++) {
+            int w = k->word[i];
+            uint64_t must = g->must_mask[w], sx = a.w[w], sy = b.w[w], z = rw ? (x[i] | ~sx) & (y[i] | ~sy) & (sx | sy) : x[i] | y[i];
             z = (z & ~must) | (x[i] & y[i] & must);
             changed = changed || z != x[i];
             x[i] = z;

@@ -1,0 +1,179 @@
+/* Which rows keep which words of knowledge. What is known of a ring's bits is kept only where it can come to matter, so that a state grows
+ * with the tasks and not with their square (docs/proof.md, "Why so few states"). */
+#include "prove_know.h"
+
+enum { MOST_ACTORS = 64 };
+
+typedef struct keeper {
+    weiri_prog *g;
+    uint64_t all;
+    uint64_t near[MOST_ACTORS];     /* by actor: who meets it at a barrier, itself included */
+    uint64_t gates;                 /* actors that hand on the same threads' knowledge wherever they do */
+    uint64_t *home;                 /* by ring: who asks of its bits or sets them */
+    uint64_t *comes;                /* by barrier: who does anything there */
+    uint64_t *word;                 /* by word: actors that keep it */
+} keeper;
+
+/* Whose knowledge of the actor's threads the action hands on: a row of the actor's, WHOLE all that any knows, NOTHING. */
+enum { NOTHING = -1, WHOLE = BY_COUNT };
+static int handed(const weiri_actor *me, const weiri_action *a) {
+    int by = weiri_prog_by(a), need = me->by[by == BY_ALL ? BY_EACH : by];
+    switch (a->kind) {
+    case ACT_ARRIVE: case ACT_EXPECT: case ACT_CP_ARRIVE: return by == BY_ALL && me->nrows > 1 ? WHOLE : me->by[by];
+    case ACT_NAMED_SYNC: case ACT_NAMED_ARRIVE: return me->nrows > 1 ? WHOLE : 0;
+    case ACT_UMMA_COMMIT: return need;
+    default: return a->bar >= 0 && a->kind != ACT_WAIT ? need : NOTHING;
+    }
+}
+
+/* A record's bits are asked for by whoever accesses bytes that meet its bytes. */
+static void asks(keeper *k, uint64_t who, const weiri_rec *q) {
+    const weiri_prog *g = k->g;
+    k->home[q->ring] |= who;
+    if (q->loc < 0) return;
+    const weiri_loc *l = &g->locs.v[q->loc];
+    for (int i = 0; i < l->over.n; i++) {
+        const weiri_loc *m = &g->locs.v[l->over.v[i]];
+        k->home[m->ring] |= who;
+        if (m->region < 0 || m->region == l->region) continue;
+        for (int p = 0; p < g->p->pipes.n; p++) { /* is what was written there still unread? */
+            const weiri_ppipe *x = &g->p->pipes.v[p];
+            if (x->full >= 0 && x->region >= 0 && weiri_prog_region(g->p, x->region) == m->region) k->home[g->bars[x->full].ring] |= who;
+        }
+    }
+}
+
+/* Who meets where. false: not told apart here, so every row keeps everything. */
+static bool look(keeper *k) {
+    const weiri_prog *g = k->g;
+    uint64_t *named = WEIRI_NEW_N(g->a, uint64_t, g->named.n + 1), fence = 0;
+    for (int i = 0; i < g->actors.n; i++) {
+        const weiri_actor *me = &g->actors.v[i];
+        const weiri_code *c = &g->code.v[me->code];
+        uint64_t self = 1ull << i;
+        int out = NOTHING;
+        bool gate = true;
+        for (int x = 0; x < c->ins.n; x++) {
+            const weiri_action *a = c->ins.v[x].op == IN_ACT ? c->ins.v[x].act : NULL;
+            bool framed = x < c->from || x >= c->to;
+            if (!a || !weiri_prog_runs(g, me, a)) continue;
+            bool sync = a->kind == ACT_NAMED_SYNC || a->kind == ACT_NAMED_ARRIVE;
+            if (a->kind == ACT_CLUSTER_ARRIVE || (a->kind == ACT_CTA_SYNC && !framed) || (framed && (a->bar >= 0 || sync))) return false;
+            if (a->bar >= 0) k->comes[a->bar] |= self, k->home[g->bars[a->bar].ring] |= self;
+            if (sync) named[weiri_prog_slot(g, 0, weiri_prog_named(g, me, a))] |= self;
+            if (a->kind == ACT_FENCE_ASYNC) fence |= self;
+            if (me->gmem[x] >= 0) k->home[g->gmem_ring] |= self;
+            int from = me->eff[x], to = x + 1 < c->ins.n ? me->eff[x + 1] : from;
+            for (int e = from; framed && e < to; e++) asks(k, k->all, &g->recs.v[g->eff.v[e]]);
+            int row = handed(me, a);
+            gate = gate && (row == NOTHING || out == NOTHING || row == out);
+            if (row != NOTHING) out = row;
+        }
+        for (int q = 0; q < me->recs.n; q++) asks(k, self, &g->recs.v[me->recs.v[q]]);
+        if (gate) k->gates |= self;
+        k->near[i] |= self;
+    }
+    for (int i = 0; i < g->recs.n; i++) /* whoever fences hands on that copies which it knows to have landed are fenced */
+        if (g->recs.v[i].kind == REC_CP_WRITE) k->home[g->recs.v[i].ring] |= fence;
+    for (int i = 0; i < g->nbars + g->named.n; i++) {
+        uint64_t who = i < g->nbars ? k->comes[i] : named[i - g->nbars];
+        for (int x = 0; x < g->actors.n; x++)
+            if (who >> x & 1) k->near[x] |= who;
+    }
+    return true;
+}
+
+/* Those that `from` comes to without passing the actor `shut`. */
+static uint64_t reached(const keeper *k, uint64_t from, uint64_t shut) {
+    uint64_t all = from, next = from;
+    while (next) {
+        uint64_t more = 0;
+        for (int i = 0; next; i++, next >>= 1)
+            if (next & 1) more |= k->near[i];
+        next = more & ~all & ~shut;
+        all |= next;
+    }
+    return all;
+}
+
+/* Who keeps each word. An actor that lies behind a gate, as seen from all that a ring concerns, learns of the ring only what the gate knew
+ * before, and whatever comes back from there the gate knows already. */
+static void settle(keeper *k) {
+    const weiri_prog *g = k->g;
+    uint64_t *drop = WEIRI_NEW_N(g->a, uint64_t, g->rings.n);
+    for (int i = 0; i < g->actors.n; i++) {
+        uint64_t self = 1ull << i, rest = k->gates & self ? k->all & ~self : 0;
+        while (rest) {
+            uint64_t part = reached(k, rest & (~rest + 1), self);
+            rest &= ~part;
+            for (int r = 1; r < g->rings.n; r++)
+                if (!(k->home[r] & (part | self))) drop[r] |= part;
+        }
+    }
+    for (int r = 0; r < g->rings.n; r++) {
+        const weiri_ring *q = &g->rings.v[r];
+        int from = q->at / 64, to = (q->at + q->stride * q->stages + 63) / 64;
+        for (int w = from; w < to; w++) k->word[w] |= k->all & ~drop[r];
+    }
+}
+
+/* What is kept by who is among `who`, or all of whom come to a barrier. */
+static const weiri_keep *keep_of(const keeper *k, uint64_t who) {
+    const weiri_prog *g = k->g;
+    weiri_keep *x = WEIRI_NEW(g->a, weiri_keep);
+    x->word = WEIRI_NEW_N(g->a, int, g->nwords + 1);
+    x->at = WEIRI_NEW_N(g->a, int, g->nwords + 1);
+    for (int w = 0; w < g->nwords; w++) {
+        bool here = !(who & ~k->word[w]);
+        x->at[w] = here ? x->n : -1;
+        if (here) x->word[x->n++] = w;
+    }
+    return x->n == g->nwords ? g->whole : x;
+}
+
+static void give_rows(weiri_prog *g, int first, int n, const weiri_keep *k) {
+    for (int i = first; i < first + n; i++) g->rows[i].keep = k;
+}
+
+void weiri_keep_place(weiri_prog *g) {
+    keeper k = { .g = g };
+    int n = g->actors.n;
+    weiri_keep *whole = WEIRI_NEW(g->a, weiri_keep);
+    whole->n = g->nwords;
+    whole->word = whole->at = WEIRI_NEW_N(g->a, int, g->nwords + 1);
+    for (int w = 0; w < g->nwords; w++) whole->word[w] = w;
+    g->whole = whole;
+    g->rows = WEIRI_NEW_N(g->a, weiri_known, g->nrows);
+    give_rows(g, 0, g->nrows, whole);
+    k.home = WEIRI_NEW_N(g->a, uint64_t, g->rings.n);
+    k.comes = WEIRI_NEW_N(g->a, uint64_t, g->nbars + 1);
+    k.word = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
+    if (g->nctas == 1 && n <= MOST_ACTORS && !(g->without & WEIRI_EVERYWHERE)) {
+        k.all = n < 64 ? (1ull << n) - 1 : ~0ull;
+        if (look(&k)) {
+            settle(&k);
+            for (int i = 0; i < n; i++) give_rows(g, g->actors.v[i].row, g->actors.v[i].nrows, keep_of(&k, 1ull << i));
+            for (int i = 0; i < g->nbars; i++) {
+                bool like = i && k.comes[i] == k.comes[i - 1];
+                give_rows(g, g->bars[i].row, 2 * g->p->bars.v[i].stages, like ? g->rows[g->bars[i - 1].row].keep : keep_of(&k, k.comes[i]));
+            }
+        }
+    }
+    g->held = WEIRI_NEW_N(g->a, weiri_held, g->nwords + 1);
+    for (int i = 0; i < g->nrows; i++) {
+        g->rows[i].first = g->nknow;
+        g->nknow += g->rows[i].keep->n;
+        for (int w = 0; w < g->rows[i].keep->n; w++) g->held[g->rows[i].keep->word[w]].n++;
+    }
+    for (int w = 0; w < g->nwords; w++) {
+        g->held[w].row = WEIRI_NEW_N(g->a, int, g->held[w].n + 1);
+        g->held[w].at = WEIRI_NEW_N(g->a, int, g->held[w].n + 1);
+        g->held[w].n = 0;
+    }
+    for (int i = 0; i < g->nrows; i++)
+        for (int w = 0; w < g->rows[i].keep->n; w++) {
+            weiri_held *h = &g->held[g->rows[i].keep->word[w]];
+            h->row[h->n] = i;
+            h->at[h->n++] = g->rows[i].first + w;
+        }
+}

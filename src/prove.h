@@ -98,7 +98,7 @@ typedef struct weiri_code {  /* of one task */
     WEIRI_LIST(weiri_loop) loops;
     WEIRI_LIST(weiri_key) keys;
     int ncursors; int *cursor;       /* plan cursor of each */
-    bool *opens, *closes;            /* by cursor: does anything depend on how often it was opened, closed? */
+    bool *matters[2], *moves[2];     /* by C_OPEN or C_CLOSE, and cursor: does anything depend on how often it was done? is it ever? */
     int from, to;            /* the task's own part, between the kernel's prologue and epilogue */
     bool tiles;              /* it has a work-tile loop */
     int skip_from, skip_to;          /* what it does in tiles of other lanes */
@@ -190,16 +190,20 @@ typedef struct weiri_rec {
     bool pushed;                 /* the write of a push: others into the stage lie beside it (plan_push.c) */
 } weiri_rec;
 
+typedef struct weiri_waiter { int actor, passed; } weiri_waiter;           /* passed: a warpgroup's record REC_PASSED, or -1 */
+typedef struct weiri_arriver { int actor, row, passed; } weiri_arriver;    /* passed: of lanes of a warpgroup two, for its bits */
+
 typedef struct weiri_bari {      /* a barrier run in one CTA */
     int ring;
     int vars;                    /* ints, B_VARS a stage */
     int row;                     /* two rows a stage: gathering, complete */
-    int bit;                     /* of a stage: newest completion, the one before, then one a waiter */
-    int waiters; int *waiter;    /* by actor: bit, or -1 */
-    int *waited;                 /* by actor: record REC_PASSED, or -1 */
-    int arrivers; int *arriver;  /* by row: its arrivals' number, or -1; two bits each behind the waiters': open phase, last one */
-    int *arrived;                /* by arriver: lanes of a warpgroup: two records REC_PASSED, for its two bits; or -1 */
+    int bit;                     /* of a stage: newest completion, the one before, the arrivers' pairs, then one a waiter */
+    WEIRI_LIST(weiri_waiter) waiters;
+    WEIRI_LIST(weiri_arriver) arrivers;
+    int pairs;                   /* of bits: open phase, last one; as many as arrivers, or none */
     bool lands;                  /* bytes or arrivals come by themselves: who has arrived says nothing */
+    bool data;                   /* storage is filled for it: of `res` */
+    const weir_res *res;
 } weiri_bari;
 
 /* Words that a row of knowledge keeps: the rest cannot matter there (prove_keep.c). */
@@ -226,6 +230,7 @@ typedef struct weiri_prog {
     uint8_t *meets;              /* [place][place]: weiri_meet, for those of which one writes; prove_gmem.c */
     bool *unordered;             /* [place][place]: may meet, and were found in no order (filled by runs) */
     int gmem_ring;               /* -1: no tensor is shared */
+    int *local;                  /* by cursor: its number in its task's code */
     weiri_bari *bars;            /* [cta * nbars + bar] */
     int nbars, nctas;
     int *root_tape, *tile_tape;  /* by tape: index among its kind */

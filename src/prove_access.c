@@ -104,12 +104,11 @@ static bool unread(const weiri_run *r, int self, int need, const weiri_loc *l, i
         bool leaders = weiri_tc_leaders_full(g->p->k, p->type);
         spot s = spot_of(r, leaders ? weiri_prog_leader(g, l->cta) : l->cta, p->full, mod(stage, stages));
         if (gen == GEN_MANY || (gen > 0 && s.v[B_PHASE] <= lap(gen, stages))) return true; /* of several, one may be the open phase's */
-        for (int a = 0; a < g->actors.n; a++) {
-            if (s.b->waiter[a] < 0) continue;
-            bit w = spot_bit(r, &s, 2 + s.b->waiter[a]);
-            if (!has(r, 0, w) || (a != self && !has(r, need, w))) return true;
+        for (int a = 0; a < s.b->waiters.n; a++) {
+            bit w = spot_bit(r, &s, waiter_bit(s.b, a));
+            if (!has(r, 0, w) || (s.b->waiters.v[a].actor != self && !has(r, need, w))) return true;
         }
-        if (!s.b->waiters) return true;
+        if (!s.b->waiters.n) return true;
     }
     return false;
 }

@@ -46,7 +46,7 @@ int weiri_prog_spots(const weiri_prog *g, int cta, const weiri_action *act, int 
 
 bool weiri_prog_unwatched(const weiri_prog *g, int cta, int bar) {
     int leader = weiri_prog_leader(g, cta);
-    return cta != leader && !g->bars[cta * g->nbars + bar].waiters && g->bars[leader * g->nbars + bar].waiters;
+    return cta != leader && !g->bars[cta * g->nbars + bar].waiters.n && g->bars[leader * g->nbars + bar].waiters.n;
 }
 
 int weiri_prog_by(const weiri_action *act) {
@@ -113,6 +113,7 @@ typedef struct builder {
     WEIRI_LIST(const char *) key_name;   /* by tape: of a key */
     WEIRI_LIST(bool) key_each;   /* asked once an iteration */
     WEIRI_LIST(uint32_t) key_value;
+    int *cursors, *cursor_at;    /* cursors in order of their tasks; by task: its first */
 } builder;
 
 static int emit(builder *b, weiri_ins i) {
@@ -365,7 +366,7 @@ static void compile_block(builder *b, const weiri_pnode *n) {
         return;
     }
     default: /* PN_HELD */
-        at = emit(b, (weiri_ins){ .op = IN_HELD, .a = local_cursor(b->c, n->cur), .b = n->keep });
+        at = emit(b, (weiri_ins){ .op = IN_HELD, .a = local_cursor(g, b->c, n->cur), .b = n->keep });
         compile(b, n->first);
         if (!n->once) emit(b, (weiri_ins){ .op = IN_JUMP, .jump = at });
         b->c->ins.v[at].jump = b->c->ins.n;
@@ -377,19 +378,41 @@ static void compile(builder *b, const weiri_pnode *n) {
     for (; n; n = n->next) compile_block(b, n);
 }
 
-/* Does anything depend on how far the cursor was opened (var C_OPEN) or closed? With `advances`: does it advance at all? */
-static bool cursor_matters(const weiri_code *c, int cur, int var, bool advances) {
+/* What of its cursors the code moves, and what anything in it depends on. */
+static void note_cursor(const weiri_prog *g, weiri_code *c, bool **which, int cur, weiri_stage_ref stage) {
+    int local = cur >= 0 ? local_cursor(g, c, cur) : -1;
+    if (local >= 0) which[stage == STAGE_CLOSE ? C_CLOSE : C_OPEN][local] = true;
+}
+
+static void note_cursors(const weiri_prog *g, weiri_code *c) {
+    for (int var = C_OPEN; var < C_VARS; var++) {
+        c->matters[var] = WEIRI_NEW_N(g->a, bool, c->ncursors + 1);
+        c->moves[var] = WEIRI_NEW_N(g->a, bool, c->ncursors + 1);
+    }
     for (int i = 0; i < c->ins.n; i++) {
         const weiri_ins *x = &c->ins.v[i];
-        if (x->op == IN_HELD && c->cursor[x->a] == cur && !advances) return true;
+        if (x->op == IN_HELD) c->matters[C_OPEN][x->a] = c->matters[C_CLOSE][x->a] = true;
         if (x->op != IN_ACT) continue;
         const weiri_action *a = x->act;
-        bool here = a->cur == cur && (a->stage == STAGE_CLOSE) == (var == C_CLOSE);
-        if (here && (a->kind == ACT_ADVANCE) == advances) return true;
-        for (int e = 0; e < a->neff && !advances; e++)
-            if (a->eff[e].cur == cur && (a->eff[e].stage == STAGE_CLOSE) == (var == C_CLOSE)) return true;
+        note_cursor(g, c, a->kind == ACT_ADVANCE ? c->moves : c->matters, a->cur, a->stage);
+        for (int e = 0; e < a->neff; e++) note_cursor(g, c, c->matters, a->eff[e].cur, a->eff[e].stage);
     }
-    return false;
+}
+
+static void sort_cursors(builder *b) {
+    weiri_prog *g = b->g;
+    const weiri_plan *p = g->p;
+    b->cursors = WEIRI_NEW_N(g->a, int, p->cursors.n + 1);
+    b->cursor_at = WEIRI_NEW_N(g->a, int, p->ntasks + 2);
+    g->local = WEIRI_NEW_N(g->a, int, p->cursors.n + 1);
+    for (int i = 0; i < p->cursors.n; i++) b->cursor_at[p->cursors.v[i].task + 1]++;
+    for (int t = 0; t < p->ntasks; t++) b->cursor_at[t + 1] += b->cursor_at[t];
+    int *next = WEIRI_NEW_N(g->a, int, p->ntasks + 1);
+    for (int i = 0; i < p->cursors.n; i++) {
+        int t = p->cursors.v[i].task;
+        g->local[i] = next[t]++;
+        b->cursors[b->cursor_at[t] + g->local[i]] = i;
+    }
 }
 
 static void compile_task(builder *b, int task) {
@@ -398,21 +421,17 @@ static void compile_task(builder *b, int task) {
     WEIRI_PUSH(g->a, g->code, code);
     b->c = &g->code.v[g->code.n - 1];
     b->task = task;
-    b->c->cursor = WEIRI_NEW_N(g->a, int, g->p->cursors.n + 1);
-    for (int i = 0; task >= 0 && i < g->p->cursors.n; i++)
-        if (g->p->cursors.v[i].task == task) b->c->cursor[b->c->ncursors++] = i;
+    if (task >= 0) {
+        b->c->cursor = b->cursors + b->cursor_at[task];
+        b->c->ncursors = b->cursor_at[task + 1] - b->cursor_at[task];
+    }
     compile(b, g->p->prologue);
     b->c->from = b->c->ins.n;
     if (task >= 0) compile(b, g->p->tasks[task].root);
     b->c->to = b->c->ins.n;
     compile(b, g->p->epilogue);
     emit(b, (weiri_ins){ .op = IN_END });
-    b->c->opens = WEIRI_NEW_N(g->a, bool, b->c->ncursors + 1);
-    b->c->closes = WEIRI_NEW_N(g->a, bool, b->c->ncursors + 1);
-    for (int i = 0; i < b->c->ncursors; i++) {
-        b->c->opens[i] = cursor_matters(b->c, b->c->cursor[i], C_OPEN, false);
-        b->c->closes[i] = cursor_matters(b->c, b->c->cursor[i], C_CLOSE, false);
-    }
+    note_cursors(g, b->c);
 }
 
 /* Symbols get their tapes once all loops are known. */
@@ -514,12 +533,22 @@ static void place_actors(weiri_prog *g) {
 
 /* ---- rings -------------------------------------------------------------------------------------------------------------- */
 
+typedef WEIRI_LIST(int) numbers;
+
 /* Things that turn together are found by union: cursors of actors, barriers of CTAs, storage. */
 typedef struct joiner {
     weiri_prog *g;
     int *up; int *stages; bool *fixed;
-    int ncur, nbar;              /* actors x cursors, CTAs x bars; then (CTAs + actors) x regions */
+    int ncur, nbar;              /* actors' cursors, CTAs x bars; then CTAs x regions and actors x regions shared out */
+    int *cursor_at;              /* by actor: its first cursor */
+    int *actor;                  /* by cursor: its actor */
+    bool *shared;                /* by region: are its stages shared out to warpgroups? */
+    int *share, nshare;          /* by region whose bytes it has: its number among those, or -1 */
+    int *first, *next;           /* by root: its first cursor; by cursor: the one behind it, -1 none */
     int *ring;                   /* by root */
+    int things;
+    numbers *meets;              /* by region: those that share bytes with it, itself left out */
+    numbers *here;               /* by region, then by actor for register tiles: locations */
 } joiner;
 
 static int root_of(joiner *j, int x) {
@@ -535,8 +564,20 @@ static void join(joiner *j, int x, int y) {
     j->up[y] = x;
 }
 
-static int thing_cursor(const joiner *j, int actor, int cur) { return actor * j->g->p->cursors.n + cur; }
+/* -1: the cursor is another task's, and never moves here. */
+static int thing_cursor(const joiner *j, int actor, int cur) {
+    const weiri_prog *g = j->g;
+    int local = local_cursor(g, &g->code.v[g->actors.v[actor].code], cur);
+    return local < 0 ? -1 : j->cursor_at[actor] + local;
+}
 static int thing_bar(const joiner *j, int cta, int bar) { return j->ncur + cta * j->g->nbars + bar; }
+
+/* The cursor turns with something; one that never moves keeps it where it is. */
+static void join_cursor(joiner *j, int actor, int cur, int thing) {
+    int c = thing_cursor(j, actor, cur);
+    if (c >= 0) join(j, c, thing);
+    else j->fixed[root_of(j, thing)] = true;
+}
 
 int weiri_prog_region(const weiri_plan *p, int region) {
     while (p->smem.v[region].same_as >= 0) region = p->smem.v[region].same_as;
@@ -551,17 +592,25 @@ static int64_t bytes_of_stage(const weiri_plan *p, int region) {
     return tile ? weiri_tile_elems(g->res) * weir_dtype_size(g->dtype) : g->stage_bytes; /* in the type it is stored in */
 }
 
-/* Do the warpgroups of a task each have a share of this region's stages? */
-static bool shared_out(const weiri_prog *g, int region) {
-    for (int i = 0; i < g->p->pipes.n; i++)
-        if (g->p->pipes.v[i].type == WEIR_ASYNC_TMA && g->p->pipes.v[i].region == region && g->p->pipes.v[i].full < 0)
-            return true;
-    return false;
+/* Regions of whose stages the warpgroups of a task each have a share. */
+static void find_shares(joiner *j) {
+    const weiri_plan *p = j->g->p;
+    j->shared = WEIRI_NEW_N(j->g->a, bool, p->smem.n + 1);
+    j->share = WEIRI_NEW_N(j->g->a, int, p->smem.n + 1);
+    for (int i = 0; i < p->smem.n; i++) j->share[i] = -1;
+    for (int i = 0; i < p->pipes.n; i++) {
+        const weiri_ppipe *x = &p->pipes.v[i];
+        if (x->type != WEIR_ASYNC_TMA || x->full >= 0 || x->region < 0) continue;
+        int whose = weiri_prog_region(p, x->region);
+        j->shared[x->region] = true;
+        if (j->share[whose] < 0) j->share[whose] = j->nshare++;
+    }
 }
 
 static int thing_region(const joiner *j, int cta, int actor, int region) {
     const weiri_prog *g = j->g;
-    return j->ncur + j->nbar + (actor >= 0 ? (g->nctas + actor) : cta) * g->p->smem.n + region;
+    int first = j->ncur + j->nbar;
+    return actor < 0 ? first + cta * g->p->smem.n + region : first + g->nctas * g->p->smem.n + actor * j->nshare + j->share[region];
 }
 
 /* CTAs whose bytes an effect touches: loads write at every target, an mma of two CTAs works on the halves of both. */
@@ -579,7 +628,7 @@ static void join_action(joiner *j, int ai, const weiri_action *act) {
     int to[64], nto;
     if (act->bar >= 0) {
         nto = weiri_prog_spots(g, me->cta, act, to);
-        for (int t = 0; t < nto; t++) join(j, thing_cursor(j, ai, act->cur), thing_bar(j, to[t], act->bar));
+        for (int t = 0; t < nto; t++) join_cursor(j, ai, act->cur, thing_bar(j, to[t], act->bar));
         if (g->p->bars.v[act->bar].stages != g->p->cursors.v[act->cur].stages && !g->depth_fault) {
             g->depth_fault =
                 weiri_arena_fmt(g->a, "cursor '%s' walks %d stages, its barrier '%s' has %d", g->p->cursors.v[act->cur].name,
@@ -590,11 +639,11 @@ static void join_action(joiner *j, int ai, const weiri_action *act) {
     for (int i = 0; i < act->neff; i++) {
         const weiri_effect *e = &act->eff[i];
         if (e->reg >= 0) continue;
-        int region = weiri_prog_region(g->p, e->region), whole = shared_out(g, e->region) ? ai : -1;
+        int region = weiri_prog_region(g->p, e->region), whole = j->shared[e->region] ? ai : -1;
         nto = weiri_prog_effect(g, me, act, e, to);
         for (int t = 0; t < nto; t++) {
             int r = thing_region(j, to[t], whole, region);
-            if (e->cur >= 0) join(j, thing_cursor(j, ai, e->cur), r);
+            if (e->cur >= 0) join_cursor(j, ai, e->cur, r);
             else if (g->p->smem.v[region].stages > 1) j->fixed[root_of(j, r)] = true;
         }
         if (e->cur >= 0 && g->p->cursors.v[e->cur].stages > g->p->smem.v[e->region].stages && !g->depth_fault) {
@@ -611,23 +660,59 @@ static bool regions_meet(const weiri_plan *p, int a, int b) {
     return x->tmem == y->tmem && x->offset < y->offset + y->size && y->offset < x->offset + x->size;
 }
 
+/* Which regions share bytes: each is compared with those that begin before it ends. */
+static void find_meets(joiner *j) {
+    const weiri_plan *p = j->g->p;
+    int n = p->smem.n, *order = WEIRI_NEW_N(j->g->a, int, n + 1);
+    for (int i = 0; i < n; i++) { /* they come nearly sorted */
+        int at = i;
+        for (; at > 0 && p->smem.v[order[at - 1]].offset > p->smem.v[i].offset; at--) order[at] = order[at - 1];
+        order[at] = i;
+    }
+    for (int x = 0; x < n; x++)
+        for (int y = x + 1; y < n && p->smem.v[order[y]].offset < p->smem.v[order[x]].offset + p->smem.v[order[x]].size; y++) {
+            if (!regions_meet(p, order[x], order[y])) continue;
+            WEIRI_PUSH(j->g->a, j->meets[order[x]], order[y]);
+            WEIRI_PUSH(j->g->a, j->meets[order[y]], order[x]);
+        }
+}
+
 static int new_ring(weiri_prog *g, int stages) {
     weiri_ring r = { .stages = stages, .ref_actor = -1, .ref_cur = -1, .lanes = 1 };
     WEIRI_PUSH(g->a, g->rings, r);
     return g->rings.n - 1;
 }
 
+/* Lists the cursors that turn together, once all are joined. */
+static void list_cursors(joiner *j, int things) {
+    j->first = WEIRI_NEW_N(j->g->a, int, things + 1);
+    j->next = WEIRI_NEW_N(j->g->a, int, j->ncur + 1);
+    for (int i = 0; i < things; i++) j->first[i] = -1;
+    for (int i = j->ncur - 1; i >= 0; i--) {
+        int root = root_of(j, i);
+        j->next[i] = j->first[root];
+        j->first[root] = i;
+    }
+}
+
+static const weiri_cursor *plan_cursor(const joiner *j, int cursor, int *cur) {
+    const weiri_prog *g = j->g;
+    int actor = j->actor[cursor];
+    *cur = g->code.v[g->actors.v[actor].code].cursor[cursor - j->cursor_at[actor]];
+    return &g->p->cursors.v[*cur];
+}
+
 /* The cursor that a ring's uses are counted from; lane >= 0: of those of that lane. */
 static weiri_lane origin_cursor(joiner *j, int root, int lane) {
     const weiri_prog *g = j->g;
+    int cur;
     for (int var = C_OPEN; var < C_VARS; var++)
-        for (int i = 0; i < j->ncur; i++) {
-            int actor = i / g->p->cursors.n, cur = i % g->p->cursors.n;
+        for (int i = j->first[root]; i >= 0; i = j->next[i]) {
+            int actor = j->actor[i], local = i - j->cursor_at[actor];
             const weiri_code *c = &g->code.v[g->actors.v[actor].code];
-            int local = local_cursor(c, cur);
-            if (local < 0 || root_of(j, i) != root || !cursor_matters(c, cur, var, true)) continue;
+            if (!c->moves[var][local] || !c->matters[var][local]) continue;
+            plan_cursor(j, i, &cur);
             if (lane >= 0 && weiri_prog_lane(g, &g->actors.v[actor], cur) != lane) continue;
-            if (!(var == C_OPEN ? c->opens : c->closes)[local]) continue;
             return (weiri_lane){ actor, local, var };
         }
     return (weiri_lane){ -1, -1, C_OPEN };
@@ -635,11 +720,9 @@ static weiri_lane origin_cursor(joiner *j, int root, int lane) {
 
 /* Lanes that share no cursor's stages: all cursors of the ring take every lanes-th stage. 1: there are none. */
 static int ring_lanes(joiner *j, int root) {
-    const weiri_plan *p = j->g->p;
-    int lanes = 0;
-    for (int i = 0; i < j->ncur; i++) {
-        if (root_of(j, i) != root || local_cursor(&j->g->code.v[j->g->actors.v[i / p->cursors.n].code], i % p->cursors.n) < 0) continue;
-        int stride = p->cursors.v[i % p->cursors.n].stride;
+    int lanes = 0, cur;
+    for (int i = j->first[root]; i >= 0; i = j->next[i]) {
+        int stride = plan_cursor(j, i, &cur)->stride;
         if (lanes && stride != lanes) return 1;
         lanes = stride;
     }
@@ -673,16 +756,16 @@ static int loc_for(joiner *j, int ai, int cta, const weiri_effect *e) {
         l.reg = e->reg;
     } else {
         l.region = weiri_prog_region(g->p, e->region);
-        if (shared_out(g, e->region)) l.actor = ai;
+        if (j->shared[e->region]) l.actor = ai;
         l.lo = e->lo;
         l.hi = e->hi > 0 ? e->hi : bytes_of_stage(g->p, e->region);
     }
-    for (int i = 0; i < g->locs.n; i++) {
-        const weiri_loc *x = &g->locs.v[i];
-        if (x->cta == l.cta && x->actor == l.actor && x->region == l.region && x->reg == l.reg && x->lo == l.lo &&
-            x->hi == l.hi)
-            return i;
+    int where = l.region >= 0 ? l.region : g->p->smem.n + ai;
+    for (int i = 0; i < j->here[where].n; i++) {
+        const weiri_loc *x = &g->locs.v[j->here[where].v[i]];
+        if (x->cta == l.cta && x->actor == l.actor && x->reg == l.reg && x->lo == l.lo && x->hi == l.hi) return j->here[where].v[i];
     }
+    WEIRI_PUSH(g->a, j->here[where], g->locs.n);
     l.ring = l.region >= 0 ? ring_of(j, thing_region(j, cta, l.actor, l.region)) : 0;
     WEIRI_PUSH(g->a, g->locs, l);
     return g->locs.n - 1;
@@ -734,11 +817,9 @@ static void note_arrivals(weiri_prog *g, const weiri_actor *me, const weiri_acti
     int to[64], n = weiri_prog_spots(g, me->cta, act, to), row = me->row + me->by[weiri_prog_by(act)];
     for (int t = 0; t < n; t++) {
         weiri_bari *b = &g->bars[to[t] * g->nbars + act->bar];
+        weiri_arriver x = { .actor = (int)(me - g->actors.v), .row = row, .passed = -1 };
         if (act->kind != ACT_ARRIVE) b->lands = true;
-        else if (b->arriver[row] < 0) {
-            b->arrived[b->arrivers] = -1;
-            b->arriver[row] = b->arrivers++;
-        }
+        else if (arriver_of(b, row) < 0) WEIRI_PUSH(g->a, b->arrivers, x);
     }
 }
 
@@ -791,17 +872,35 @@ static void place_records(joiner *j, int ai) {
         if (act->bar >= 0 && act->kind != ACT_WAIT) note_arrivals(g, me, act);
         if (act->kind == ACT_WAIT) {
             weiri_bari *b = &g->bars[me->cta * g->nbars + act->bar];
-            if (b->waiter[ai] < 0) b->waiter[ai] = b->waiters++;
+            weiri_waiter x = { .actor = ai, .passed = -1 };
+            if (waiter_of(b, ai) < 0) WEIRI_PUSH(g->a, b->waiters, x);
         }
     }
 }
 
-static bool locs_meet(const weiri_prog *g, const weiri_loc *x, const weiri_loc *y) {
+static bool locs_meet(const weiri_loc *x, const weiri_loc *y) {
     if (x->cta != y->cta) return false;
-    if (x->region < 0 || y->region < 0) return x->region == y->region && x->actor == y->actor && x->reg == y->reg;
+    if (x->region < 0) return x->reg == y->reg;
     if (x->region == y->region) /* shares of different warpgroups are disjoint */
         return x->lo < y->hi && y->lo < x->hi && (x->actor < 0 || y->actor < 0 || x->actor == y->actor);
-    return regions_meet(g->p, x->region, y->region);
+    return true;
+}
+
+/* Which locations share bytes with location x, in order. */
+static void find_over(joiner *j, int x) {
+    weiri_prog *g = j->g;
+    weiri_loc *l = &g->locs.v[x];
+    int regions = l->region >= 0 ? j->meets[l->region].n : 0;
+    for (int i = -1; i < regions; i++) {
+        const numbers *here = &j->here[l->region < 0 ? g->p->smem.n + l->actor : i < 0 ? l->region : j->meets[l->region].v[i]];
+        for (int n = 0; n < here->n; n++)
+            if (locs_meet(l, &g->locs.v[here->v[n]])) WEIRI_PUSH(g->a, l->over, here->v[n]);
+    }
+    for (int i = 1; i < l->over.n; i++) {
+        int y = l->over.v[i], at = i;
+        for (; at > 0 && l->over.v[at - 1] > y; at--) l->over.v[at] = l->over.v[at - 1];
+        l->over.v[at] = y;
+    }
 }
 
 /* Ids of the named barriers in use. */
@@ -917,6 +1016,85 @@ static void place_state(weiri_prog *g) {
     weiri_keep_place(g);
 }
 
+/* Cursors, barriers and storage, none joined yet. */
+static void place_things(joiner *j) {
+    const weiri_prog *g = j->g;
+    const weiri_plan *p = g->p;
+    int nact = g->actors.n;
+    j->cursor_at = WEIRI_NEW_N(g->a, int, nact + 1);
+    for (int i = 0; i < nact; i++) {
+        j->cursor_at[i] = j->ncur;
+        j->ncur += g->code.v[g->actors.v[i].code].ncursors;
+    }
+    j->actor = WEIRI_NEW_N(g->a, int, j->ncur + 1);
+    for (int i = 0; i < nact; i++)
+        for (int q = 0; q < g->code.v[g->actors.v[i].code].ncursors; q++) j->actor[j->cursor_at[i] + q] = i;
+    find_shares(j);
+    j->meets = WEIRI_NEW_N(g->a, numbers, p->smem.n + 1);
+    j->here = WEIRI_NEW_N(g->a, numbers, p->smem.n + nact + 1);
+    find_meets(j);
+    int things = j->things = j->ncur + j->nbar + g->nctas * p->smem.n + nact * j->nshare, first = j->ncur + j->nbar;
+    j->up = WEIRI_NEW_N(g->a, int, things + 1);
+    j->stages = WEIRI_NEW_N(g->a, int, things + 1);
+    j->ring = WEIRI_NEW_N(g->a, int, things + 1);
+    j->fixed = WEIRI_NEW_N(g->a, bool, things + 1);
+    for (int i = 0; i < things; i++) {
+        j->up[i] = i;
+        j->ring[i] = -1;
+    }
+    for (int i = 0, cur; i < j->ncur; i++) {
+        const weiri_cursor *c = plan_cursor(j, i, &cur);
+        j->stages[i] = c->stages;
+        j->fixed[i] = c->stride > 1; /* a lane takes the same stages for good */
+    }
+    for (int i = 0; i < j->nbar; i++) j->stages[j->ncur + i] = p->bars.v[i % g->nbars].stages;
+    for (int r = 0; r < p->smem.n; r++) {
+        for (int cta = 0; cta < g->nctas; cta++) j->stages[first + cta * p->smem.n + r] = p->smem.v[r].stages;
+        for (int i = 0; i < nact && j->share[r] >= 0; i++) j->stages[thing_region(j, 0, i, r)] = p->smem.v[r].stages;
+    }
+}
+
+/* Storage whose bytes meet other storage keeps its stage numbers: which stages meet depends on them. */
+static void keep_stages(joiner *j) {
+    const weiri_prog *g = j->g;
+    const weiri_plan *p = g->p;
+    for (int x = 0; x < p->smem.n; x++) {
+        int whose = weiri_prog_region(p, x);
+        bool meets = p->smem.v[x].stages > 1 && bytes_of_stage(p, x) > p->smem.v[x].stage_bytes;
+        for (int i = 0; i < j->meets[x].n; i++) meets = meets || weiri_prog_region(p, j->meets[x].v[i]) != whose;
+        for (int cta = 0; meets && cta < g->nctas; cta++) j->fixed[root_of(j, thing_region(j, cta, -1, whose))] = true;
+        for (int i = 0; meets && i < g->actors.n && j->share[whose] >= 0; i++) j->fixed[root_of(j, thing_region(j, 0, i, whose))] = true;
+    }
+}
+
+/* A barrier's bits, and the records of what warpgroups pass there. */
+static void place_bar(joiner *j, int i) {
+    weiri_prog *g = j->g;
+    weiri_bari *b = &g->bars[i];
+    b->ring = ring_of(j, j->ncur + i);
+    b->pairs = b->lands ? 0 : b->arrivers.n;
+    weiri_ring *r = &g->rings.v[b->ring];
+    b->bit = r->bits;
+    r->bits += waiter_bit(b, b->waiters.n);
+    int w = 0, a = 0; /* both are in the actors' order */
+    while (w < b->waiters.n || a < b->pairs) {
+        bool waits = w < b->waiters.n && (a >= b->pairs || b->waiters.v[w].actor <= b->arrivers.v[a].actor);
+        const int x = waits ? b->waiters.v[w].actor : b->arrivers.v[a].actor;
+        const weiri_actor *me = &g->actors.v[x];
+        bool wg = g->p->tasks[me->task].wg_actor;
+        if (waits) {
+            if (wg) b->waiters.v[w].passed = passed_rec(g, i, x, waiter_bit(b, w));
+            w++;
+            continue;
+        }
+        if (wg && b->arrivers.v[a].row == me->row + me->by[BY_LANE]) {
+            b->arrivers.v[a].passed = passed_rec(g, i, x, arrival_bit(a, false));
+            passed_rec(g, i, x, arrival_bit(a, true));
+        }
+        a++;
+    }
+}
+
 weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     weiri_prog *g = WEIRI_NEW(a, weiri_prog);
     g->p = p;
@@ -927,6 +1105,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     g->deals = 1;
     g->forms = weiri_forms_new(p->k, a);
     builder b = { .g = g };
+    sort_cursors(&b);
     for (int i = 0; i < p->ntasks; i++) compile_task(&b, i);
     compile_task(&b, -1);
     if (g->why) return g;
@@ -935,20 +1114,8 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     place_actors(g);
     find_named(g);
     int nact = g->actors.n;
-    joiner j = { .g = g, .ncur = nact * p->cursors.n, .nbar = g->nctas * g->nbars };
-    int things = j.ncur + j.nbar + (g->nctas + nact) * p->smem.n;
-    j.up = WEIRI_NEW_N(a, int, things + 1);
-    j.stages = WEIRI_NEW_N(a, int, things + 1);
-    j.ring = WEIRI_NEW_N(a, int, things + 1);
-    j.fixed = WEIRI_NEW_N(a, bool, things + 1);
-    for (int i = 0; i < things; i++) {
-        j.up[i] = i;
-        j.ring[i] = -1;
-        j.stages[i] = i < j.ncur            ? p->cursors.v[i % p->cursors.n].stages
-                      : i < j.ncur + j.nbar ? p->bars.v[(i - j.ncur) % g->nbars].stages
-                                            : p->smem.v[(i - j.ncur - j.nbar) % p->smem.n].stages;
-        j.fixed[i] = i < j.ncur && p->cursors.v[i % p->cursors.n].stride > 1; /* a lane takes the same stages for good */
-    }
+    joiner j = { .g = g, .nbar = g->nctas * g->nbars };
+    place_things(&j);
     for (int i = 0; i < nact; i++) {
         const weiri_code *c = &g->code.v[g->actors.v[i].code];
         for (int x = 0; x < c->ins.n; x++)
@@ -956,14 +1123,8 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
                 join_action(&j, i, c->ins.v[x].act);
     }
     if (g->depth_fault) return g;
-    /* storage whose bytes meet other storage keeps its stage numbers: which stages meet depends on them */
-    for (int x = 0; x < p->smem.n; x++)
-        for (int y = 0; y < p->smem.n; y++)
-            if (weiri_prog_region(p, x) != weiri_prog_region(p, y)
-                    ? regions_meet(p, x, y)
-                    : p->smem.v[x].stages > 1 && bytes_of_stage(p, x) > p->smem.v[x].stage_bytes)
-                for (int o = 0; o < g->nctas + nact; o++)
-                    j.fixed[root_of(&j, j.ncur + j.nbar + o * p->smem.n + weiri_prog_region(p, x))] = true;
+    keep_stages(&j);
+    list_cursors(&j, j.things);
     new_ring(g, 1); /* ring 0: bits that no stage has */
     if (g->gmem_ring >= 0) g->gmem_ring = new_ring(g, 1 + WEIRI_TILES);
     g->bit_init = 0;
@@ -972,44 +1133,23 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     g->bit_named = g->bit_wait + nact;
     g->rings.v[0].bits = g->bit_named + g->named.n * g->nctas;
     g->bars = WEIRI_NEW_N(a, weiri_bari, j.nbar + 1);
-    for (int i = 0; i < j.nbar; i++) {
-        g->bars[i].waiter = WEIRI_NEW_N(a, int, nact + 1);
-        g->bars[i].waited = WEIRI_NEW_N(a, int, nact + 1);
-        g->bars[i].arriver = WEIRI_NEW_N(a, int, g->nrows + 1);
-        for (int x = 0; x <= g->nrows; x++) g->bars[i].arriver[x] = -1;
-        g->bars[i].arrived = WEIRI_NEW_N(a, int, g->nrows + 1);
-        for (int x = 0; x < nact; x++) g->bars[i].waiter[x] = g->bars[i].waited[x] = -1;
-    }
     for (int i = 0; i < nact; i++) place_records(&j, i);
-    for (int i = 0; i < j.nbar; i++) {
-        g->bars[i].ring = ring_of(&j, j.ncur + i);
-        weiri_ring *r = &g->rings.v[g->bars[i].ring];
-        g->bars[i].bit = r->bits;
-        r->bits += 2 + g->bars[i].waiters + (g->bars[i].lands ? 0 : 2 * g->bars[i].arrivers);
-        for (int x = 0; x < nact; x++) {
-            const weiri_actor *me = &g->actors.v[x];
-            if (!p->tasks[me->task].wg_actor) continue;
-            if (g->bars[i].waiter[x] >= 0) g->bars[i].waited[x] = passed_rec(g, i, x, 2 + g->bars[i].waiter[x]);
-            int lanes = g->bars[i].lands ? -1 : g->bars[i].arriver[me->row + me->by[BY_LANE]];
-            if (lanes < 0) continue;
-            g->bars[i].arrived[lanes] = passed_rec(g, i, x, arrival_bit(&g->bars[i], lanes, false));
-            passed_rec(g, i, x, arrival_bit(&g->bars[i], lanes, true));
+    for (int i = 0; i < j.nbar; i++) place_bar(&j, i);
+    for (int i = 0; i < p->pipes.n; i++)
+        for (int cta = 0; cta < g->nctas && p->pipes.v[i].full >= 0 && p->pipes.v[i].region >= 0; cta++) {
+            weiri_bari *b = &g->bars[cta * g->nbars + p->pipes.v[i].full];
+            b->data = true;
+            b->res = p->pipes.v[i].res;
         }
-    }
-    for (int i = 0; i < j.ncur; i++) {
-        int actor = i / p->cursors.n;
-        if (local_cursor(&g->code.v[g->actors.v[actor].code], i % p->cursors.n) >= 0) ring_of(&j, i);
-    }
-    for (int x = 0; x < g->locs.n; x++)
-        for (int y = 0; y < g->locs.n; y++)
-            if (locs_meet(g, &g->locs.v[x], &g->locs.v[y])) WEIRI_PUSH(a, g->locs.v[x].over, y);
+    for (int i = 0; i < j.ncur; i++) ring_of(&j, i);
+    for (int x = 0; x < g->locs.n; x++) find_over(&j, x);
     place_state(g);
     /* which ring each cursor of each actor turns with */
     for (int i = 0; i < nact; i++) {
         weiri_actor *me = &g->actors.v[i];
         const weiri_code *c = &g->code.v[me->code];
         me->ring = WEIRI_NEW_N(a, int, c->ncursors + 1);
-        for (int q = 0; q < c->ncursors; q++) me->ring[q] = ring_of(&j, thing_cursor(&j, i, c->cursor[q]));
+        for (int q = 0; q < c->ncursors; q++) me->ring[q] = ring_of(&j, j.cursor_at[i] + q);
     }
     return g;
 }

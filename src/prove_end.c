@@ -59,26 +59,22 @@ void weiri_run_at_exit(weiri_run *r) {
             f->at = t && t->at.n > 0 ? &t->at.at[0] : NULL;
         }
     for (int bar = 0; bar < g->nbars; bar++) {
-        bool data = false;
-        const weir_res *res = NULL;
-        for (int i = 0; i < p->pipes.n; i++)
-            if (p->pipes.v[i].full == bar && p->pipes.v[i].region >= 0) data = true, res = p->pipes.v[i].res;
-        for (int cta = 0; data && cta < g->nctas; cta++) {
+        for (int cta = 0; cta < g->nctas; cta++) {
             const weiri_bari *b = &g->bars[cta * g->nbars + bar];
+            if (!b->data) continue;
             if (weiri_prog_unwatched(g, cta, bar)) continue;
             for (int s = 0; s < p->bars.v[bar].stages; s++) {
                 spot sp = spot_of(r, cta, bar, s);
-                bit done = spot_bit(r, &sp, 0);
+                bit done = spot_bit(r, &sp, BIT_NOW);
                 bool seen = false;
-                for (int i = 0; i < g->actors.n; i++)
-                    seen = seen || (b->waiter[i] >= 0 && has(r, 0, spot_bit(r, &sp, 2 + b->waiter[i])));
+                for (int i = 0; i < b->waiters.n; i++) seen = seen || has(r, 0, spot_bit(r, &sp, waiter_bit(b, i)));
                 if (!has(r, 0, done) || seen) continue;
                 weiri_fault *f = weiri_fault_add(r, "PROVE-LOST", NULL, -1, bar);
                 if (!f) continue;
                 f->text = weiri_arena_fmt(r->a, "what was committed to %s is never waited for", spot_name(r, &sp));
                 f->hint = "let the consumer run as many steps as the producer";
                 f->object = p->bars.v[bar].name;
-                f->at = res && res->at.n > 0 ? &res->at.at[0] : NULL;
+                f->at = b->res && b->res->at.n > 0 ? &b->res->at.at[0] : NULL;
             }
         }
     }

@@ -16,8 +16,9 @@ static inline int *actor_vars(const weiri_run *r, int ai) { return r->v + r->g->
 
 /* A bit of a ring's stage: word and mask. */
 typedef struct bit { int word; uint64_t mask; } bit;
+static inline int at_of(const weiri_prog *g, int ring, int stage, int n) { return g->rings.v[ring].at + stage * g->rings.v[ring].stride + n; }
 static inline bit bit_of(const weiri_prog *g, int ring, int stage, int n) {
-    int at = g->rings.v[ring].at + stage * g->rings.v[ring].stride + n;
+    int at = at_of(g, ring, stage, n);
     return (bit){ at / 64, 1ull << (at % 64) };
 }
 /* A word of a row, NULL where it is not kept. Row 0, which says what stands, keeps all. */
@@ -58,14 +59,14 @@ static inline int need_row(const weiri_actor *me, int by) { return me->row + me-
 static inline int mod(int x, int m) { return (x % m + m) % m; }
 static inline int lap(int use, int stages) { return (use - mod(use, stages)) / stages; }
 
-static inline int local_cursor(const weiri_code *c, int cur) {
-    for (int i = 0; i < c->ncursors; i++)
-        if (c->cursor[i] == cur) return i;
-    return -1;
+/* A cursor's number in the code, -1: it is another task's. */
+static inline int local_cursor(const weiri_prog *g, const weiri_code *c, int cur) {
+    int i = g->local[cur];
+    return i < c->ncursors && c->cursor[i] == cur ? i : -1;
 }
 
 static inline int *cursor_vars(const weiri_run *r, const weiri_actor *me, int cur) {
-    int i = local_cursor(&r->g->code.v[me->code], cur);
+    int i = local_cursor(r->g, &r->g->code.v[me->code], cur);
     return i < 0 ? NULL : r->v + me->cursors + C_VARS * i;
 }
 
@@ -89,8 +90,21 @@ static inline bit spot_bit(const weiri_run *r, const spot *s, int n) {
     return bit_of(r->g, s->b->ring, s->stage, s->b->bit + n);
 }
 
-/* Of a barrier's stage: the bit of an arriver, for the open phase or the last one. */
-static inline int arrival_bit(const weiri_bari *b, int arriver, bool last) { return 2 + b->waiters + 2 * arriver + last; }
+/* Bits of a barrier's stage: newest completion, the one before; of an arriver, for the open phase or the last one; of a waiter. */
+enum { BIT_NOW, BIT_BEFORE, BIT_PAIRS };
+static inline int arrival_bit(int arriver, bool last) { return BIT_PAIRS + 2 * arriver + last; }
+static inline int waiter_bit(const weiri_bari *b, int waiter) { return BIT_PAIRS + 2 * b->pairs + waiter; }
+
+static inline int waiter_of(const weiri_bari *b, int actor) {
+    int i = b->waiters.n - 1;
+    while (i >= 0 && b->waiters.v[i].actor != actor) i--;
+    return i;
+}
+static inline int arriver_of(const weiri_bari *b, int row) {
+    int i = b->arrivers.n - 1;
+    while (i >= 0 && b->arrivers.v[i].row != row) i--;
+    return i;
+}
 
 static inline const char *spot_name(const weiri_run *r, const spot *s) {
     const char *n = r->g->p->bars.v[s->bar].name;

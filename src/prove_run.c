@@ -59,15 +59,22 @@ static void meet(weiri_run *r, const weiri_actor *me) {
 /* Of a record REC_PASSED: 0 until an mma is issued, then 1 and one more for each commit. */
 static int *passed_age(const weiri_run *r, int rec, int stage) { return r->v + r->g->recs.v[rec].aux + R_VARS * stage + R_AGE; }
 
+/* n bits from bit `from` of a row on, every other one, as far as they lie in that word. */
+static uint64_t every_other(int from, int n, int word) {
+    int lo = from - 64 * word, hi = lo + 2 * n;
+    if (lo >= 64 || hi <= 0) return 0;
+    return 0x5555555555555555ull << (from & 1) & ~0ull << (lo > 0 ? lo : 0) & (hi < 64 ? (1ull << hi) - 1 : ~0ull);
+}
+
 /* Does row `rw` know that the last phase is over? It was told by who waited, or knows of every arrival. */
 static bool is_over(const weiri_run *r, const spot *s, int rw) {
-    bit now = spot_bit(r, s, 0);
+    bit now = spot_bit(r, s, BIT_NOW);
     if (!has(r, 0, now) || has(r, rw, now)) return true;
-    bool all = !s->b->lands;
-    for (int a = 0; a < s->b->arrivers && all; a++) {
-        bit last = spot_bit(r, s, arrival_bit(s->b, a, true));
-        all = !has(r, 0, last) || has(r, rw, last);
-    }
+    if (!s->b->pairs) return false;
+    int from = at_of(r->g, s->b->ring, s->stage, s->b->bit + arrival_bit(0, true)), to = from + 2 * s->b->pairs;
+    const uint64_t *x = kept(r, rw, now.word);
+    bool all = true;
+    for (int w = from / 64; w <= (to - 1) / 64; w++) all = all && !(r->w[w] & ~(x ? x[w - now.word] : 0) & every_other(from, s->b->pairs, w));
     return all;
 }
 
@@ -75,47 +82,44 @@ static bool is_over(const weiri_run *r, const spot *s, int rw) {
 static void complete(weiri_run *r, const spot *s, const weiri_action *act, int ai) {
     const weiri_prog *g = r->g;
     if (s->v[B_PENDING] != 0 || s->v[B_TX] != 0) return;
-    for (int i = 0; i < g->actors.n; i++) {
-        if (s->b->waiter[i] < 0) continue;
-        bit w = spot_bit(r, s, 2 + s->b->waiter[i]);
+    const weiri_bari *b = s->b;
+    for (int i = 0; i < b->waiters.n; i++) {
+        const weiri_actor *him = &g->actors.v[b->waiters.v[i].actor];
+        bit w = spot_bit(r, s, waiter_bit(b, i));
         if (has(r, 0, w) && !has(r, s->gather, w)) {
-            weiri_fault *f = weiri_fault_add(r, "PROVE-PARITY", act, ai, 4096 + g->actors.v[i].task);
+            weiri_fault *f = weiri_fault_add(r, "PROVE-PARITY", act, ai, 4096 + him->task);
             if (f) {
                 f->text = weiri_arena_fmt(r->a,
                                           "%s may end its next phase while '%s' still waits for the one before: the parity it "
                                           "waits for comes round again",
-                                          spot_name(r, s), r->g->actors.v[i].name);
+                                          spot_name(r, s), him->name);
                 f->hint = "let the arrivals of a phase follow every wait for the phase before it";
                 f->object = g->p->bars.v[s->bar].name;
             }
         }
         forget(r, w);
     }
-    /* the newest completion becomes the one before, its arrivals those of the last phase */
-    bit now = spot_bit(r, s, 0), before = spot_bit(r, s, 1);
-    const weiri_bari *b = s->b;
-    int arrivers = b->lands ? 0 : b->arrivers;
-    bit first = now, end = spot_bit(r, s, 1 + b->waiters + 2 * arrivers);
-    uint64_t from = ~(first.mask - 1), to = end.mask | (end.mask - 1); /* of the words from `first` to `end` */
-    const weiri_held *held = &g->held[first.word];
+    /* the newest completion becomes the one before, its arrivals those of the last phase: each bit of a pair moves up */
+    bit now = spot_bit(r, s, BIT_NOW), before = spot_bit(r, s, BIT_BEFORE), end = spot_bit(r, s, waiter_bit(b, b->waiters.n) - 1);
+    int at = at_of(g, b->ring, s->stage, b->bit);
+    uint64_t from = ~(now.mask - 1), to = end.mask | (end.mask - 1); /* of the words from `now` to `end` */
+    const weiri_held *held = &g->held[now.word];
     for (int i = held->n - 1; i >= 0; i--) { /* row 0, which says what stands, last */
-        uint64_t *x = r->w + held->at[i] - first.word, any = 0; /* who keeps one of these words keeps all */
-        for (int w = first.word; w <= end.word; w++) any |= x[w] & (w == first.word ? from : ~0ull) & (w == end.word ? to : ~0ull);
+        uint64_t *x = r->w + held->at[i] - now.word, any = 0; /* who keeps one of these words keeps all */
+        for (int w = now.word; w <= end.word; w++) any |= x[w] & (w == now.word ? from : ~0ull) & (w == end.word ? to : ~0ull);
         if (!any) continue;
         bool known = held->row[i] ? has(r, 0, now) && is_over(r, s, held->row[i]) : x[now.word] & now.mask;
-        x[before.word] &= ~before.mask;
-        if (known) x[before.word] |= before.mask;
-        x[now.word] &= ~now.mask;
-        for (int a = 0; a < arrivers; a++) {
-            bit open = spot_bit(r, s, arrival_bit(b, a, false)), last = spot_bit(r, s, arrival_bit(b, a, true));
-            known = x[open.word] & open.mask;
-            x[open.word] &= ~open.mask;
-            x[last.word] &= ~last.mask;
-            if (known) x[last.word] |= last.mask;
+        for (int w = end.word; w >= now.word; w--) {
+            uint64_t open = every_other(at, 1 + b->pairs, w), last = every_other(at + 1, 1 + b->pairs, w);
+            uint64_t up = (x[w] & open) << 1 | (w > now.word ? (x[w - 1] & every_other(at, 1 + b->pairs, w - 1)) >> 63 : 0);
+            x[w] = (x[w] & ~open & ~last) | up;
         }
+        x[before.word] = known ? x[before.word] | before.mask : x[before.word] & ~before.mask;
     }
-    for (int a = 0; a < arrivers; a++)
-        if (b->arrived[a] >= 0) *passed_age(r, b->arrived[a] + 1, s->stage) = *passed_age(r, b->arrived[a], s->stage);
+    for (int a = 0; a < b->pairs; a++) {
+        int rec = b->arrivers.v[a].passed;
+        if (rec >= 0) *passed_age(r, rec + 1, s->stage) = *passed_age(r, rec, s->stage);
+    }
     set(r, 0, now);
     set(r, s->gather, now);
     hand_over(r, s->done, s->gather);
@@ -186,13 +190,13 @@ static void arrive(weiri_run *r, const spot *s, const weiri_action *act, int ai,
     /* Lanes arrive one by one, and one knows nothing of the others but what every thread knows. */
     bool single = me->by[by] == me->by[BY_ONE];
     if (!in_phase(r, s, act, ai, single ? need : need_row(me, BY_ALL), k, false)) return;
-    int arriver = s->b->lands ? -1 : s->b->arriver[me->row + me->by[by]];
+    int arriver = s->b->lands ? -1 : arriver_of(s->b, me->row + me->by[by]);
     if (arriver >= 0) { /* the thread knows of its arrival; of several, only all together do */
-        bit mine = spot_bit(r, s, arrival_bit(s->b, arriver, false));
+        bit mine = spot_bit(r, s, arrival_bit(arriver, false));
         forget(r, mine);
         set(r, 0, mine);
         set(r, me->row + (single ? me->by[by] : 0), mine);
-        if (s->b->arrived[arriver] >= 0) *passed_age(r, s->b->arrived[arriver], s->stage) = 0;
+        if (s->b->arrivers.v[arriver].passed >= 0) *passed_age(r, s->b->arrivers.v[arriver].passed, s->stage) = 0;
     }
     s->v[B_PENDING] -= n;
     s->v[B_TX] += (int)bytes;
@@ -238,7 +242,7 @@ static bool wait(weiri_run *r, const spot *s, const weiri_action *act, int ai, i
     const weiri_actor *me = &g->actors.v[ai];
     int need = need_row(me, by), ahead = s->v[B_PHASE] - k;
     usable(r, s, act, ai, need);
-    bit before = spot_bit(r, s, 1);
+    bit before = spot_bit(r, s, BIT_BEFORE);
     bool known = ahead == 1 ? !has(r, 0, before) || has(r, need, before) : is_over(r, s, need); /* that the phase before k has ended */
     if (ahead < 0 || ahead > 1 || !known) {
         weiri_fault *f = weiri_fault_add(r, "PROVE-PARITY", act, ai, act->bar);
@@ -262,11 +266,14 @@ static bool wait(weiri_run *r, const spot *s, const weiri_action *act, int ai, i
     }
     if (ahead < 1) return false;
     take(r, me, by, s->done);
-    bit w = spot_bit(r, s, 2 + s->b->waiter[ai]);
-    forget(r, w);
-    set(r, 0, w);
-    set(r, me->row + me->by[by], w); /* that all threads have passed no thread of them knows until they meet */
-    if (s->b->waited[ai] >= 0) *passed_age(r, s->b->waited[ai], s->stage) = 0;
+    int waiter = waiter_of(s->b, ai);
+    if (waiter >= 0) {
+        bit w = spot_bit(r, s, waiter_bit(s->b, waiter));
+        forget(r, w);
+        set(r, 0, w);
+        set(r, me->row + me->by[by], w); /* that all threads have passed no thread of them knows until they meet */
+        if (s->b->waiters.v[waiter].passed >= 0) *passed_age(r, s->b->waiters.v[waiter].passed, s->stage) = 0;
+    }
     return true;
 }
 

@@ -89,8 +89,8 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
             u[C_CLOSE] -= from;
             bool ref = is_ref(g, q, lane, i, k, -1);
             /* a count that nothing depends on says nothing; it could grow for ever */
-            if ((ended || !c->opens[k]) && !ref) u[C_OPEN] = 0;
-            if (((ended && !ref) || !c->closes[k]) && !is_ref(g, q, lane, i, k, C_CLOSE)) u[C_CLOSE] = 0;
+            if ((ended || !c->matters[C_OPEN][k]) && !ref) u[C_OPEN] = 0;
+            if (((ended && !ref) || !c->matters[C_CLOSE][k]) && !is_ref(g, q, lane, i, k, C_CLOSE)) u[C_CLOSE] = 0;
         }
     }
     if (!any) return;

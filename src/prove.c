@@ -13,7 +13,7 @@
 
 enum { MAX_NODES = 20000, MAX_BYTES = 96 << 20, AFTER_FAULT = 400, MAX_FAULTS = 6 };
 
-typedef struct node { int parent; int8_t letter; bool leaf, queued; } node;
+typedef struct node { int parent; int8_t letter; bool leaf, queued; int want, want_tile; } node; /* want: what is asked there */
 typedef struct found { weiri_fault f; int parent; int letter; bool shown; } found;   /* parent -1: before the first choice */
 
 typedef struct search {
@@ -62,7 +62,8 @@ static void grow(search *s) {
 }
 
 /* Adds the state, or merges it into the one with the same key; queues the node if there is news. */
-static void add_node(search *s, unsigned char *state, int parent, int letter, bool leaf) {
+static void add_node(search *s, const weiri_run *r, unsigned char *state, int parent, int letter) {
+    const bool leaf = r->done;
     if (s->nodes.n == s->room) grow(s);
     int at = (int)(hash(state, s->key) & (uint64_t)s->mask);
     for (; s->table[at] >= 0; at = (at + 1) & s->mask) {
@@ -80,7 +81,7 @@ static void add_node(search *s, unsigned char *state, int parent, int letter, bo
     s->table[at] = s->nodes.n;
     s->state[s->nodes.n] = weiri_arena_alloc(&s->a, s->size);
     memcpy(s->state[s->nodes.n], state, s->size);
-    node n = { parent, (int8_t)letter, leaf, !leaf };
+    node n = { parent, (int8_t)letter, leaf, !leaf, r->want, r->want_tile };
     WEIRI_PUSH(&s->a, s->nodes, n);
     if (!leaf) WEIRI_PUSH(&s->a, s->queue, s->nodes.n - 1);
 }
@@ -114,14 +115,14 @@ static void search_all(search *s, int cap, bool merge) {
     s->endless = r.endless;
     if (r.fatal || r.stuck) return;
     weiri_run_canonical(g, now, scratch);
-    add_node(s, now, -1, 0, r.done);
+    add_node(s, &r, now, -1, 0);
     int stop = cap;
     for (int q = 0; q < s->queue.n && s->nodes.n < stop && !s->capped; q++) {
         int at = s->queue.v[q], answers = 0;
         s->nodes.v[at].queued = false;
         for (int letter = 0; letter < 2; letter++) {
             memcpy(now, s->state[at], s->size);
-            weiri_run_go(&r); /* nothing moves: finds again what is asked */
+            r.want = s->nodes.v[at].want, r.want_tile = s->nodes.v[at].want_tile;
             if (weiri_run_far(&r)) s->letters_out = true;
             if (!weiri_run_may(&r, letter)) continue;
             answers++;
@@ -132,7 +133,7 @@ static void search_all(search *s, int cap, bool merge) {
             if (r.nfaults && stop > s->nodes.n + AFTER_FAULT) stop = s->nodes.n + AFTER_FAULT;
             if (r.fatal || r.stuck) continue;
             weiri_run_canonical(g, now, scratch);
-            add_node(s, now, at, letter, r.done);
+            add_node(s, &r, now, at, letter);
         }
         if (!answers) s->letters_out = true;
     }

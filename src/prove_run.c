@@ -70,11 +70,10 @@ static uint64_t every_other(int from, int n, int word) {
 static bool is_over(const weiri_run *r, const spot *s, int rw) {
     bit now = spot_bit(r, s, BIT_NOW);
     if (!has(r, 0, now) || has(r, rw, now)) return true;
-    if (!s->b->pairs) return false;
-    int from = at_of(r->g, s->b->ring, s->stage, s->b->bit + arrival_bit(0, true)), to = from + 2 * s->b->pairs;
     const uint64_t *x = kept(r, rw, now.word);
-    bool all = true;
-    for (int w = from / 64; w <= (to - 1) / 64; w++) all = all && !(r->w[w] & ~(x ? x[w - now.word] : 0) & every_other(from, s->b->pairs, w));
+    const int from = at_of(r->g, s->b->ring, s->stage, s->b->bit + arrival_bit(0, true)), end = from + 2 * s->b->pairs;
+    bool all = x && s->b->pairs > 0;
+    for (int w = from / 64; all && 64 * w < end; w++) all = !(r->w[w] & ~x[w - now.word] & every_other(from, s->b->pairs, w));
     return all;
 }
 
@@ -101,19 +100,21 @@ static void complete(weiri_run *r, const spot *s, const weiri_action *act, int a
     }
     /* the newest completion becomes the one before, its arrivals those of the last phase: each bit of a pair moves up */
     bit now = spot_bit(r, s, BIT_NOW), before = spot_bit(r, s, BIT_BEFORE), end = spot_bit(r, s, waiter_bit(b, b->waiters.n) - 1);
-    int at = at_of(g, b->ring, s->stage, b->bit);
-    uint64_t from = ~(now.mask - 1), to = end.mask | (end.mask - 1); /* of the words from `now` to `end` */
+    const int at = at_of(g, b->ring, s->stage, b->bit), n = 1 + b->pairs;
+    const bool was = has(r, 0, now);
+    const uint64_t from = ~(now.mask - 1), to = end.mask | (end.mask - 1); /* of the words from `now` to `end` */
+    const uint64_t open = every_other(at, n, now.word), last = every_other(at + 1, n, now.word);
     const weiri_held *held = &g->held[now.word];
     for (int i = held->n - 1; i >= 0; i--) { /* row 0, which says what stands, last */
         uint64_t *x = r->w + held->at[i] - now.word, any = 0; /* who keeps one of these words keeps all */
         for (int w = now.word; w <= end.word; w++) any |= x[w] & (w == now.word ? from : ~0ull) & (w == end.word ? to : ~0ull);
         if (!any) continue;
-        bool known = held->row[i] ? has(r, 0, now) && is_over(r, s, held->row[i]) : x[now.word] & now.mask;
-        for (int w = end.word; w >= now.word; w--) {
-            uint64_t open = every_other(at, 1 + b->pairs, w), last = every_other(at + 1, 1 + b->pairs, w);
-            uint64_t up = (x[w] & open) << 1 | (w > now.word ? (x[w - 1] & every_other(at, 1 + b->pairs, w - 1)) >> 63 : 0);
-            x[w] = (x[w] & ~open & ~last) | up;
+        const bool known = was && (!held->row[i] || is_over(r, s, held->row[i]));
+        for (int w = end.word; w > now.word; w--) {
+            uint64_t stay = ~every_other(at, n, w) & ~every_other(at + 1, n, w);
+            x[w] = (x[w] & stay) | (x[w] & every_other(at, n, w)) << 1 | (x[w - 1] & every_other(at, n, w - 1)) >> 63;
         }
+        x[now.word] = (x[now.word] & ~open & ~last) | (x[now.word] & open) << 1;
         x[before.word] = known ? x[before.word] | before.mask : x[before.word] & ~before.mask;
     }
     for (int a = 0; a < b->pairs; a++) {

@@ -394,7 +394,8 @@ static int swap(lua_State *L) {
 
 /* ---- the readers of a plan ----------------------------------------------------------------------------------------------- */
 
-/* prove(program, run_only) -> verdict, { { rule, message, line, hint } ... }, text; run_only: the tables are not compared */
+/* prove(program, run_only, everywhere) -> verdict, { { rule, message, line, hint } ... }, text; run_only: the tables are not compared;
+ * everywhere: every row of knowledge keeps all that could be known */
 static int prove(lua_State *L) {
     static const char *const verdicts[] = { "NOT_PROVED", "SAFE", "SAFE_BOUNDED", "UNSAFE",
                                             "INCOMPLETE" }; /* ORDER weir_verdict */
@@ -403,7 +404,7 @@ static int prove(lua_State *L) {
     weiri_arena_init(&a, p->ctx);
     weiri_findings f = { .a = &a };
     weir_proof proof = { WEIR_NOT_PROVED, NULL, NULL, 0, 0 };
-    weiri_prove_without(p->plan, &a, &proof, &f, lua_toboolean(L, 2) ? WEIRI_TABLES : 0);
+    weiri_prove_without(p->plan, &a, &proof, &f, (lua_toboolean(L, 2) ? WEIRI_TABLES : 0) | (lua_toboolean(L, 3) ? WEIRI_EVERYWHERE : 0));
     lua_pushstring(L, verdicts[proof.verdict]);
     lua_newtable(L);
     for (int i = 0; i < f.list.n; i++) {
@@ -419,6 +420,18 @@ static int prove(lua_State *L) {
     lua_pushstring(L, proof.text);
     weiri_arena_free(&a);
     return 3;
+}
+
+/* known(program) -> words of knowledge that a state of its proof keeps, and that there could be */
+static int known(lua_State *L) {
+    weir_program *p = program(L);
+    weiri_arena a;
+    weiri_arena_init(&a, p->ctx);
+    const weiri_prog *g = weiri_prog_new(p->plan, &a, 0);
+    lua_pushinteger(L, g->nknow);
+    lua_pushinteger(L, (lua_Integer)g->nrows * g->nwords);
+    weiri_arena_free(&a);
+    return 2;
 }
 
 /* emit(program) -> the source of the plan as it stands */
@@ -498,6 +511,7 @@ int luaopen_weir_plan(lua_State *L) {
     static const luaL_Reg functions[] = {
         { "count", count }, { "fields", fields },     { "get", get },       { "set", set },       { "line", line },
         { "box", box },     { "tree", tree },         { "drop", drop },     { "swap", swap },     { "prove", prove },
+        { "known", known },
         { "emit", emit },   { "run_text", run_text }, { "traced", traced }, { "open", open_ctx }, { "ranks", ranks },
         { NULL, NULL },
     };

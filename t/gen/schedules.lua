@@ -182,7 +182,7 @@ end
 
 local mistake_names = { "drop", "drop", "twice", "swap", "swap", "bound", "guard", "lag", "early", "extra" }
 
---- o.mistakes: how many, nil: none to two by chance
+--- o.mistakes: how many, nil: none to two by chance; o.tasks, o.pipes: how many, nil: few; o.kinds: of pipelines
 function schedules.random(seed, o)
   o = o or {}
   local pick, chance = dice(seed)
@@ -192,7 +192,8 @@ function schedules.random(seed, o)
   if chance(12) then ntasks = 4 end
   local npipes = ntasks > 2 and 1 + pick(3) or pick(3)
   if npipes > 4 then npipes = 4 end
-  local kinds = { "bar", "bar", "bar", "threads", "threads", "tx", "tma", "mma", "cp", "cpm" }
+  ntasks, npipes = o.tasks or ntasks, o.pipes or npipes
+  local kinds = o.kinds or { "bar", "bar", "bar", "threads", "threads", "tx", "tma", "mma", "cp", "cpm" }
   for i = 1, npipes do s.pipes[i] = make_pipe(pick, i, ntasks, kinds[pick(#kinds)]) end
 
   -- at most two pipelines join a group; what that asks of them

@@ -20,7 +20,7 @@ static int handed(const weiri_actor *me, const weiri_action *a) {
     int by = weiri_prog_by(a), need = me->by[by == BY_ALL ? BY_EACH : by];
     switch (a->kind) {
     case ACT_ARRIVE: case ACT_EXPECT: case ACT_CP_ARRIVE: return by == BY_ALL && me->nrows > 1 ? WHOLE : me->by[by];
-    case ACT_NAMED_SYNC: case ACT_NAMED_ARRIVE: return me->nrows > 1 ? WHOLE : 0;
+    case ACT_NAMED_SYNC: return me->nrows > 1 ? WHOLE : 0;
     case ACT_UMMA_COMMIT: return need;
     default: return a->bar >= 0 && a->kind != ACT_WAIT ? need : NOTHING;
     }
@@ -57,7 +57,7 @@ static bool look(keeper *k) {
             const weiri_action *a = c->ins.v[x].op == IN_ACT ? c->ins.v[x].act : NULL;
             bool framed = x < c->from || x >= c->to;
             if (!a || !weiri_prog_runs(g, me, a)) continue;
-            bool sync = a->kind == ACT_NAMED_SYNC || a->kind == ACT_NAMED_ARRIVE;
+            bool sync = a->kind == ACT_NAMED_SYNC;
             if (a->kind == ACT_CLUSTER_ARRIVE || (a->kind == ACT_CTA_SYNC && !framed) || (framed && (a->bar >= 0 || sync))) return false;
             if (a->bar >= 0) k->comes[a->bar] |= self, k->home[g->bars[a->bar].ring] |= self;
             if (sync) named[weiri_prog_slot(g, 0, weiri_prog_named(g, me, a))] |= self;

@@ -72,7 +72,7 @@ static bool is_over(const weiri_run *r, const spot *s, int rw) {
     if (!has(r, 0, now) || has(r, rw, now)) return true;
     const uint64_t *x = kept(r, rw, now.word);
     const int from = at_of(r->g, s->b->ring, s->stage, s->b->bit + arrival_bit(0, true)), end = from + 2 * s->b->pairs;
-    bool all = x && s->b->pairs > 0;
+    bool all = s->b->pairs > 0;
     for (int w = from / 64; all && 64 * w < end; w++) all = !(r->w[w] & ~x[w - now.word] & every_other(from, s->b->pairs, w));
     return all;
 }
@@ -268,13 +268,11 @@ static bool wait(weiri_run *r, const spot *s, const weiri_action *act, int ai, i
     if (ahead < 1) return false;
     take(r, me, by, s->done);
     int waiter = waiter_of(s->b, ai);
-    if (waiter >= 0) {
-        bit w = spot_bit(r, s, waiter_bit(s->b, waiter));
-        forget(r, w);
-        set(r, 0, w);
-        set(r, me->row + me->by[by], w); /* that all threads have passed no thread of them knows until they meet */
-        if (s->b->waiters.v[waiter].passed >= 0) *passed_age(r, s->b->waiters.v[waiter].passed, s->stage) = 0;
-    }
+    bit w = spot_bit(r, s, waiter_bit(s->b, waiter));
+    forget(r, w);
+    set(r, 0, w);
+    set(r, me->row + me->by[by], w); /* that all threads have passed no thread of them knows until they meet */
+    if (s->b->waiters.v[waiter].passed >= 0) *passed_age(r, s->b->waiters.v[waiter].passed, s->stage) = 0;
     return true;
 }
 

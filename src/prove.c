@@ -155,6 +155,9 @@ typedef struct fact { int tape, tile; int64_t n; bool closed, several; } fact;
 
 typedef struct firings { uint64_t truth; int n, tile; } firings; /* bit i: how the condition came out the i-th time, of 64, in its first tile */
 
+/* How often a loop ran, time for time, in its first tile, where that may be another number each time; the last: at least so often. */
+typedef struct lengths { WEIRI_LIST(int64_t) n; bool open; int tile; } lengths;
+
 typedef struct replay {
     weiri_run r;
     weiri_arena *a;
@@ -165,6 +168,7 @@ typedef struct replay {
     int64_t *open;
     int8_t *key;                 /* by tape: a condition of sizes alone, 1 false, 2 true, 0 not asked */
     firings *fired;              /* by tape: of a condition on a loop's index, a body's return, ... */
+    lengths *ran;                /* by tape: of a loop whose length follows an index, a body's return, ... */
 } replay;
 
 static bool decided(const weir_kernel *k, uint32_t id) {
@@ -192,6 +196,17 @@ static void see_tile(replay *p, const weiri_tape *t, int letter) {
     WEIRI_PUSH(p->a, p->facts, f);
 }
 
+static void see_length(replay *p, int letter) {
+    const weiri_run *r = &p->r;
+    lengths *x = &p->ran[r->want];
+    const int tile = r->left + r->want_tile;
+    if (x->n.n && x->tile != tile) return;
+    if (!x->open) WEIRI_PUSH(p->a, x->n, 0);
+    x->n.v[x->n.n - 1] = weiri_run_tape(r, r->want, r->want_tile)[T_TOTAL] + letter;
+    x->open = letter != 0;
+    x->tile = tile;
+}
+
 static void see_letter(replay *p, int letter) {
     const weiri_run *r = &p->r;
     if (r->want < 0) return;
@@ -204,6 +219,7 @@ static void see_letter(replay *p, int letter) {
     }
     if (t->kind == TAPE_CONST && !t->tile) p->key[r->want] = (int8_t)(1 + letter);
     if (t->tile && (t->kind == TAPE_CONST || (t->kind == TAPE_TRIPS && !t->steady))) see_tile(p, t, letter);
+    if (t->kind == TAPE_TRIPS && t->apart) see_length(p, letter);
     if (t->kind != TAPE_TRIPS || !t->steady) return;
     int64_t n = weiri_run_tape(r, r->want, r->want_tile)[T_TOTAL];
     if (letter) {
@@ -224,6 +240,8 @@ static bool against_index(const weir_kernel *k, const weiri_tape *t, const firin
 
 /* Conditions of one form, on indices that run through the same numbers, come out alike in every task, and each as its index has it: not
  * so here? */
+static bool other_cta(const weiri_tape *x, const weiri_tape *y) { return x->cta >= 0 && y->cta >= 0 && x->cta != y->cta; }
+
 static bool truths_impossible(const replay *p) {
     const weiri_prog *g = p->r.g;
     bool not;
@@ -234,8 +252,26 @@ static bool truths_impossible(const replay *p) {
             const firings *x = &p->fired[i], *y = &p->fired[j];
             const int n = x->n < y->n ? x->n : y->n;
             const uint64_t both = n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
-            if (!n || g->tapes.v[i].named || g->tapes.v[j].named || !weiri_forms_alike(g->p->k, weiri_key_condition(&g->tapes.v[i]), weiri_key_condition(&g->tapes.v[j]), &not)) continue;
+            if (!n || g->tapes.v[i].named || g->tapes.v[j].named || other_cta(&g->tapes.v[i], &g->tapes.v[j]) || !weiri_forms_alike(g->p->k, weiri_key_condition(&g->tapes.v[i]), weiri_key_condition(&g->tapes.v[j]), &not)) continue;
             if (((x->truth ^ y->truth ^ (not ? ~(uint64_t)0 : 0)) & both) != 0) return true;
+        }
+    return false;
+}
+
+/* Tasks that do not ask alike have tapes of their own for loops of one form. Is there a time at which two of them do not agree? Then the
+ * fault may come of that alone. */
+static bool lengths_doubtful(const replay *p) {
+    const weiri_prog *g = p->r.g;
+    for (int i = 0; i < g->tapes.n; i++)
+        for (int j = 0; j < i; j++) {
+            const weiri_tape *t = &g->tapes.v[i], *u = &g->tapes.v[j];
+            const lengths *x = &p->ran[i], *y = &p->ran[j];
+            if (t->form != u->form || other_cta(t, u)) continue;
+            for (int q = 0; q < x->n.n && q < y->n.n; q++) {
+                const bool xopen = x->open && q == x->n.n - 1, yopen = y->open && q == y->n.n - 1; /* at least so often */
+                const int64_t m = x->n.v[q], n = y->n.v[q];
+                if ((m < n && !xopen) || (n < m && !yopen)) return true;
+            }
         }
     return false;
 }
@@ -261,6 +297,7 @@ static const weiri_fault *run_again(search *s, const found *x, replay *p, weiri_
     p->open = WEIRI_NEW_N(&s->a, int64_t, forms + 1);
     p->key = WEIRI_NEW_N(&s->a, int8_t, g->tapes.n + 1);
     p->fired = WEIRI_NEW_N(&s->a, firings, g->tapes.n + 1);
+    p->ran = WEIRI_NEW_N(&s->a, lengths, g->tapes.n + 1);
     for (int i = 0; i < forms; i++) p->seen[i] = -1;
     p->r.replay = true;
     p->r.force = s->force;
@@ -275,7 +312,7 @@ static const weiri_fault *run_again(search *s, const found *x, replay *p, weiri_
     }
     for (int i = 0; i < forms; i++)
         if (p->seen[i] >= 0 && p->open[i] > p->seen[i]) p->plausible = false;
-    if (truths_impossible(p)) p->plausible = false;
+    if (truths_impossible(p) || lengths_doubtful(p)) p->plausible = false;
     for (int i = 0; i < p->r.nfaults; i++) {
         const weiri_fault *f = &p->r.fault[i];
         if (f->rule == x->f.rule && f->act == x->f.act && f->with == x->f.with && f->actor == x->f.actor) return f;

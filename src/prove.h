@@ -26,6 +26,7 @@ typedef struct weiri_tape {
     int multiple;            /* TRIPS: what their number is a multiple of, as far as lanes ask; 1: of nothing */
     int form;                /* TRIPS: the class of trip counts */
     bool steady;             /* value fixed for the launch: every instance has the same number of units */
+    bool apart;              /* TRIPS: not of all tasks, but of those that ask alike */
     bool named;              /* KEY: by its author */
     const weiri_node *node;  /* the first block that asks */
 } weiri_tape;
@@ -47,12 +48,16 @@ int weiri_forms_class_count(const weiri_forms *f);
 /* Lower and upper bound of a class's units; its first loop. */
 void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, bool *steady, bool *per_cta,
                        const weiri_node **node);
+/* May a loop of the class run more or less often at another time in one tile of one CTA? */
+bool weiri_forms_wanders(const weiri_forms *f, int cls);
 /* What the number of units is a multiple of. */
 int64_t weiri_forms_multiple(const weiri_forms *f, int cls);
 /* Units of a class with these arguments; false: not computable. */
 bool weiri_forms_eval(const weiri_forms *f, int cls, weiri_env *env, int64_t *out);
 /* Are two values always equal, whichever tasks compute them? By structure: false says nothing. */
 bool weiri_forms_same(const weir_kernel *k, uint32_t x, uint32_t y);
+/* Do two loops run through the same numbers? */
+bool weiri_forms_same_loop(const weir_kernel *k, const weiri_node *x, const weiri_node *y);
 /* Is condition x, however it is written, y, or (*not) its opposite? */
 bool weiri_forms_alike(const weir_kernel *k, uint32_t x, uint32_t y, bool *not);
 /* A span of elements along an axis of a tensor: from value * by + plus on, `extent` of them; value 0: none. */

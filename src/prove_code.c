@@ -209,7 +209,8 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
     weiri_prog *g = b->g;
     const weir_kernel *k = g->p->k;
     bool tile, cta, known = !name && weiri_forms_varies(k, value, &tile, &cta);
-    if (!known) tile = true, cta = false;
+    if (!known) tile = true;
+    if (name) cta = false; /* the author says that it is one truth */
     weiri_key key = { .constant = known };
     bool in_tile = b->in_tiles && (known ? tile : true);
     key.scope = known ? -2 : b->open.n ? b->open.v[b->open.n - 1] : b->in_tiles ? -1 : -2;
@@ -233,7 +234,7 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
     if (tape < 0) {
         weiri_tape t = { .kind = known ? TAPE_CONST : TAPE_KEY,
                          .tile = in_tile,
-                         .cta = known && cta ? 0 : -1,
+                         .cta = cta ? 0 : -1,
                          .most = -1,
                          .form = -1,
                          .named = name != NULL,
@@ -434,13 +435,119 @@ static void compile_task(builder *b, int task) {
     note_cursors(g, b->c);
 }
 
+/* ---- tapes of trip counts ----------------------------------------------------------------------------------------------- */
+
+/* Where the code at `i` is left when it does not go on inside; 0: no loop may stand inside. Loops that warps share out have none. */
+static int inside_to(const weiri_code *c, int i) {
+    const weiri_ins *x = &c->ins.v[i];
+    switch (x->op) {
+    case IN_LOOP: return c->ins.v[i + 1].jump;
+    case IN_FIRST: case IN_LAST: case IN_EVERY: case IN_WHEN: case IN_CTA: return x->jump;
+    default: return 0;
+    }
+}
+
+/* Does the loop at `i` ask how often loops of the class run? */
+static bool asks(const builder *b, int code, int i, int cls) {
+    const weiri_code *c = &b->g->code.v[code];
+    int h = c->ins.v[i].a;
+    if (c->ins.v[i].op != IN_LOOP) return false;
+    for (int j = 0; j < code; j++) h += b->g->code.v[j].loops.n;
+    weiri_trips t = weiri_forms_trips(b->g->forms, b->handles.v[h]);
+    bool any = false;
+    for (int q = 0; q < t.nparts; q++) any = any || t.part[q].tape == cls;
+    return any;
+}
+
+/* From `i` on, the next that asks or has one that asks inside; `to`: there is none. */
+static int next_ask(const builder *b, int code, int i, int to, int cls) {
+    const weiri_code *c = &b->g->code.v[code];
+    for (; i < to; i++) {
+        if (asks(b, code, i, cls)) break;
+        if (c->ins.v[i].op == IN_TILES) i = c->ins.v[i].jump - 1; /* a stretch of its own */
+        const int end = inside_to(c, i);
+        if (end && next_ask(b, code, i + 1, end, cls) < end) break;
+    }
+    return i;
+}
+
+typedef struct around { int n, x[WEIRI_MAX_NEST], y[WEIRI_MAX_NEST]; } around; /* loops of two codes, pair by pair */
+
+/* Do two stretches of code ask for the class alike: in the same loops, under the same guards, one after the other? Then their i-th answers
+ * are the same by computation. */
+static bool ask_alike(const builder *b, int x, int xi, int xto, int y, int yi, int yto, int cls, around *a) {
+    const weiri_code *c = &b->g->code.v[x], *d = &b->g->code.v[y];
+    while (true) {
+        xi = next_ask(b, x, xi, xto, cls), yi = next_ask(b, y, yi, yto, cls);
+        if (xi == xto || yi == yto) return xi == xto && yi == yto;
+        const weiri_ins *p = &c->ins.v[xi], *q = &d->ins.v[yi];
+        const int xend = inside_to(c, xi), yend = inside_to(d, yi), around_here = a->n;
+        const bool more = next_ask(b, x, xi + 1, xend, cls) < xend;
+        if (p->op != q->op || asks(b, x, xi, cls) != asks(b, y, yi, cls)) return false;
+        switch (p->op) {
+        case IN_LOOP:
+            if (more && !weiri_forms_same_loop(b->g->p->k, c->loops.v[p->a].node, d->loops.v[q->a].node)) return false;
+            a->x[a->n] = p->a, a->y[a->n++] = q->a;
+            break;
+        case IN_FIRST: case IN_LAST: case IN_EVERY: {
+            bool pair = false;
+            for (int i = 0; i < a->n; i++) pair = pair || (a->x[i] == p->a && a->y[i] == q->a);
+            if (!pair || p->period != q->period || p->phase != q->phase) return false; /* no lane's loop: those have no loops inside */
+            break;
+        }
+        case IN_WHEN:
+            if (c->keys.v[p->a].tape != d->keys.v[q->a].tape || p->b != q->b) return false;
+            break;
+        default: /* IN_CTA */
+            if (p->ctas != q->ctas) return false;
+        }
+        if (!ask_alike(b, x, xi + 1, xend, y, yi + 1, yend, cls, a)) return false;
+        a->n = around_here;
+        xi = xend, yi = yend;
+    }
+}
+
+/* A tape that tells how often loops of a class run: of all tasks, or of those that ask alike. */
+typedef struct trips_tape { int cls, tape, code, from, to; bool in; } trips_tape;
+typedef WEIRI_LIST(trips_tape) trips_list;
+typedef struct stretch { int code, from, to; bool in; } stretch; /* of code, in or outside the loop over tiles */
+
+/* May a guard let a CTA ask more or less often than others? */
+static bool by_cta(const builder *b, const stretch *s, int cls) {
+    const weiri_code *c = &b->g->code.v[s->code];
+    bool any = false;
+    for (int i = s->from; i < s->to && !any; i++) {
+        const weiri_ins *x = &c->ins.v[i];
+        any = (x->op == IN_CTA || x->op == IN_WHEN) && next_ask(b, s->code, i + 1, x->jump, cls) < x->jump;
+    }
+    return any;
+}
+
+/* The tape of the class for a loop in the stretch. */
+static int tape_for(builder *b, trips_list *all, const stretch *s, int cls, const weiri_node *loop) {
+    weiri_prog *g = b->g;
+    const bool wanders = weiri_forms_wanders(g->forms, cls);
+    for (int i = 0; i < all->n; i++) {
+        const trips_tape *o = &all->v[i];
+        if (o->cls != cls || o->in != s->in) continue;
+        if (!wanders || (o->code == s->code && o->from == s->from) || ask_alike(b, o->code, o->from, o->to, s->code, s->from, s->to, cls, &(around){ 0 })) return o->tape;
+    }
+    weiri_tape t = { .kind = TAPE_TRIPS, .tile = s->in, .cta = -1, .form = cls };
+    bool per;
+    weiri_forms_class(g->forms, cls, &t.least, &t.most, &t.steady, &per, &t.node);
+    t.multiple = common(g->deals, (int)(weiri_forms_multiple(g->forms, cls) % g->deals));
+    if (per || (wanders && by_cta(b, s, cls))) t.cta = 0;
+    if (wanders) t.apart = true, t.node = loop;
+    trips_tape new = { .cls = cls, .code = s->code, .from = s->from, .to = s->to, .in = s->in, .tape = new_tape(g, t) };
+    WEIRI_PUSH(g->a, *all, new);
+    return new.tape;
+}
+
 /* Symbols get their tapes once all loops are known. */
 static void place_tapes(builder *b) {
     weiri_prog *g = b->g;
     weiri_forms_settle(g->forms);
-    int n = weiri_forms_class_count(g->forms);
-    int *root = WEIRI_NEW_N(g->a, int, n + 1), *tile = WEIRI_NEW_N(g->a, int, n + 1);
-    for (int i = 0; i < n; i++) root[i] = tile[i] = -1;
+    trips_list all = { 0 };
     int h = 0;
     for (int ci = 0; ci < g->code.n; ci++) {
         weiri_code *c = &g->code.v[ci];
@@ -450,20 +557,15 @@ static void place_tapes(builder *b) {
         for (int i = 0; i < c->ins.n; i++) {
             if (c->ins.v[i].op != IN_LOOP) continue;
             weiri_loop *l = &c->loops.v[c->ins.v[i].a];
-            bool in = i > tiles_from && i < tiles_to;
-            l->trips = weiri_forms_trips(g->forms, b->handles.v[h + c->ins.v[i].a]);
-            for (int q = 0; q < l->trips.nparts; q++) {
-                int cls = l->trips.part[q].tape, *slot = in ? &tile[cls] : &root[cls];
-                if (*slot < 0) {
-                    weiri_tape t = { .kind = TAPE_TRIPS, .tile = in, .cta = -1, .form = cls };
-                    bool per;
-                    weiri_forms_class(g->forms, cls, &t.least, &t.most, &t.steady, &per, &t.node);
-                    t.multiple = common(g->deals, (int)(weiri_forms_multiple(g->forms, cls) % g->deals));
-                    if (per) t.cta = 0;
-                    *slot = new_tape(g, t);
-                }
-                l->trips.part[q].tape = *slot;
+            stretch s = { .code = ci, .in = i > tiles_from && i < tiles_to };
+            s.to = c->ins.n;
+            if (s.in) { /* a tile is this task's, or another lane's */
+                const bool skipped = i >= c->skip_from && i < c->skip_to;
+                s.from = skipped ? c->skip_from : tiles_from + 1;
+                s.to = skipped || c->skip_to == 0 ? tiles_to : c->skip_from;
             }
+            l->trips = weiri_forms_trips(g->forms, b->handles.v[h + c->ins.v[i].a]);
+            for (int q = 0; q < l->trips.nparts; q++) l->trips.part[q].tape = tape_for(b, &all, &s, l->trips.part[q].tape, l->node);
         }
         h += c->loops.n;
     }

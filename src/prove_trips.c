@@ -35,10 +35,13 @@ struct weiri_forms {
 
 static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth);
 
-/* One place of a tensor that the kernel does not write: both loads give one number. */
+/* A place of a tensor that the kernel does not write? */
+static bool fixed_place(const weiri_value *v) { return (v->op == WEIR_OP_VIEW_AT || v->op == WEIR_OP_VIEW_FROM) && !v->res->tensor->out; }
+
+/* One such place: both loads give one number. */
 static bool same_place(const weir_kernel *k, uint32_t x, uint32_t y, int depth) {
     const weiri_value *a = weiri_val(k, x), *b = weiri_val(k, y);
-    if (a->op != b->op || (a->op != WEIR_OP_VIEW_AT && a->op != WEIR_OP_VIEW_FROM) || a->res != b->res || a->res->tensor->out) return false;
+    if (a->op != b->op || a->res != b->res || !fixed_place(a)) return false;
     for (int i = 0; i < a->nargs; i++)
         if (!same_value(k, a->arg[i], b->arg[i], depth + 1)) return false;
     return true;
@@ -86,6 +89,7 @@ static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth) 
 }
 
 bool weiri_forms_same(const weir_kernel *k, uint32_t x, uint32_t y) { return same_value(k, x, y, 0); }
+bool weiri_forms_same_loop(const weir_kernel *k, const weiri_node *x, const weiri_node *y) { return same_bounds(k, x, y, 0); }
 
 /* ---- conditions --------------------------------------------------------------------------------------------------------- */
 
@@ -405,7 +409,13 @@ static int64_t gcd(int64_t a, int64_t b) {
 static bool wanders(const weiri_forms *f, int at) {
     const atom *a = &f->atoms.v[at];
     bool tile, cta, w = false;
-    if (a->kind != ATOM_CEIL) return !weiri_forms_varies(f->k, a->id, &tile, &cta);
+    if (a->kind == ATOM_TRIPS) {
+        const weiri_node *loop = weiri_val(f->k, a->id)->loop;
+        const uint32_t by[] = { loop->start, loop->stop, loop->step };
+        for (int i = 0; i < 3; i++) w = w || !weiri_forms_varies(f->k, by[i], &tile, &cta);
+        return w;
+    }
+    if (a->kind == ATOM_VALUE) return !weiri_forms_varies(f->k, a->id, &tile, &cta);
     for (int i = 0; i < a->of.n; i++) w = w || wanders(f, a->of.atom[i]);
     return w;
 }
@@ -499,9 +509,13 @@ static bool leaves(const weir_kernel *k, uint32_t id, bool *tile, bool *cta) {
     case WEIR_OP_COORD: *tile = true; if (many && along_cluster(k, v)) *cta = true; return true;
     case WEIR_OP_QUEUE_INDEX: *tile = true; return true;
     case WEIR_OP_CTA: if (many) *cta = true; return true;
-    case WEIR_OP_INDEX:
-    case WEIR_OP_RETURN: case WEIR_OP_LOAD: case WEIR_OP_READ_REG: case WEIR_OP_VIEW_READ:
-        if (many && v->op != WEIR_OP_INDEX) *cta = true;
+    case WEIR_OP_INDEX: return false;
+    case WEIR_OP_RETURN: case WEIR_OP_READ_REG: case WEIR_OP_VIEW_READ:
+        if (many) *cta = true;
+        return false;
+    case WEIR_OP_LOAD: /* what nobody writes is one number in all CTAs that look at one place */
+        if (many && !fixed_place(weiri_val(k, v->arg[0]))) *cta = true;
+        leaves(k, v->arg[0], tile, cta);
         return false;
     default: break;
     }
@@ -640,6 +654,13 @@ void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, boo
     *steady = c->steady;
     *per_cta = c->per_cta;
     *node = c->node;
+}
+
+bool weiri_forms_wanders(const weiri_forms *f, int cls) {
+    const lin *x = &f->classes.v[cls].terms;
+    bool w = false;
+    for (int i = 0; i < x->n; i++) w = w || wanders(f, x->atom[i]);
+    return w;
 }
 
 /* Divides x, which is no plain number, whatever the sizes. */

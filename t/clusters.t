@@ -160,4 +160,37 @@ tap.raises("give multicast too", function()
   k:task { name = "take", warps = { 1, 1 }, schedule = function() a:wait(); a:release() end }
   k:build { device = dev }
 end, "issue without multicast")
+-- Slices from every CTA of the cluster, where a guard lets each load: what differs between the CTAs tears the stage.
+local function guarded(guard, o)
+  local k = weir.kernel { name = "guarded", arch = "sm_90a", cluster = { m = 2 } }
+  local n = k:dim("n", { min = 2 })
+  local X = k:tensor { name = "X", dtype = "f32", shape = { n, 64 } }
+  local Y = k:tensor { name = "Y", dtype = "f32", shape = { n, 2, 64 }, out = true }
+  local flag = k:gmem_tile { name = "flag", tensor = k:tensor { name = "F", dtype = "i32", shape = { n }, out = o and o.written }, tile = { 1 } }
+  local gx, gy = k:gmem_tile { name = "gx", tensor = X, tile = { 8, 64 } }, k:gmem_tile { name = "gy", tensor = Y, tile = { 8, 1, 64 } }
+  local a = k:smem_tile { name = "a", dtype = "f32", tile = { 8, 64 }, pipeline = P.tma_async { stages = 2 } }
+  k:task { name = "load", warps = { 4, 1 }, schedule = function()
+    for i in weir.domain_loop(0, 2) do for _ in guard(k, i, flag) do a:acquire(); a:tma_load(gx:at(i, 0), { multicast = "m" }); a:commit() end end
+  end }
+  k:task { name = "store", warps = { 0, 4 }, schedule = function()
+    for i in weir.domain_loop(0, 2) do for _ in guard(k, i, flag) do a:wait(); gy:store(a:read():load(), gy:at(i, k.cta.m, 0)); a:release() end end
+  end }
+  return k
+end
+local function ran(k)
+  local p = k:build { device = dev, unsafe = true }
+  local x, y = dev:tensor { dtype = "f32", shape = { 16, 64 } }:fill(1), dev:tensor { dtype = "f32", shape = { 16, 2, 64 } }:fill(0)
+  local ok, why = p:launch({ X = x, Y = y, F = dev:tensor { dtype = "i32", shape = { 16 } }:fill(1) }, { grid = 2 })
+  return ok and "right" or tostring(why):match "%[(sim%-[%w-]+)%]" or why
+end
+for _, c in ipairs {
+  { "the index", function(_, i) return weir.when_true(weir.lt(i, 1)) end, "SAFE", "right" },
+  { "the index and the CTA", function(k, i) return weir.when_true(weir.lt(i, k.cta.m)) end, "PROVE-TX", "sim-deadlock" },
+  { "the index and a number of the input", function(_, i, flag) return weir.when_true(weir.lt(i, flag:at(0):load())) end, "SAFE", "right" },
+  { "the index and a number of the input for each CTA", function(k, i, flag) return weir.when_true(weir.lt(i, flag:at(k.cta.m):load())) end, "PROVE-TX", "right" },
+} do
+  local report = guarded(c[2]):verify()
+  tap.is(c[3], report.proof.verdict == "UNSAFE" and report.text:match "%[(PROVE%-%w+)%]" or report.proof.verdict, "slices of each CTA under a guard by " .. c[1])
+  tap.is(c[4], ran(guarded(c[2])), "... in the simulator")
+end
 tap.done()

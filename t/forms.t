@@ -61,7 +61,7 @@ equal("casts to two types", false, function(v) return weir.cast(v.n, "i64"), wei
 equal("deep inside", true, function(v) return (v.n * v.m + v.p) // 3, (v.p + v.m * v.n) // 3 end)
 equal("deep inside, another number", false, function(v) return (v.n * v.m + v.p) // 3, (v.p + v.m * v.n) // 5 end)
 
-local function twice(v, f, ...)                            -- the same expression of two loops' indices
+local function twice(_, f, ...)                            -- the same expression of two loops' indices
   local out = {}
   for i = 1, 2 do
     for index in weir.domain_loop(table.unpack((select(i, ...)))) do out[i] = f and f(index) or index end
@@ -96,7 +96,7 @@ equal("... the outer and the inner of one nest", false, function(v)
   return x, y end)
 equal("... an inner one and one alone", false, function(v)
   local x, y
-  for i in weir.domain_loop(0, v.n) do for j in weir.domain_loop(0, v.n) do x = j end end
+  for _ in weir.domain_loop(0, v.n) do for j in weir.domain_loop(0, v.n) do x = j end end
   for i in weir.domain_loop(0, v.n) do y = i end
   return x, y end)
 equal("... the inner ones of unequal loops", true, nests(inner, nil, function(v) return { { 0, v.n }, { 0, v.m } } end, function(v) return { { 0, v.p }, { 0, v.m } } end))
@@ -442,10 +442,11 @@ changes("... the other", "tile cta", function(v) return v.t.n end, along)
 changes("... none", "tile", function(v) return v.t.k end, along)
 changes("m, where n alone is split", "tile", function(v) return v.t.m end, { axes = along.axes, extent = along.extent, cluster = { n = 2 } })
 changes("n, where m alone is split", "tile", function(v) return v.t.n end, { axes = along.axes, extent = along.extent, cluster = { m = 2 } })
-changes("an index", "launch" .. often, function(v) for i in weir.domain_loop(0, v.n) do return i + v.n end end)
+local function index(v) local x; for i in weir.domain_loop(0, v.n) do x = i end return x end
+changes("an index", "launch" .. often, index)
 changes("a body's number", "launch" .. often, function(v) return v.gen:make() end)
 changes("... in a cluster", "cta" .. often, function(v) return v.gen:make() end, pair)
-changes("an index in a cluster: as in the others", "launch" .. often, function(v) for i in weir.domain_loop(0, v.n) do return i end end, pair)
+changes("an index in a cluster: as in the others", "launch" .. often, index, pair)
 changes("a load", "tile" .. often, function(v) return v.x:at(v.t.i, 0):load() + v.t.j end)
 changes("registers", "launch" .. often, function(v) return v.acc:read() end)
 changes("rows of registers", "launch" .. often, function(v) return v.acc:row_index() end)
@@ -462,7 +463,11 @@ local function spans(name, meet, aligned, make)
   tap.is({ meet, meet, aligned, aligned }, v.want, name)
   v.k:close()
 end
-local function indexed(v, f, n) for i in weir.domain_loop(0, n or v.n) do return f(i) end end
+local function indexed(v, f, n)
+  local x, y
+  for i in weir.domain_loop(0, n or v.n) do x, y = f(i) end
+  return x, y
+end
 
 spans("one place", "meet", "yes", function(v) return { 64, v.t.j, by = 64 }, { 64, v.t.j, by = 64 } end)
 spans("the next place", "apart", "no", function(v) return { 64, v.t.j, by = 64 }, { 64, v.t.j, by = 64, plus = 64 } end)
@@ -487,8 +492,7 @@ spans("a quotient of two indices may be another", "may", "moves", function(v) re
   return { 64, (i + j) // 2, by = 64 }, { 64, (i + j) // 2, by = 64 } end) end) end)
 spans("an index of the one alone", "may", "moves", function(v) return indexed(v, function(i) return { 64, i, by = 64 }, { 64 } end) end)
 spans("two bodies' numbers", "may", "no", function(v) return { 64, v.gen:make() }, { 64, v.gen:make() } end)
-local function many(v, first) local s = first for _, x in ipairs { v.i32, v.u32, v.i64, v.d8, v.p, cd(v.n, 3), cd(v.n, 5) } do s = s + x end return s end
-local function nine(v) return many(v, cd(v.m, 3)) - cd(v.m, 5) end
+local function many(v, from) local s = from for _, x in ipairs { v.i32, v.u32, v.i64, v.d8, v.p, cd(v.n, 3), cd(v.n, 5) } do s = s + x end return s end
 spans("eight terms", "meet", "yes", function(v) return { 8, many(v, v.m) }, { 8, many(v, v.m) } end)
 spans("eight, and eight others: nothing is known", "may", "no", function(v) return { 8, many(v, v.m) }, { 8, v.n + v.t.i + v.t.j } end)
 spans("too large a step: nothing is known", "may", "no", function(v) return { 8, v.n * (1 << 31), by = 2 }, { 8 } end)

@@ -1,5 +1,6 @@
 #!/usr/bin/env lua5.4
--- Conditions on a loop's index, in several tasks: equal ones are one question, others are not refuted by truths that no index gives.
+-- Conditions on a loop's index, and lengths by it, in several tasks: equal ones are one question where they are asked alike, others are not
+-- refuted by truths that no index gives.
 local tap = require "tap"
 local weir = require "lab".weir
 local P = weir.pipeline
@@ -54,5 +55,103 @@ for _, c in ipairs {
   local proof = k:verify().proof
   tap.is(c[3], proof.verdict, c[1])
   tap.is(c[4], runs(ring(c[2])), c[1] .. ": in the simulator")
+end
+
+-- How often a loop runs by the index of one around it: asked time for time, in the same loops and under the same guards, it is one number;
+-- else the i-th answers of two tasks are of other times. Between the times, the tasks meet at "line".
+local function turns(give, take, o)
+  local k = weir.kernel { name = "turns", arch = "sm_90a", cluster = o and o.cluster }
+  local r = { n = k:dim "n", m = k:dim "m", k = k }
+  for _, name in ipairs { "a", "line" } do
+    r[name] = k:resource { name = name, space = "smem", dtype = "i32", tile = { 32 }, pipeline = P.async_async { stages = 1 },
+      work = { fill = weir.producer_work { code = ";" }, use = weir.consumer_work { code = ";" } } }
+  end
+  local function fill(x) x:acquire(); x:fill(); x:commit() end
+  local function use(x) x:wait(); x:use(); x:release() end
+  for at, role in ipairs { { "give", give, fill }, { "take", take, use } } do
+    k:task { name = role[1], warps = { at - 1, 1 }, schedule = function()
+      role[2](r, function(n) for _ in weir.domain_loop(0, n) do role[3](r.a) end end, function() role[3](r.line) end)
+    end }
+  end
+  return k
+end
+local function ends(k, o)
+  local p = k:build { device = dev, unsafe = true }
+  for n = 0, 5 do
+    local ok, why = p:launch({ n = n, m = 3 }, { grid = o and 2 or 1 })
+    if not ok then return tostring(why):match "%[(sim%-%w+)%]" or why end
+  end
+  return "right"
+end
+local function each(from, to, guard, times)
+  return function(r, rounds, line)
+    for i in weir.domain_loop(from, type(to) == "function" and to(r) or to) do
+      local function once() for _ = 1, times or 1 do rounds(i); line() end end
+      if guard then for _ in guard(i, r) do once() end else once() end
+    end
+  end
+end
+local function n(r) return r.n end
+local function both(first, second) return function(...) first(...); second(...) end end
+local function every(period, start) return function(i) return i:every(period, start) end end
+local function first(i) return i:first_iter() end
+local function last(i) return i:last_iter() end
+local function less(i, r) return weir.when_true(weir.lt(i, r.m)) end
+local function more(i, r) return weir.when_true(weir.gt(r.m, i)) end
+local function other(i, r) return weir.when_true(weir.ge(i, r.m)) end
+local function launch(_, r) return weir.when_true(weir.lt(r.n, r.m)) end
+local function launched(body) return function(r, ...) for _ in weir.when_true(weir.gt(r.m, r.n)) do body(r, ...) end end end
+local function cta(which) return function(_, r) return weir.when_true(weir.eq(r.k.cta.m, which)) end end
+local function when_cta(which, body) return function(r, ...) for _ in weir.when_true(weir.eq(r.k.cta.m, which)) do body(r, ...) end end end
+local function again(times, body) return function(r, ...) for _ in weir.domain_loop(0, times) do body(r, ...) end end end
+local function in_tiles(body) return function(r, ...)
+  r.q = r.q or r.k:work_queue { name = "q", axes = { "i" }, extent = { 2 } }
+  for _ in weir.work_tile_loop(r.q) do body(r, ...) r.q:next() end
+end end
+local pair = { cluster = { m = 2 } }
+local function nest(inner) return function(r, rounds, line)
+  for i in weir.domain_loop(0, r.n) do for j in weir.domain_loop(0, r.n) do rounds(inner(i, j)) end line() end
+end end
+local function outer(i) return i end
+local function innermost(_, j) return j end
+local function around(period) return function(r, rounds, line)  -- the guard of the outer loop, inside of the inner one
+  for i in weir.domain_loop(0, r.n) do for j in weir.domain_loop(0, r.n) do for _ in (period == "outer" and i or j):every(2) do rounds(j); line() end end end
+end end
+for _, c in ipairs {
+  { "each time", each(0, n), each(0, n), "SAFE", "right" },
+  { "from 0 and from 1 on: a line too many", each(0, n), each(1, n), "UNSAFE", "right" },
+  { "twice each time", each(0, n, nil, 2), each(0, n, nil, 2), "SAFE", "right" },
+  { "twice each time, and once each time of two loops", each(0, 4, nil, 2), both(each(0, 4), each(0, 4)), "INCOMPLETE", "sim-deadlock" },
+  { "two loops", both(each(0, 4), each(0, 4)), both(each(0, 4), each(0, 4)), "SAFE", "right" },
+  { "two loops, and one", both(each(0, 4), each(0, 4)), each(0, 4), "UNSAFE", "sim-deadlock" },
+  { "again and again", again(2, each(0, 4)), again(2, each(0, 4)), "SAFE", "right" },
+  { "twice and three times", again(2, each(0, 4)), again(3, each(0, 4)), "UNSAFE", "sim-deadlock" },
+  { "each time, and in a nest", nest(outer), each(0, n), "UNSAFE", "sim-deadlock" },
+  { "before a loop over tiles and within it", both(each(0, 4), in_tiles(each(0, 4))), both(each(0, 4), in_tiles(each(0, 4))), "SAFE", "right" },
+  { "before a loop over tiles, and within it alone", both(each(0, 4), in_tiles(each(0, 0))), in_tiles(each(0, 4)), "UNSAFE", "sim-deadlock" },
+  { "CTAs of a pair", each(0, n), each(0, n), "SAFE", "right", pair },
+  { "one CTA of the pair", each(0, n, cta(0)), each(0, n, cta(0)), "SAFE", "right", pair },
+  { "one CTA of the pair, around", when_cta(0, each(0, n)), when_cta(0, each(0, n)), "SAFE", "right", pair },
+  { "one CTA and the other", when_cta(0, each(0, n)), when_cta(1, each(0, n)), "UNSAFE", "sim-deadlock", pair },
+  { "the one twice, the other once", both(each(0, 4), when_cta(0, each(0, 4))), both(each(0, 4), when_cta(0, each(0, 4))), "SAFE", "right", pair },
+  { "the one twice here, the other twice there", both(each(0, 4), when_cta(0, each(0, 4))), both(each(0, 4), when_cta(1, each(0, 4))), "INCOMPLETE", "sim-deadlock", pair },
+  { "every second time", each(0, 8, every(2)), each(0, 8, every(2)), "SAFE", "right" },
+  { "every second and every third time", each(0, 6, every(2)), each(0, 6, every(3)), "UNSAFE", "sim-deadlock" },
+  { "every second time, and each time", each(0, 6, every(2)), each(0, 6), "UNSAFE", "sim-deadlock" },
+  { "every second time, each its own", each(0, 8, every(2)), each(0, 8, every(2, 1)), "INCOMPLETE", "sim-deadlock" },
+  { "the first and the last time", each(0, 4, first), each(0, 4, last), "INCOMPLETE", "sim-deadlock" },
+  { "the last time", each(0, n, last), each(0, n, last), "SAFE", "right" },
+  { "under a condition on the index", each(0, n, less), each(0, n, more), "SAFE", "right" },
+  { "under a condition, and under it or not", each(0, 6, less), each(0, 6, function(i, r) return weir.when_false(weir.lt(i, r.m)) end), "UNSAFE", "sim-deadlock" },
+  { "under its opposite", each(0, 6, less), each(0, 6, other), "UNSAFE", "sim-deadlock" },
+  { "under a condition of the launch", each(0, n, launch), each(0, n, launch), "SAFE", "right" },
+  { "... inside and around", each(0, n, launch), launched(each(0, n)), "INCOMPLETE", "right" },
+  { "a nest", nest(outer), nest(outer), "SAFE", "right" },
+  { "a nest, by the outer and the inner index", nest(outer), nest(innermost), "UNSAFE", "sim-deadlock" },
+  { "a nest, every second time of the inner loop", around "inner", around "inner", "SAFE", "right" },
+  { "a nest, every second time of the outer and of the inner loop", around "outer", around "inner", "INCOMPLETE", "sim-deadlock" },
+} do
+  tap.is(c[4], turns(c[2], c[3], c[6]):verify().proof.verdict, c[1])
+  tap.is(c[5], ends(turns(c[2], c[3], c[6]), c[6]), c[1] .. ": in the simulator")
 end
 tap.done()

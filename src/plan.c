@@ -531,7 +531,7 @@ static weir_producer_op producer_op(weiri_plan *p, const weir_res *r, bool say) 
         }
     weir_producer_op op = d->producer_op ? d->producer_op : load && !other && !body ? WEIR_PRODUCER_LOAD : WEIR_PRODUCER_THREAD;
     const weiri_op *wrong = load && other ? other : op == WEIR_PRODUCER_LOAD ? other : load;
-    if (!wrong || !say || (!d->producer_op && !(load && other))) return op;
+    if (!wrong || !say || (!d->producer_op && !other)) return op; /* a body beside cp.async may do either */
     if (r->group && r->group->mode == WEIR_GROUP_FORK && r->member > 0) return op; /* said of the first */
     bool both = load && other;
     weir_finding *f =

@@ -684,6 +684,63 @@ static void group_calls(weir_ctx *ctx) {
     weir_kernel_free(k);
 }
 
+/* A group's own pipeline: what it must not differ in from its members, and what they take from it. */
+static void group_pipelines(void) {
+    const weir_pipe_desc all = { .type = WEIR_TMA_ASYNC,
+                                 .stages = 2,
+                                 .consumers = 4,
+                                 .producer_signaling = WEIR_SIGNAL_ALL,
+                                 .consumer_signaling = WEIR_SIGNAL_ALL,
+                                 .consumer_wait_signaling = WEIR_SIGNAL_ALL,
+                                 .advance_on_wait = 1,
+                                 .advance_on_acquire = 1,
+                                 .bytes_per_warp_per_cta = 64 };
+    const weir_pipe_desc bare = { .type = WEIR_TMA_ASYNC, .stages = 2 };
+    static const weir_cluster layouts[] = { { .v = 2 }, { .m = 2 }, { .n = 2 }, { .k = 2 } };
+    const char *const name[] = { "a", "b" };
+    weir_pipe_desc m[2] = { all, all }, given = all, d;
+    weiri_group_in in = { .mode = WEIR_GROUP_MERGE, .member = m, .name = name, .n = 2, .given = &given };
+    weiri_group_out out;
+    ok(weiri_group_check(&in, &out), "a group's pipeline that says what its members do");
+    d = all;
+    weiri_group_inherit(&in, &out, &d);
+    ok(d.producer_signaling == WEIR_SIGNAL_ALL && d.advance_on_wait == 1 && d.bytes_per_warp_per_cta == 64 && d.consumers == 4,
+       "they stay as they are");
+    for (size_t i = 0; i < 4; i++) {
+        m[0].cta_layout = m[1].cta_layout = given.cta_layout = layouts[i];
+        ok(weiri_group_check(&in, &out), "one layout of CTAs, along the axis %c", "vmnk"[i]);
+        const weir_cluster l = out.merged.cta_layout;
+        ok(l.v == layouts[i].v && l.m == layouts[i].m && l.n == layouts[i].n && l.k == layouts[i].k, "it is the merged one's");
+        given.cta_layout = (weir_cluster){ .v = 3 };
+        ok(!weiri_group_check(&in, &out) && !strcmp(out.fault.rule, "G-CFG-07"), "another one of the group's");
+        given.cta_layout = layouts[(i + 1) % 4];
+        ok(!weiri_group_check(&in, &out) && !strcmp(out.fault.rule, "G-CFG-07"), "another axis");
+    }
+    given.cta_layout = (weir_cluster){ .k = 4 };
+    ok(!weiri_group_check(&in, &out), "another number along the last");
+    is_str("cta_layout is { 1, 1, 1, 4 } for the group, { 1, 1, 1, 2 } for 'a'", out.fault.text, "it says so");
+    m[0] = m[1] = bare;
+    given = all;
+    ok(weiri_group_check(&in, &out), "what members leave out");
+    d = bare;
+    weiri_group_inherit(&in, &out, &d);
+    ok(d.producer_signaling == WEIR_SIGNAL_ALL && d.consumer_signaling == WEIR_SIGNAL_ALL &&
+           d.consumer_wait_signaling == WEIR_SIGNAL_ALL && d.advance_on_wait == 1 && d.advance_on_acquire == 1 &&
+           d.bytes_per_warp_per_cta == 64,
+       "they take from the group");
+    d = (weir_pipe_desc){ .type = WEIR_ASYNC_ASYNC, .stages = 2 };
+    weiri_group_inherit(&in, &out, &d);
+    ok(d.producer_signaling == WEIR_SIGNAL_ALL && !d.bytes_per_warp_per_cta, "but bytes are the copy engine's");
+    m[0] = m[1] = all;
+    given = bare;
+    ok(weiri_group_check(&in, &out) && out.merged.bytes_per_warp_per_cta == 64, "what the group leaves out, its members may say");
+    given = (weir_pipe_desc){ 0 };
+    ok(weiri_group_check(&in, &out), "a group's pipeline without a type is none");
+    d = bare;
+    weiri_group_inherit(&in, &out, &d);
+    ok(!d.producer_signaling && d.consumers == 4, "nothing is taken from it");
+}
+
 /* ---- layout ------------------------------------------------------------------------------------------------------------- */
 
 static void layouts(weir_ctx *ctx) {
@@ -1268,6 +1325,7 @@ int main(void) {
     faults();
     counts();
     groups();
+    group_pipelines();
     group_calls(ctx);
     layouts(ctx);
     numbers();

@@ -712,6 +712,7 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
     e->shared = WEIRI_NEW_N(e->a, shared_use, k->values.n + 1);
     e->part = WEIRI_NEW_N(e->a, value_part, k->values.n + 1);
     e->sign = WEIRI_NEW_N(e->a, uint8_t, k->values.n + 1);
+    e->index = WEIRI_NEW_N(e->a, uint8_t, k->values.n + 1);
     e->frag = WEIRI_NEW_N(e->a, const weiri_preg *, k->values.n + 1);
     e->frag_task = WEIRI_NEW_N(e->a, int, k->values.n + 1);
     uint8_t *seen = WEIRI_NEW_N(e->a, uint8_t, k->values.n + 1);

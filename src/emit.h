@@ -52,6 +52,7 @@ typedef struct emitter {
     value_part *part;          /* by value */
     uint32_t names, last_names, last_part;
     uint8_t *sign;             /* by value: 1 known to be at least 0, 2 not, 0 not asked yet */
+    uint8_t *index;            /* by value: 1 made of sizes and places alone, 2 of data, 0 not asked yet */
     const weiri_preg **frag;   /* by value: the register tile it lies like in frag_task[] - 1 */
     int *frag_task;
     bool ahead;                /* a value is computed where it may not be needed: its divisors may be 0 */

@@ -107,6 +107,18 @@ static bool find_nonneg(emitter *e, uint32_t id) {
     }
 }
 
+/* Is the value made of sizes and places alone? Then it counts something, and does not wrap. */
+static bool is_index(emitter *e, uint32_t id) {
+    const weiri_value *v = weiri_val(e->k, id);
+    if (e->index[id]) return e->index[id] == 1;
+    bool yes = v->nargs ? v->op != WEIR_OP_LOAD && v->op != WEIR_OP_RETURN && v->op != WEIR_OP_READ_REG
+                        : v->op == WEIR_OP_INT || v->op == WEIR_OP_DIM || v->op == WEIR_OP_COORD || v->op == WEIR_OP_QUEUE_INDEX ||
+                              v->op == WEIR_OP_CTA || v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL || v->op == WEIR_OP_INDEX;
+    for (int i = 0; i < v->nargs && yes; i++) yes = !v->arg[i] || is_index(e, v->arg[i]);
+    e->index[id] = yes ? 1 : 2;
+    return yes;
+}
+
 bool em_is_float(weir_dtype t) {
     return t == WEIR_F32 || t == WEIR_F16 || t == WEIR_BF16 || t == WEIR_F64 || t == WEIR_TF32 || t == WEIR_E4M3 ||
            t == WEIR_E5M2;
@@ -269,6 +281,26 @@ static const char *binary(emitter *e, const weiri_value *v, const char *op) {
     return em_fmt(e, "(%s %s %s)", argument(e, v, 0), op, argument(e, v, 1));
 }
 
+/* Signed integers wrap, which is undefined in C: they are computed as unsigned ones. Not what counts: indices that cannot wrap make better code. */
+static const char *wrapping(emitter *e, uint32_t id) {
+    const weiri_value *v = weiri_val(e->k, id);
+    if (em_is_float(v->dtype) || weiri_value_is_unsigned(v->dtype) || is_index(e, id)) return NULL;
+    return v->dtype == WEIR_I64 ? "u64" : "u32";
+}
+
+/* a + b, a - b, a * b */
+static const char *sum(emitter *e, uint32_t id, const char *op) {
+    const weiri_value *v = weiri_val(e->k, id);
+    const char *u = wrapping(e, id);
+    if (!u) return binary(e, v, op);
+    return em_fmt(e, "(%s)((%s)%s %s (%s)%s)", weiri_ctype(v->dtype), u, part(e, v->arg[0]), op, u, part(e, v->arg[1]));
+}
+
+static const char *negative(emitter *e, uint32_t id, const char *x) {
+    const char *u = wrapping(e, id);
+    return u ? em_fmt(e, "(%s)(0 - (%s)%s)", weiri_ctype(weiri_val(e->k, id)->dtype), u, x) : em_fmt(e, "(-%s)", x);
+}
+
 /* A function of the preamble for integers of this dtype. */
 static const char *whole(emitter *e, weir_dtype t, const char *name) {
     return weiri_value_is_unsigned(t) || t == WEIR_I64 ? em_fmt(e, "%s_%s", name, weiri_ctype(t)) : name;
@@ -324,9 +356,9 @@ static const char *part(emitter *e, uint32_t id) {
         e->el = el;
         return a;
     }
-    case WEIR_OP_ADD: return binary(e, v, "+");
-    case WEIR_OP_SUB: return binary(e, v, "-");
-    case WEIR_OP_MUL: return binary(e, v, "*");
+    case WEIR_OP_ADD: return sum(e, id, "+");
+    case WEIR_OP_SUB: return sum(e, id, "-");
+    case WEIR_OP_MUL: return sum(e, id, "*");
     case WEIR_OP_DIV:
         if (e->made[id] == MADE_INVERSE && !e->row) {
             const weiri_value *y = weiri_val(e->k, v->arg[1]);
@@ -339,14 +371,14 @@ static const char *part(emitter *e, uint32_t id) {
         return em_fmt(e, "%s(%s, %s)", whole(e, v->dtype, "w_floor_div"), part(e, v->arg[0]), part(e, v->arg[1]));
     case WEIR_OP_MOD:
         if (weiri_value_is_unsigned(v->dtype) || (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1]))) return divide(e, v, "%", "w_mod");
-        return em_fmt(e, "(%s - %s(%s, %s) * %s)", part(e, v->arg[0]), whole(e, v->dtype, "w_floor_div"), part(e, v->arg[0]), part(e, v->arg[1]),
-                      part(e, v->arg[1]));
+        a = em_fmt(e, "%s(%s, %s)", whole(e, v->dtype, "w_floor_div"), part(e, v->arg[0]), part(e, v->arg[1]));
+        if (is_index(e, id)) return em_fmt(e, "(%s - %s * %s)", part(e, v->arg[0]), a, part(e, v->arg[1]));
+        return em_fmt(e, "(%s)((%s)%s - (%s)%s * (%s)%s)", weiri_ctype(v->dtype), wrapping(e, id), part(e, v->arg[0]), wrapping(e, id), a,
+                      wrapping(e, id), part(e, v->arg[1]));
     case WEIR_OP_CEIL_DIV:
         if (weiri_value_const(e->k, v->arg[1], &c) && c == 1) return part(e, v->arg[0]);
-        if (weiri_value_is_unsigned(v->dtype) || nonneg(e, v->arg[0]))
-            return em_fmt(e, "%s(%s, %s)", whole(e, v->dtype, "w_ceil_div"), part(e, v->arg[0]), part(e, v->arg[1]));
-        return em_fmt(e, "(-%s(-%s, %s))", whole(e, v->dtype, "w_floor_div"), part(e, v->arg[0]), part(e, v->arg[1]));
-    case WEIR_OP_NEG: return em_fmt(e, "(-%s)", part(e, v->arg[0]));
+        return em_fmt(e, "%s(%s, %s)", whole(e, v->dtype, "w_ceil_div"), part(e, v->arg[0]), part(e, v->arg[1]));
+    case WEIR_OP_NEG: return negative(e, id, part(e, v->arg[0]));
     case WEIR_OP_MIN:
     case WEIR_OP_MAX:
         return em_fmt(e, "%s(%s, %s)",
@@ -356,7 +388,8 @@ static const char *part(emitter *e, uint32_t id) {
     case WEIR_OP_ABS:
         return em_is_float(v->dtype) ? em_fmt(e, "%s(%s)", math(e, v->dtype, "fabs"), part(e, v->arg[0]))
                                      : weiri_value_is_unsigned(v->dtype) ? part(e, v->arg[0])
-                                     : em_fmt(e, "%s(%s, -%s)", whole(e, v->dtype, "w_max"), part(e, v->arg[0]), part(e, v->arg[0]));
+                                     : em_fmt(e, "%s(%s, %s)", whole(e, v->dtype, "w_max"), part(e, v->arg[0]),
+                                              negative(e, id, part(e, v->arg[0])));
     case WEIR_OP_EXP:
         if (v->dtype == WEIR_F64) return em_fmt(e, "exp(%s)", part(e, v->arg[0]));
         return em_fmt(e, "w_exp2(%s * 1.44269504f)", part(e, v->arg[0]));

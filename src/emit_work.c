@@ -496,7 +496,10 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     weiri_view_of(e->k, place, &v);
     e->share = em_share(e, pr);
     e->frags = pr->frags;
-    int cols = weiri_share_cols(e->pt, val->cols);
+    const int place_cols = v.ncols ? v.ncols : g->tile[g->rank - 1]; /* one a row spreads over them */
+    int cols = weiri_share_cols(e->pt, val->cols == 1 ? place_cols : val->cols);
+    const bool few = place_cols <= 4, odd = !few && cols % 8; /* no whole groups of 8: the last one ends where the place does */
+    if (odd) cols = (cols + 7) / 8 * 8;
     const char *name = em_arg(e, t->name), *pack;
     const char *wg = e->pt->warpgroups > 1 && !e->pt->by_cols ? em_fmt(e, "wg * %d + ", pr->rows) : "";
     const char *wgcol = e->pt->by_cols ? em_fmt(e, "wg * %d + ", cols) : "";
@@ -508,6 +511,7 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
         lead = em_fmt(e, "%s + (i64)(%s) * %s_stride%d", lead, em_origin(e, &v, g, d), em_tensor(e, t), d);
     const char *rows = g->rank >= 2 ? em_shape_expr(e, t, g->rank - 2) : "1", *width = em_shape_expr(e, t, g->rank - 1);
     const char *limit = v.limit ? em_fmt(e, "w_min(%s, %s + %s)", width, c0, em_expr(e, v.limit)) : width;
+    if (odd) limit = em_fmt(e, "w_min(%s, %s + %d)", limit, c0, place_cols);
     em_line(e, "{");
     e->depth++;
     bool packs = (pack_name(t->dtype, &pack) || t->dtype == WEIR_F32) && cols >= 8;
@@ -520,11 +524,11 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     em_line(e, "const int f = fh / 2, h = fh %% 2;");
     em_line(e, "const i32 row = (i32)(%sf * 64 + warp %% 4 * 16 + lane / 4 + h * 8) + %s;", wg, r0);
     em_line(e, "%s *out = %s + (i64)row * %s_stride%d%s;", weiri_ctype(t->dtype), name, em_tensor(e, t), g->rank - 2, lead);
-    if (cols < 8) { /* one per row: every lane of the quad has it, the first stores; four: one a lane */
+    if (few) { /* one per row: every lane of the quad has it, as many store as there are columns; four: one a lane */
         e->fr = "f";
         e->el = "(h * 2)";
         em_line(e, "const i32 col = (i32)(lane %% 4) + %s;", c0);
-        em_line(e, "if (%slane %% 4 < %d && %srow < %s && %scol < %s) out[col] = %s;", e->pt->by_cols ? "wg == 0 && " : "", cols, low,
+        em_line(e, "if (%slane %% 4 < %d && %srow < %s && %scol < %s) out[col] = %s;", e->pt->by_cols ? "wg == 0 && " : "", place_cols, low,
                 rows, left, limit, to_dtype(e, t->dtype, em_expr(e, value)));
         e->depth--;
         em_line(e, "}");

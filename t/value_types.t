@@ -65,6 +65,34 @@ for _, c in ipairs { { "i32", -1.75, -1 }, { "i32", 1.75, 1 }, { "bf16", 1.00390
   tap.is(c[3], first(through("f32", function(v) return weir.cast(weir.cast(v, c[1]), "f32") end), "f32", c[2]), ("%g cast to %s"):format(c[2], c[1]))
 end
 tap.is(0.3333333432674408, first(through("f64", nil, "f32"), "f64", 1 / 3, "f32"), "f64 into f32 is rounded once")
+
+-- Whole numbers wrap, whatever a compiler may conclude from a product of a number with itself; and are divided as they are, also where
+-- -x is no number.
+tap.is(-59652195, first(through("i32", function(v) return v * v // 36 end), "i32", 46341), "i32: the square of 46341 wraps, rounded down")
+tap.is(4, first(through("i32", function(v) return v * v % 7 end), "i32", 46341), "and what is left of it")
+tap.is(2147483639, first(through("i32", function(v) return weir.max(v - 10, v) end), "i32", -2147483647), "i32: a difference wraps")
+tap.is(-2147483648, first(through("i32", function(v) return weir.abs(v) end), "i32", -2147483648), "i32: of -2^31 there is no magnitude")
+tap.is(0, first(through("i32", function(v) return weir.select(weir.lt(v + 1, v), 0, 1) end), "i32", 2147483647), "i32: one more may be less")
+tap.is(-9223372036854775806, first(through("i64", function(v) return v * 2 + v + 1 end), "i64", 3074457345618258603), "i64: a sum wraps")
+tap.is(-71582788, first(through("i32", function(v) return weir.ceil_div(v, 30) end), "i32", -2147483648), "-2^31 over 30, rounded up")
+for _, c in ipairs { { 7, -2, -3 }, { -7, 2, -3 }, { 7, 2, 4 }, { -7, -2, 4 }, { 8, -2, -4 }, { 1, -3, 0 } } do
+  local x, y, up = table.unpack(c)
+  tap.is(up, first(through("i32", function(v) return weir.ceil_div(v, v - (x - y)) end), "i32", x), ("%d over %d, rounded up"):format(x, y))
+end
+
+-- One number a row, stored to a wider place: every column has it.
+for _, c in ipairs { { "one a row", function(v) return v:row_max() end }, { "of two rows' numbers", function(v) return v:row_max() + v:row_min() * 2 end } } do
+  local p = through("f32", c[2])
+  local given, want = {}, {}
+  for i = 0, 64 * 2 - 1 do given[i + 1] = (i * 37) % 101 end
+  for r = 0, 1 do
+    local most, least = math.max(table.unpack(given, r * 64 + 1, r * 64 + 64)), math.min(table.unpack(given, r * 64 + 1, r * 64 + 64))
+    for i = 1, 64 do want[r * 64 + i] = c[1] == "one a row" and most or most + 2 * least end
+  end
+  local a, y = dev:tensor { dtype = "f32", shape = { 2, 64 } }:set(given), dev:tensor { dtype = "f32", shape = { 2, 64 } }:fill(-1)
+  tap.ok(p:launch { X = a, Y = y }, c[1] .. " is stored")
+  tap.is(want, y:get(), "in every column")
+end
 for _, dtype in ipairs { "i16", "u16", "i64" } do
   local cubin, why, code = through(dtype, function(v) return v + v:row_max() end):cubin()
   if code == "no_compiler" then tap.skip "no NVRTC" else tap.ok(cubin, dtype .. " compiles: " .. tostring(why)) end

@@ -552,7 +552,7 @@ W_FN float w_tanh(float x) { float r; asm("tanh.approx.f32 %0, %1;" : "=f"(r) : 
 W_FN float w_shfl_xor(float x, u32 mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 W_FN i32 w_div(i32 a, i32 b) { return a / b; } // of a value computed ahead: b may be 0 where it is not needed
 W_FN i32 w_mod(i32 a, i32 b) { return a % b; }
-W_FN i32 w_ceil_div(i32 a, i32 b) { return (i32)(a / b + (a % b > 0)); } // b > 0; a + b - 1 could overflow
+W_FN i32 w_ceil_div(i32 a, i32 b) { return (i32)(a / b + (a % b != 0 && (a < 0) == (b < 0))); } // a + b - 1 could overflow
 W_FN i32 w_floor_div(i32 a, i32 b) { i32 q = a / b; return q - ((a % b != 0) && ((a < 0) != (b < 0))); }
 W_FN i32 w_min(i32 a, i32 b) { return a < b ? a : b; }
 W_FN i32 w_max(i32 a, i32 b) { return a > b ? a : b; }
@@ -570,7 +570,7 @@ W_FN i64 w_min_i64(i64 a, i64 b) { return a < b ? a : b; }
 W_FN i64 w_max_i64(i64 a, i64 b) { return a > b ? a : b; }
 W_FN i64 w_div_i64(i64 a, i64 b) { return a / b; }
 W_FN i64 w_mod_i64(i64 a, i64 b) { return a % b; }
-W_FN i64 w_ceil_div_i64(i64 a, i64 b) { return w_div_i64(a, b) + (w_mod_i64(a, b) > 0); }
+W_FN i64 w_ceil_div_i64(i64 a, i64 b) { return w_div_i64(a, b) + (w_mod_i64(a, b) != 0 && (a < 0) == (b < 0)); }
 W_FN i64 w_floor_div_i64(i64 a, i64 b) { return w_div_i64(a, b) - (w_mod_i64(a, b) != 0 && (a < 0) != (b < 0)); }
 
 #endif

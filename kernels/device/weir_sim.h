@@ -596,7 +596,7 @@ W_FN float w_tanh(float x) { return tanhf(x); }
 // -2^31 / -1 wraps as it does on the GPU; the host's division would raise a signal, as for 0.
 W_FN i32 w_div(i32 a, i32 b) { return b == -1 ? (i32)(0u - (u32)a) : b ? a / b : 0; }
 W_FN i32 w_mod(i32 a, i32 b) { return b == -1 || !b ? 0 : a % b; }
-W_FN i32 w_ceil_div(i32 a, i32 b) { return (i32)(w_div(a, b) + (w_mod(a, b) > 0)); }
+W_FN i32 w_ceil_div(i32 a, i32 b) { return (i32)(w_div(a, b) + (w_mod(a, b) != 0 && (a < 0) == (b < 0))); }
 W_FN i32 w_floor_div(i32 a, i32 b) { i32 q = w_div(a, b); return q - ((w_mod(a, b) != 0) && ((a < 0) != (b < 0))); }
 W_FN i32 w_min(i32 a, i32 b) { return a < b ? a : b; }
 W_FN i32 w_max(i32 a, i32 b) { return a > b ? a : b; }
@@ -614,7 +614,7 @@ W_FN i64 w_min_i64(i64 a, i64 b) { return a < b ? a : b; }
 W_FN i64 w_max_i64(i64 a, i64 b) { return a > b ? a : b; }
 W_FN i64 w_div_i64(i64 a, i64 b) { return b == -1 ? (i64)(0 - (u64)a) : b ? a / b : 0; }
 W_FN i64 w_mod_i64(i64 a, i64 b) { return b == -1 || b == 0 ? 0 : a % b; }
-W_FN i64 w_ceil_div_i64(i64 a, i64 b) { return w_div_i64(a, b) + (w_mod_i64(a, b) > 0); }
+W_FN i64 w_ceil_div_i64(i64 a, i64 b) { return w_div_i64(a, b) + (w_mod_i64(a, b) != 0 && (a < 0) == (b < 0)); }
 W_FN i64 w_floor_div_i64(i64 a, i64 b) { return w_div_i64(a, b) - (w_mod_i64(a, b) != 0 && (a < 0) != (b < 0)); }
 W_FN float w_shfl_xor(float x, u32 mask) {
     return __uint_as_float(w_sim_shfl(__float_as_uint(x), W_SIM_SHFL_XOR, mask, 32, 0xffffffffu));

@@ -587,16 +587,32 @@ static void advance(lowering *l, weiri_pnode *at, const weiri_op *op, int cur, w
     a->stage = which;
 }
 
-/* Bytes this acquire arms: the member's own, the group's sum once when folded, nothing for later members of a fork. */
-static int64_t armed(lowering *l, const weiri_op *op, bool first) {
+/* Does one arrive arm all members of a fused merge? Where one task acquires them all, in one order, and each is filled by TMA. */
+bool weiri_folds(weiri_plan *p, const weir_res *g) {
+    if (!g || g->mode != WEIR_GROUP_FUSED_MERGE || !g->fold) return false;
+    for (int i = 0; i < g->nmembers; i++)
+        if (g->members[i]->pipe.given.type != WEIR_TMA_ASYNC && g->members[i]->pipe.given.type != WEIR_TMA_UMMA) return false;
+    const weiri_task *by = NULL;
+    for (int i = 0; i < p->k->tasks.n; i++) {
+        const weiri_task *t = p->k->tasks.v[i];
+        for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n)) {
+            if (n->kind != NODE_OP || n->op->group != g || n->op->stage != STAGE_PROD_ACQUIRE) continue;
+            if (by && by != t) return false;
+            by = t;
+        }
+    }
+    round_info r = { .group = g, .stage = STAGE_PROD_ACQUIRE, .order = WEIRI_NEW_N(&p->a, const weir_res *, g->nmembers) };
+    return by && round_block(&r, by->root->first) && r.n == g->nmembers;
+}
+
+/* Bytes this acquire arms: the member's own; the group's sum once when folded; those of a fork when its last member is acquired, as a
+ * CTA that another one loads for does nothing else before the bytes come. */
+static int64_t armed(lowering *l, const weiri_op *op, bool first, bool last) {
     const weir_res *r = op->res, *g = r->group;
     const weiri_ppipe *pipe = &l->p->pipes.v[weiri_pipe_of(l->p, r)];
     if (!g) return pipe->tx;
-    if (g->mode == WEIR_GROUP_FORK) {
-        if (!first) return 0;
-        return l->p->bars.v[pipe->full].tx;
-    }
-    if (g->mode == WEIR_GROUP_FUSED_MERGE && g->fold) return first ? l->p->bars.v[pipe->full].tx : 0;
+    if (g->mode == WEIR_GROUP_FORK) return last ? l->p->bars.v[pipe->full].tx : 0;
+    if (weiri_folds(l->p, g)) return first ? l->p->bars.v[pipe->full].tx : 0;
     return pipe->tx;
 }
 
@@ -614,7 +630,7 @@ static void lower_open(lowering *l, weiri_pnode *at, const weiri_op *op) {
         l->p->pipes.v[weiri_pipe_of(l->p, bare)].tx == 0 && !(bare->group && bare->group->mode == WEIR_GROUP_FORK))
         complain(l, "PLAN-TX", op, "load the stage between acquire and commit (tma_load), or use async_async or async_umma",
                  "opens a stage that no copy fills");
-    rows(l, at, op, bare, producer ? pr->acquire : pr->wait, cur, STAGE_NEXT, elide, producer ? armed(l, op, first) : 0,
+    rows(l, at, op, bare, producer ? pr->acquire : pr->wait, cur, STAGE_NEXT, elide, producer ? armed(l, op, first, last) : 0,
          producer ? "acquire" : "wait");
     if (op->res->group && !group) {
         round_info *r = round_for(l, op->res->group, op->stage);

@@ -20,6 +20,8 @@ int weiri_warp_lanes(const weiri_task *t);
 int weiri_loop_lane(const weir_kernel *k, const weiri_task *t, const weiri_node *loop, int lanes);
 /* Do tasks of several lanes share this side of the pipeline of r, bare or a group? Their cursors then skip each other's stages. */
 bool weiri_side_dealt(const weir_kernel *k, const weir_res *r, bool producer);
+/* Does one arrive arm all members of the group at once, as its `fold` asks? */
+bool weiri_folds(weiri_plan *p, const weir_res *g);
 
 /* The tile that a view of a stage names, as an operand of wgmma takes it: its geometry, panels still as far apart as the stage's, and
  * where it begins, in bytes. false, with a text, where no descriptor could begin. */

@@ -698,7 +698,7 @@ static void make_bars(weiri_plan *p, const weiri_proto *protos) {
                 const weiri_ppipe *pp = &p->pipes.v[weiri_pipe_of(p, b)];
                 if (r->mode == WEIR_GROUP_FUSED_MERGE) {
                     tx += pp->tx;
-                    if (r->fold && m > 0 && pp->tx > 0) continue; /* the first one's arrival arms its bytes, too */
+                    if (m > 0 && weiri_folds(p, r)) continue; /* the first one's arrival arms its bytes, too */
                     nfull += pr->full_count;
                     weiri_put(&sum, "%s%s of %s", m ? " + " : "", pr->full_sum, b->name);
                 } else if (r->mode == WEIR_GROUP_FORK && m == 0) {

@@ -69,6 +69,29 @@ for grain, count in pairs { thread = 256, warp = 8, warpgroup = 2 } do
 end
 tap.is({ ab_full = 1, ab_empty = 2 }, counts(gemm { fold = true }), "folded: one arrival arms both members")
 tap.is({ 49152 }, numbers(gemm { fold = true }, "expect_tx", "bytes"), "with their sum")
+do -- where two tasks arm, or threads fill a member, there is nothing to fold
+  local function folded(types, tasks)
+    local k = weir.kernel { name = "folded", arch = "sm_90a" }
+    local X = k:tensor { name = "X", dtype = "f32", shape = { 8, 32 } }
+    local g = k:gmem_tile { name = "g", tensor = X, tile = { 8, 32 } }
+    local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y", dtype = "f32", shape = { 8, 32 }, out = true }, tile = { 8, 32 } }
+    local m, put = {}, {}
+    for i, t in ipairs(types) do m[i] = k:smem_tile { name = "m" .. i, dtype = "f32", tile = { 8, 32 }, pipeline = weir.pipeline[t] { stages = 1 } } end
+    local ab = k:group { name = "ab", mode = "fused_merge", members = m, fold = true }
+    for i, t in ipairs(types) do
+      local s = ab:member("m" .. i)
+      put[i] = function() s:acquire(); if t == "tma_async" then s:tma_load(g:at(0, 0)) else s:store(g:at(0, 0)) end s:commit() end
+    end
+    for i = 1, tasks do k:task { name = "fill" .. i, warps = { i - 1, 1 }, schedule = function() for j = i, tasks > 1 and i or #types do put[j]() end end } end
+    k:task { name = "get", warps = { 4, 1 }, schedule = function() ab:wait(); y:store(ab.m1:read():load() + ab.m2:read():load(), y:at(0, 0)); ab:release() end }
+    local p = build(k)
+    return { p.report.proof.verdict, counts(p).ab_full }
+  end
+  tap.is({ "SAFE", 1 }, folded({ "tma_async", "tma_async" }, 1), "fold: one task arms both")
+  tap.is({ "SAFE", 2 }, folded({ "tma_async", "tma_async" }, 2), "fold: two tasks arm one each")
+  tap.is({ "SAFE", 2 }, folded({ "async_async", "tma_async" }, 1), "fold: threads fill the first")
+  tap.is({ "SAFE", 2 }, folded({ "tma_async", "async_async" }, 1), "fold: threads fill the second")
+end
 tap.is({ ab_empty = 2, ab_a_full = 1, ab_b_full = 1 }, counts(gemm { group = "merge" }), "merge: a full barrier for each member")
 tap.is({ a_full = 1, a_empty = 2, b_full = 1, b_empty = 2 }, counts(gemm { group = "none" }), "no group: four runs of barriers")
 tap.is({ a_full = 1, a_empty = 2, b_full = 1, b_empty = 4 }, counts(gemm { group = "none", cluster = 2 }), "cluster 2 x 1: B's stages are released to both CTAs, A's to the own one")

@@ -995,6 +995,53 @@ static void place_barriers(weiri_plan *p) {
 
 /* ---- warps and registers ------------------------------------------------------------------------------------------------- */
 
+/* Do the task's threads move elements themselves, or run the author's code? What only starts copies takes few registers. */
+static bool threads_work(const weiri_task *t) {
+    for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n))
+        if (n->kind == NODE_OP && (n->op->atom == ATOM_STORE || n->op->atom == ATOM_CP_ASYNC || n->op->work)) return true;
+    return false;
+}
+
+/* The split where nobody asks: loaders give up what mathematics needs. Threads that copy keep 128 while the tiles of the mathematics
+ * leave them; they would spill with what a loader by TMA is left with. */
+static bool derive_registers(const weiri_plan *p, int entry, int *want) {
+    enum { MOST = 240, COPYING = 128, BESIDE_TILES = 72 };
+    const weir_kernel *k = p->k;
+    int nwg = p->warps / 4, nmath = 0, nbusy = 0, tiles[8] = { 0 }, largest = 0;
+    bool math[8] = { false }, busy[8] = { false };
+    for (int i = 0; i < k->tasks.n; i++) {
+        const weiri_task *t = k->tasks.v[i];
+        for (int w = t->first_warp / 4; w <= (t->first_warp + t->num_warps - 1) / 4; w++) {
+            if (p->tasks[i].wg_actor) nmath += !math[w], math[w] = true;
+            else if (threads_work(t)) nbusy += !busy[w], busy[w] = true;
+        }
+    }
+    if (nwg < 3 || !nmath || nmath == nwg) return false;
+    for (bool more = nbusy > 0; more;) { /* a task has one number */
+        more = false;
+        for (int i = 0; i < k->tasks.n; i++) {
+            const int first = k->tasks.v[i]->first_warp / 4, last = (k->tasks.v[i]->first_warp + k->tasks.v[i]->num_warps - 1) / 4;
+            bool any = false;
+            for (int w = first; w <= last; w++) any = any || busy[w];
+            for (int w = first; w <= last && any; w++)
+                if (!busy[w]) nbusy++, more = busy[w] = true;
+        }
+    }
+    for (int i = 0; i < p->regs.n; i++) {
+        const int w = k->tasks.v[p->regs.v[i].task]->first_warp / 4;
+        tiles[w] += p->regs.v[i].per_thread;
+        if (tiles[w] > largest) largest = tiles[w];
+    }
+    const int low = nwg == 3 ? 40 : 32, quiet = nwg - nmath - nbusy;
+    int copying = entry < COPYING ? entry : COPYING, high;
+    for (;; copying -= 8) {
+        high = (entry * nwg - low * quiet - copying * nbusy) / nmath / 8 * 8;
+        if (copying <= low || high >= MOST || high >= largest + BESIDE_TILES) break;
+    }
+    for (int w = 0; w < nwg; w++) want[w] = math[w] ? (high > MOST ? MOST : high) : busy[w] ? copying : low;
+    return true;
+}
+
 static void split_registers(weiri_plan *p) {
     const weir_kernel *k = p->k;
     int warps = 0;
@@ -1044,20 +1091,7 @@ static void split_registers(weiri_plan *p) {
                        "task '%s': `registers` needs setmaxnreg, which sm_80 lacks (sm_90a and sm_100a have it)", asks->name);
         return;
     }
-    if (!given) {
-        /* derived: loaders give up what mathematics needs */
-        bool math[8] = { false };
-        int nmath = 0;
-        for (int i = 0; i < k->tasks.n; i++)
-            if (p->tasks[i].wg_actor)
-                for (int w = k->tasks.v[i]->first_warp / 4;
-                     w <= (k->tasks.v[i]->first_warp + k->tasks.v[i]->num_warps - 1) / 4; w++)
-                    nmath += !math[w], math[w] = true;
-        if (nwg < 3 || !nmath || nmath == nwg) return;
-        int low = nwg == 3 ? 40 : 32;
-        int high = (pool - low * (nwg - nmath)) / nmath / 8 * 8;
-        for (int w = 0; w < nwg; w++) want[w] = math[w] ? (high > 240 ? 240 : high) : low;
-    }
+    if (!given && !derive_registers(p, entry, want)) return;
     int sum = 0, free_wg = 0;
     for (int w = 0; w < nwg; w++) {
         if (want[w]) sum += want[w];

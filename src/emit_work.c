@@ -702,6 +702,8 @@ static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint
         e->depth--;
         em_line(e, "} else {");
         e->depth++;
+        /* the places of all elements of all turns, kept over the loop around, would take more registers than there are */
+        if (!gmem) em_line(e, "#pragma unroll 1");
         em_line(e, "for (int i = 0; i < %d; i++) %s = %s;", elems, one, to_dtype(e, dtype, em_expr(e, value)));
         e->depth--;
         em_line(e, "}");

@@ -242,10 +242,10 @@ local function condition(g, depth)
   local a = leaf(l)
   local b
   if g.real then
-    b = constant(l.type, is_int(l.type) and d.range(0, 3) or d.range(-3, 3) / 4.0)
+    b = constant(l.type, is_int(l.type) and d.range(1, 3) or d.range(-3, 3) / 4.0) -- 0 of unsigned ones is "pointless" to NVRTC
   else
     a = depth > 0 and gen(g, l.type, depth - 1) or a
-    b = depth > 0 and d.chance(50) and gen(g, l.type, depth - 1) or is_int(l.type) and constant(l.type, d.range(0, 3)) or constant(l.type, d.range(-3, 3) + 0.0)
+    b = depth > 0 and d.chance(50) and gen(g, l.type, depth - 1) or is_int(l.type) and constant(l.type, d.range(1, 3)) or constant(l.type, d.range(-3, 3) + 0.0)
     if a.const and b.const then a = leaf(l) end
   end
   return new("cond", { a, b }, c[1], c[2])

@@ -19,7 +19,7 @@ local numbers = require "gen.numbers"
 local kernels = {}
 
 -- Kinds and how often each comes.
-kernels.kinds = { { 40, "gemm" }, { 18, "copy" }, { 18, "map" }, { 12, "rows" }, { 12, "body" } }
+kernels.kinds = { { 40, "gemm" }, { 18, "copy" }, { 18, "map" }, { 12, "rows" }, { 12, "body" }, { 14, "relay" } }
 
 function kernels.make(seed, kind)
   local d = numbers.dice(seed)

@@ -64,7 +64,8 @@ local function walk(list, e, indices, visit)
         indices[#indices] = nil
       end
     else
-      local index, fires = indices[#indices], nil
+      local index = indices[#indices]
+      local fires
       if x.guard == "first" then fires = index.q == 0
       elseif x.guard == "last" then fires = index.q == index.n - 1
       elseif x.guard == "every" then fires = index.q >= x.b and (index.q - x.b) % x.a == 0

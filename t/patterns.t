@@ -326,9 +326,16 @@ for _, q in ipairs { { "atomic", 1 }, { "atomic", 2 }, { "clc", 2 } } do
   end, same, { grid = 2 })
 end
 
--- One tile for a whole cluster: CTA 0 draws it for all.
-for _, c in ipairs { { "atomic", 2, 1, 2 }, { "clc", 1, 2, 1 }, { "atomic", 2, 2, 3 }, { "atomic", 4, 1, 2, true } } do
+-- One tile for a whole cluster: CTA 0 draws it for all. clc_fetch_async is the one pipeline type that t/pipes.t has no cell for; here are
+-- its rings of 1, 2, 3 and 7 stages in clusters of 1, 2 and 4, with as many tiles as show a ring's off-by-one mistakes.
+local drawn = { { "atomic", 2, 1, 2 }, { "atomic", 2, 2, 3 }, { "atomic", 4, 1, 2, true } }
+for _, c in ipairs { { 1, 1 }, { 2, 1 }, { 1, 2 }, { 2, 2 }, { 4, 1, true } } do
+  for _, stages in ipairs { 1, 2, 3, 7 } do drawn[#drawn + 1] = { "clc", c[1], c[2], stages, c[3] } end
+end
+for _, c in ipairs(drawn) do
   local kind, m, n, stages, shared = table.unpack(c)
+  local lengths = {}
+  for _, tiles in ipairs { 0, 1, stages - 1, stages, stages + 1, 3 * stages + 1 } do lengths[#lengths + 1] = { tiles * m * R, n * C } end
   case(("queue of kind %s in clusters of %d x %d, %d stages%s"):format(kind, m, n, stages, shared and ", loads multicast" or ""), function()
     local k = weir.kernel { name = "cluster_queue", arch = "sm_90a", cluster = { m = m, n = n } }
     local H, W = k:dim "H", k:dim "W"
@@ -345,7 +352,8 @@ for _, c in ipairs { { "atomic", 2, 1, 2 }, { "clc", 1, 2, 1 }, { "atomic", 2, 2
     end) }
     k:task { name = "store", warps = { 0, 2 }, schedule = tiles(function(t) a:wait(); y:store(a:read(), t); a:release() end) }
     return k
-  end, function(i, j, x) return x(shared and i // (R * m) * R + i % R or i, j) end, { grid = 2 * m * n })
+  end, function(i, j, x) return x(shared and i // (R * m) * R + i % R or i, j) end,
+    { grid = (stages % 2 + 1) * m * n, sizes = kind == "clc" and lengths or nil })
 end
 
 for _, r in ipairs { { "row" }, { "column" }, { "grouped" }, { "traced" }, { "row", 2 }, { "grouped", 2 }, { "traced", 2 } } do

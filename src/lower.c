@@ -1127,6 +1127,22 @@ static bool sliced(lowering *l, const weiri_op *op, const weiri_view *v) {
     return true;
 }
 
+/* A store to slabs of a stage, or to rows of one, that are the same every time and lie in one run: the other bytes are others' to write. */
+static void part_written(lowering *l, weiri_action *a, const weiri_op *op) {
+    weiri_view v;
+    weiri_tile_geom g;
+    int64_t row;
+    if (!a->neff || op->nargs < 2 || !weiri_view_of(l->k, op->arg[1], &v) || v.res != op->res || v.op != WEIR_OP_VIEW_SUB || v.t ||
+        v.col0 || v.ncols || v.limit || !weiri_geom(l->p, v.res, &g) || g.panels > 1 || !weiri_push_rows(l->k, &v, -1, &row))
+        return;
+    int rows = g.rows;
+    for (int i = 0; i < v.nsub; i++) rows /= v.res->tile[v.axis + i];
+    if (v.nrows && v.axis + v.nsub + 2 != v.res->rank) return;
+    weiri_effect *e = &a->eff[a->neff - 1];
+    e->lo = (row + v.row0) * g.row_bytes;
+    e->hi = e->lo + (v.nrows ? v.nrows : rows) * g.row_bytes;
+}
+
 /* Stages are stored to as slabs and rows of them; fragments go to rows and columns of a tile of a tensor. */
 static void check_store_place(lowering *l, const weiri_op *op) {
     weiri_view v;
@@ -1470,7 +1486,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         for (int i = 0; i < op->nargs && i < 1; i++) reads(l, a, op->arg[i]);
         if (weiri_tc(k) && op->nargs) weiri_tc_leaves(k, op->arg[0], tensor_read, &(tensor_reading){ l, a });
         if (r->kind == WEIR_RES_GMEM) touch(l, r->tensor);
-        else stage_access(l, a, r, true, true, false);
+        else stage_access(l, a, r, true, true, false), part_written(l, a, op);
         narrow_store(l, op);
         check_store_place(l, op);
         return;

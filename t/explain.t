@@ -26,6 +26,21 @@ for _, c in ipairs(pipes.covering(60)) do
 end
 tap.ok(shown > 120, "mbarriers were compared: " .. shown)
 
+-- And of the one type that those cells have not.
+for _, ctas in ipairs { 1, 2, 4 } do
+  local q = weir.kernel { name = "drawn", arch = "sm_90a", cluster = { m = ctas } }
+  local T = q:dim "T"
+  local out = q:gmem_tile { name = "out", tensor = q:tensor { name = "Y", dtype = "i32", shape = { T }, out = true }, tile = { 1 } }
+  local wq = q:work_queue { name = "wq", kind = "clc", axes = { "m" }, extent = { T }, stages = 3 }
+  q:task { name = "fetch", warps = { 4, 1 }, schedule = function() for _ in weir.work_tile_loop(wq) do wq:fetch(); wq:next() end end }
+  q:task { name = "use", warps = { 0, 2 }, schedule = function() for t in weir.work_tile_loop(wq) do out:store(t.m, out:at(t.m)); wq:next() end end }
+  local told = q:explain(wq)
+  tap.unlike("these make", told, "clc_fetch_async, " .. ctas .. " CTAs: the sums are the counts")
+  tap.like("wq_full, 3 stages: 1 arrival a phase, 16 bytes", told, "clc_fetch_async: arrivals and bytes of the full barrier")
+  tap.like(("wq_empty, 3 stages: %d arrivals a phase (3 warps%s)"):format(3 * ctas, ctas > 1 and " x " .. ctas .. " CTAs" or ""), told, "clc_fetch_async: arrivals of the empty barrier")
+  q:close()
+end
+
 -- One of them whole.
 local k = weir.kernel { name = "copy", arch = "sm_90a", cluster = { m = 2 } }
 local N = k:dim "N"
@@ -88,6 +103,13 @@ tap.like("3 stages, sm_90a, cluster { v = 1, m = 2", text, "fields are given as 
 tap.like("empty    counts 8 a phase: 4 warps x 2 CTAs", text, "and counted")
 tap.like("arms 2048 bytes", text, "with the bytes of the copies")
 tap.like("[P-ILV-01]", explain.pipeline { "async_async", "stages=3", "interleave=2" }, "faults are shown")
+for _, kind in ipairs { "async_async", "tma_async", "tma_umma", "umma_async", "async_umma", "umma_umma", "clc_fetch_async", "async_tma" } do
+  for _, arch in ipairs { "sm_80", "sm_90a", "sm_100a" } do
+    local told, lacks = explain.pipeline { kind, "arch=" .. arch }, arch == "sm_80" and kind ~= "async_async"
+    tap.is(lacks, told:find("[PLAN-ARCH]", 1, true) ~= nil, ("%s on %s: %s"):format(kind, arch, lacks and "refused, as k:build does" or "explained"))
+    tap.is(not lacks, told:find "acquire  " ~= nil and told:find "release  " ~= nil and told:find "  empty    counts %d" ~= nil, ("%s on %s: what its moves become and what is counted"):format(kind, arch))
+  end
+end
 for _, bad in ipairs { { { "tma_asink" }, "did you mean 'tma_async'" }, { { "tma_async", "stages" }, "no field=value" }, { { "tma_async", "stags=3" }, "did you mean 'stages'" },
                        { {}, "weir explain pipeline TYPE" } } do
   local none, message = explain.pipeline(bad[1])

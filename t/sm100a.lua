@@ -12,6 +12,7 @@ local M = {}
 --- | zero_k: K may be 0; steps(K, k): the length of the loop over K. store = "plain" | "staged"; cluster = { m, n }, multicast loads, loads_by = "first"; issue = 1: warps of the task with the mma; relu; swizzle = 128
 --- | v = 2: two CTAs share each mma: M and N are the rows and columns of one CTA's tile, b a stage's half of N; mma_cta: the task's `cta`
 --- | operands_by, commit_by, release_by: signaling of the mma that gives operands back and hands sums over, of the threads that give those back
+--- | load_warps = 4: warps of the task that loads, whose first arms for the leader CTA (task_warp_leader); bytes as the spec has them declared
 --- | store_lanes: so many tasks take the finished tiles in turn, a stage of sums each for good
 function M.gemm(o)
   o = o or {}
@@ -33,7 +34,9 @@ function M.gemm(o)
   local gd = k:gmem_tile { name = "gd", tensor = D, tile = { BM, EN } }
   local function ring(name, tile, transposed, by)
     by = by or "tma"
-    local pipe = by == "tma" and P.tma_umma { stages = S, consumer_signaling = o.operands_by } or P.async_umma { stages = S, producer_op = by == "cp_async" and "load" or nil }
+    local routed = by == "tma" and o.load_warps and ctas * tile * BK * 2 or nil -- what the leader's barrier counts of both CTAs
+    local pipe = by == "tma" and P.tma_umma { stages = S, consumer_signaling = o.operands_by, producer_signaling = routed and "cta_leader+task_warp_leader",
+      bytes = routed, bytes_per_warp_per_cta = routed and routed // ctas // o.load_warps } or P.async_umma { stages = S, producer_op = by == "cp_async" and "load" or nil }
     return k:smem_tile { name = name, dtype = dtype, tile = transposed and { BK, tile } or { tile, BK }, swizzle = o.swizzle or 128, pipeline = pipe }
   end
   local a, b = ring("a", BM, o.ta, o.a), ring("b", BH, o.tb, o.b)
@@ -87,8 +90,8 @@ function M.gemm(o)
   end
   local warp = 4
   if (o.a or "tma") == (o.b or "tma") and not o.a then
-    loads("load", { 4, 1 }, { "a", "b" })
-    warp = 5
+    loads("load", { 4, o.load_warps or 1 }, { "a", "b" })
+    warp = 4 + (o.load_warps or 1)
   else
     for _, x in ipairs { "a", "b" } do
       local n = (o[x] or "tma") == "tma" and 1 or 2

@@ -544,6 +544,72 @@ local function compare(c, words)
   return wrong
 end
 
+-- ---- mbarriers and bulk copies of a body's own ------------------------------------------------------------------------------------------------------
+-- 128 threads; `at`: shared memory, x { 1024 } to read, y { 1024 } to write. want(i): y[i], for the first of them.
+
+local copies = {
+  { "a bulk load, expected and waited for", "if (tid == 0) { w_mbar_expect(full, 512); w_bulk_load(at, x + 64, 512, full); } w_mbar_wait(full, 0); y[tid] = ((u32 *)smem)[tid];",
+    function(i, x) return x(64 + i) end },
+  { "two bulk loads, their bytes expected before the arrival", "if (tid == 0) { w_mbar_expect_tx(full, 256); w_bulk_load(at, x, 256, full); w_mbar_expect_tx(full, 256); w_bulk_load(at + 256, x + 512, 256, full); w_mbar_arrive(full); } w_mbar_wait(full, 0); y[tid] = ((u32 *)smem)[tid];",
+    function(i, x) return i < 64 and x(i) or x(512 + i - 64) end },
+  { "two phases, one load each", "if (tid == 0) { w_mbar_expect(full, 512); w_bulk_load(at, x, 512, full); } w_mbar_wait(full, 0); const u32 v = ((u32 *)smem)[tid]; task_sync(); if (tid == 0) { w_mbar_expect(full, 512); w_bulk_load(at, x + 128, 512, full); } w_mbar_wait(full, 1); y[tid] = v + ((u32 *)smem)[tid];",
+    function(i, x) return x(i) + x(128 + i) end },
+  { "arrivals by the dozen, after inval and with another count", "task_sync(); if (tid == 0) { w_mbar_inval(full); w_mbar_init(full, 128 + 12); w_fence_mbar_init(); } task_sync(); ((u32 *)smem)[tid] = tid; if (tid == 77) w_mbar_arrive_n(full, 12); w_mbar_arrive(full); w_mbar_wait(full, 0); y[tid] = ((u32 *)smem)[127 - tid];",
+    function(i) return 127 - i end },
+  { "memory of an mbarrier, used again after inval", "task_sync(); if (tid == 0) { w_mbar_inval(full); *(u64 *)(smem + 3072) = 5; } task_sync(); y[tid] = *(u32 *)(smem + 3072) + tid;",
+    function(i) return 5 + i end },
+  { "a bulk store of what threads wrote", "((u32 *)smem)[tid] = 3 * tid; w_fence_async(); task_sync(); if (tid == 0) { w_bulk_store(y, at, 512); w_bulk_commit(); w_bulk_wait<0>(); }",
+    function(i) return 3 * i end },
+  { "loaded and stored again by the copy engine, in two groups", "if (tid == 0) { w_mbar_expect(full, 1024); w_bulk_load(at, x, 1024, full); w_mbar_wait(full, 0); w_bulk_store(y, at + 512, 512); w_bulk_commit(); w_bulk_store(y + 128, at, 512); w_bulk_commit(); w_bulk_wait<1>(); w_bulk_wait_read<0>(); w_bulk_wait<0>(); }",
+    function(i, x) return i < 128 and x(128 + i) or x(i - 128) end, 256 },
+}
+for _, t in ipairs { { "f32", 4 }, { "f64", 8 }, { "f16", 2 }, { "bf16", 2 }, { "i32", 4 }, { "u32", 4 }, { "u64", 8 } } do
+  local name, size = t[1], t[2]
+  table.insert(copies, { "bulk additions of " .. name, ([[
+    %s *const s = (%s *)smem, *const d = (%s *)(y + 512);
+    s[tid] = (%s)(float)(tid %% 9); d[tid] = (%s)(float)(tid %% 5); w_fence_async(); __threadfence(); task_sync();
+    if (tid == 0) { w_bulk_reduce_add(d, at, %d); w_bulk_reduce_add(d, at, %d); w_bulk_commit(); w_bulk_wait<0>(); }
+    task_sync(); y[tid] = (u32)(float)d[tid];]]):format(name, name, name, name, name, 128 * size, 128 * size),
+    function(i) return 2 * (i % 9) + i % 5 end })
+end
+
+function device.copier()
+  local k = weir.kernel { name = "copier", arch = "sm_90a" }
+  local X = k:tensor { name = "x", dtype = "u32", shape = { 1024 } }
+  local Y = k:tensor { name = "y", dtype = "u32", shape = { 1024 }, out = true }
+  local which = k:scalar { name = "which", dtype = "i32" }
+  local text = {}
+  for i, c in ipairs(copies) do text[i] = ("if (which == %d) {\n%s\n}"):format(i, c[2]) end
+  local s = k:resource { name = "s", space = "smem", dtype = "u8", tile = { 4096 }, bind = { x = X, y = Y }, work = { run = weir.producer_work { params = "i32 which",
+    code = "const u32 at = w_addr(smem), full = at + 3072;\nif (tid == 0) { w_mbar_init(full, 1); w_fence_mbar_init(); } task_sync();\n" .. table.concat(text, "\n") } } }
+  k:task { name = "one", warps = { 0, 4 }, schedule = function() s:run(which) end }
+  return k
+end
+
+--- The copies above, each with several seeds where a seed means something.
+function device.run_copies(dev, check, device_of)
+  local program = device.copier():build { device = dev }
+  for i, c in ipairs(copies) do
+    local wrong = {}
+    for seed = 1, device_of and 8 or 1 do
+      local d = device_of and device_of(seed) or dev
+      local words = {}
+      for j = 0, 1023 do words[j + 1] = 7 * j + 1 end
+      local x, y = d:tensor { dtype = "u32", shape = { 1024 } }:set(words), d:tensor { dtype = "u32", shape = { 1024 } }:fill(0)
+      local ok, message = program:launch({ x = x, y = y, which = i }, { device = d, grid = 1 })
+      if ok and d.sync then ok, message = d:sync() end
+      if ok == nil then wrong[1] = tostring(message) end
+      local seen = ok ~= nil and y:get() or {}
+      for j = 0, #seen > 0 and (c[4] or 128) - 1 or -1 do
+        local want = c[3](j, function(n) return words[n + 1] end)
+        if want ~= seen[j + 1] and #wrong < 3 then wrong[#wrong + 1] = ("y[%d]: %d wanted, %d seen (seed %d)"):format(j, want, seen[j + 1], seed) end
+      end
+    end
+    check(c[1], wrong)
+  end
+  return program
+end
+
 --- Runs every case on a device: check(name, wrong), wrong being what differs, at most three of them.
 function device.run(dev, check)
   local program = device.kernel():build { device = dev }

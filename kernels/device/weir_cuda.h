@@ -161,6 +161,9 @@ W_FN u32 w_mbar_try(u32 bar, u32 parity) {
     return r;
 }
 W_FN void w_mbar_arrive(u32 bar) { W_ASM("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(bar)); }
+W_FN void w_mbar_arrive_n(u32 bar, u32 count) { W_ASM("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" :: "r"(bar), "r"(count)); }
+W_FN void w_mbar_expect_tx(u32 bar, u32 bytes) { W_ASM("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" :: "r"(bar), "r"(bytes)); }
+W_FN void w_mbar_inval(u32 bar) { W_ASM("mbarrier.inval.shared::cta.b64 [%0];" :: "r"(bar)); }
 W_FN void w_mbar_arrive_remote(u32 bar, u32 cta) {
     W_ASM("{ .reg .b32 r; mapa.shared::cluster.u32 r, %0, %1; mbarrier.arrive.shared::cluster.b64 _, [r]; }"
           :: "r"(bar), "r"(cta));
@@ -302,6 +305,19 @@ W_FN void w_bulk_push(u32 dst, u32 src, u32 bytes, u32 bar, u32 cta) { // must n
           "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [d], [%1], %2, [b]; }"
           :: "r"(dst), "r"(src), "r"(bytes), "r"(bar), "r"(cta));
 }
+W_FN void w_bulk_load(u32 dst, const void *src, u32 bytes, u32 bar) {
+    W_ASM("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+          :: "r"(dst), "l"(__cvta_generic_to_global(src)), "r"(bytes), "r"(bar));
+}
+W_FN void w_bulk_store(void *dst, u32 src, u32 bytes) {
+    W_ASM("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" :: "l"(__cvta_generic_to_global(dst)), "r"(src), "r"(bytes));
+}
+#define W_REDUCE(T, NAME) \
+    W_FN void w_bulk_reduce_add(T *dst, u32 src, u32 bytes) { \
+        W_ASM("cp.reduce.async.bulk.global.shared::cta.bulk_group.add." NAME " [%0], [%1], %2;" :: "l"(__cvta_generic_to_global(dst)), "r"(src), "r"(bytes)); \
+    }
+W_REDUCE(f32, "f32") W_REDUCE(f64, "f64") W_REDUCE(f16, "noftz.f16") W_REDUCE(bf16, "noftz.bf16") W_REDUCE(i32, "s32") W_REDUCE(u32, "u32") W_REDUCE(u64, "u64")
+#undef W_REDUCE
 W_FN u64 w_policy_evict_first(void) { u64 p; asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(p)); return p; }
 W_FN u64 w_policy_evict_last(void) { u64 p; asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(p)); return p; }
 

@@ -32,6 +32,7 @@ enum { W_SIM_SHFL_IDX, W_SIM_SHFL_UP, W_SIM_SHFL_DOWN, W_SIM_SHFL_XOR, W_SIM_BAL
        W_SIM_UMIN, W_SIM_UMAX, W_SIM_AND, W_SIM_OR, W_SIM_BITS_XOR };
 enum { W_SIM_SHARED = 1, W_SIM_LOCAL, W_SIM_GLOBAL };   // where an address lies
 enum { W_SIM_OP_ADD, W_SIM_OP_SUB, W_SIM_OP_MUL, W_SIM_OP_DIV, W_SIM_OP_FMA, W_SIM_OP_SQRT, W_SIM_OP_RINT };
+enum { W_SIM_COPY, W_SIM_ADD_F32, W_SIM_ADD_F64, W_SIM_ADD_F16, W_SIM_ADD_BF16, W_SIM_ADD_I32, W_SIM_ADD_U32, W_SIM_ADD_U64 };   // ORDER: copy.c
 enum { W_SIM_RN, W_SIM_RZ, W_SIM_RD, W_SIM_RU };
 
 // X(result, name, (parameters), (arguments)) and X0(result, name): a call into the library, which gets the table besides.
@@ -46,6 +47,9 @@ enum { W_SIM_RN, W_SIM_RZ, W_SIM_RD, W_SIM_RU };
     X(void, w_mbar_wait, (u32 bar, u32 parity), (bar, parity))                                                                 \
     X(u32, w_mbar_try, (u32 bar, u32 parity), (bar, parity))                                                                   \
     X(void, w_sim_mbar_arrive, (u32 bar, u32 cta), (bar, cta))                                                                 \
+    X(void, w_mbar_arrive_n, (u32 bar, u32 count), (bar, count))                                                               \
+    X(void, w_mbar_expect_tx, (u32 bar, u32 bytes), (bar, bytes))                                                              \
+    X(void, w_mbar_inval, (u32 bar), (bar))                                                                                    \
     X(void, w_sim_mbar_expect, (u32 bar, u32 cta, u32 bytes), (bar, cta, bytes))                                               \
     X(void, w_queue_fetch, (u32 slot, u32 bar, u32 *counter, u32 first), (slot, bar, counter, first))                          \
     X(void, w_queue_fetch_cluster, (u32 slot, u32 bar, u32 *counter, u32 first, u32 ctas), (slot, bar, counter, first, ctas))  \
@@ -68,6 +72,8 @@ enum { W_SIM_RN, W_SIM_RZ, W_SIM_RD, W_SIM_RU };
     X0(void, w_bulk_commit)                                                                                                    \
     X(void, w_sim_bulk_wait, (u32 n, u32 read), (n, read))                                                                     \
     X(void, w_bulk_push, (u32 dst, u32 src, u32 bytes, u32 bar, u32 cta), (dst, src, bytes, bar, cta))                         \
+    X(void, w_bulk_load, (u32 dst, const void *src, u32 bytes, u32 bar), (dst, src, bytes, bar))                               \
+    X(void, w_sim_bulk_store, (void *dst, u32 src, u32 bytes, u32 add), (dst, src, bytes, add))                                \
     X(void, w_sim_cp_async, (u32 size, u32 dst, const void *src, u32 bytes), (size, dst, src, bytes))                          \
     X0(void, w_cp_commit)                                                                                                      \
     X(void, w_sim_cp_wait, (u32 n), (n))                                                                                       \
@@ -445,6 +451,11 @@ template <class... C> W_FN void w_tma_store(const w_tmap *map, u32 src, i32 c0, 
 template <class... C> W_FN void w_tma_reduce_add(const w_tmap *map, u32 src, i32 c0, C... c) {
     w_sim_store(map, src, 1, c0, c...);
 }
+W_FN void w_bulk_store(void *dst, u32 src, u32 bytes) { w_sim_bulk_store(dst, src, bytes, W_SIM_COPY); }
+#define W_SIM_REDUCE(T, KIND) W_FN void w_bulk_reduce_add(T *dst, u32 src, u32 bytes) { w_sim_bulk_store(dst, src, bytes, KIND); }
+W_SIM_REDUCE(f32, W_SIM_ADD_F32) W_SIM_REDUCE(f64, W_SIM_ADD_F64) W_SIM_REDUCE(f16, W_SIM_ADD_F16) W_SIM_REDUCE(bf16, W_SIM_ADD_BF16)
+W_SIM_REDUCE(i32, W_SIM_ADD_I32) W_SIM_REDUCE(u32, W_SIM_ADD_U32) W_SIM_REDUCE(u64, W_SIM_ADD_U64)
+#undef W_SIM_REDUCE
 template <int N> W_FN void w_bulk_wait(void) { w_sim_bulk_wait(N, 0); }
 template <int N> W_FN void w_bulk_wait_read(void) { w_sim_bulk_wait(N, 1); }
 W_FN u64 w_policy_evict_first(void) { return 0x12f0000000000000ull; }

@@ -121,6 +121,10 @@ static u32 box_rows(const weiri_tmap *t) {
 
 static void run_load(const op *o) {
     const weiri_tmap *t = o->map;
+    if (!t) {
+        memcpy(weiri_smem_at(o->dst_cta, o->dst), o->gsrc, o->bytes);
+        return;
+    }
     u32 inner = t->box[0] * (u32)t->stride[0], rows = box_rows(t);
     for (u32 i = 0; i < rows; i++) {
         row r = box_row(t, o->c, i);
@@ -139,6 +143,10 @@ static void run_load(const op *o) {
 
 static void read_store(op *o) {
     const weiri_tmap *t = o->map;
+    if (!t) {
+        memcpy(o->data, weiri_smem_at(o->src_cta, o->src), o->bytes);
+        return;
+    }
     u32 inner = t->box[0] * (u32)t->stride[0], rows = box_rows(t);
     for (u32 i = 0; i < rows; i++)
         for (u32 b = 0; b < inner; b += GRANULE)
@@ -165,12 +173,17 @@ static bool can_add(weir_dtype t) { return is_int(t) || t == WEIR_F32 || t == WE
 
 static void write_store(const op *o) {
     const weiri_tmap *t = o->map;
+    if (!t) {
+        if (!o->reduce) memcpy(o->gdst, o->data, o->bytes);
+        else
+            for (u32 b = 0; b < o->bytes; b += (u32)weir_dtype_size(o->type)) add_element(o->gdst + b, o->data + b, o->type);
+        return;
+    }
     u32 inner = t->box[0] * (u32)t->stride[0], rows = box_rows(t);
     for (u32 i = 0; i < rows; i++) {
         row r = box_row(t, o->c, i);
         if (!r.p) continue;
         const u8 *s = o->data + i * inner;
-        weiri_race_global_store(o->by, o->at, r.p + r.lo, (u64)(r.hi - r.lo), o->reduce, o->serial);
         if (!o->reduce) memcpy(r.p + r.lo, s + r.lo, (size_t)(r.hi - r.lo));
         else
             for (i64 b = r.lo; b < r.hi; b += (i64)t->stride[0]) add_element(r.p + b, s + b, t->dtype);
@@ -317,6 +330,74 @@ static void need_aligned(thread *t, u32 addr, u32 to, const char *what) {
         weiri_sim_fault(t->m, t, t->at, "sim-align", "%s shared address %u, which is no multiple of %u", what, addr, to);
 }
 
+/* What bulk copies without a map ask of their ends; false after a fault. */
+static bool bulk_ends(thread *t, u32 addr, const void *global, u32 bytes, const char *what, const char *way) {
+    char name[64], why[256];
+    machine *m = t->m;
+    snprintf(name, sizeof name, "%s %s", what, way);
+    need_aligned(t, addr, 16, name);
+    if (bytes % 16 || !bytes) weiri_sim_fault(m, t, t->at, "sim-align", "%s of %u bytes, which is no multiple of 16", what, bytes);
+    if ((uintptr_t)global % 16)
+        weiri_sim_fault(m, t, t->at, "sim-align", "%s at %p of global memory, which is no multiple of 16", what, global);
+    if (!weiri_host_range(m->sim, global, bytes, why, sizeof why)) {
+        weiri_sim_fault(m, t, t->at, "sim-bounds", "%s of %u bytes at %p is in no buffer: %s", what, bytes, global, why);
+        return false;
+    }
+    return weiri_smem_inside(t->c, addr, bytes, t, name);
+}
+
+static void bulk_load(w_sim_api *api, u32 dst, const void *src, u32 bytes, u32 bar) {
+    thread *t = weiri_sim_self(api);
+    machine *m = t->m;
+    weiri_sim_touch(t, dst);
+    if (!bulk_ends(t, dst, src, bytes, "a bulk load", "to")) return;
+    weiri_sync_need(t->c, bar, t);
+    weiri_smem_fill_begin(t->c, dst, bytes, t, t->at, "a bulk load into");
+    op *o = new_op(m, OP_LOAD, t);
+    o->dst_cta = o->bar_cta = t->c;
+    o->gsrc = src;
+    o->dst = dst;
+    o->bytes = bytes;
+    o->bar = bar;
+    weiri_race_global_load(t, t->at, src, bytes, t->c, weiri_sync_bar(t->c, bar));
+    issue(m, o);
+}
+
+static void queue_store(thread *t, op *o) {
+    machine *m = t->m;
+    o->src_cta = t->c;
+    o->group = t->bulk_group;
+    o->serial = ++t->w->bulk_serial;
+    weiri_race_bulk(t->c, o->src, o->bytes, t->tid / 32, o->serial, t->at);
+    /* The result is the engine's from now on, whenever it comes: what this thread touches before its wait is no earlier access. */
+    if (!o->map) weiri_race_global_store(t, t->at, o->gdst, o->bytes, o->reduce, o->serial);
+    for (u32 i = 0; o->map && i < box_rows(o->map); i++) {
+        row r = box_row(o->map, o->c, i);
+        if (r.p) weiri_race_global_store(t, t->at, r.p + r.lo, (u64)(r.hi - r.lo), o->reduce, o->serial);
+    }
+    if (o->cap < o->bytes) {
+        o->data = weiri_sim_alloc(m, o->bytes);
+        o->cap = o->bytes;
+    }
+    append(&t->bulk, &t->bulk_last, o);
+    issue(m, o);
+}
+
+static void bulk_store(w_sim_api *api, void *dst, u32 src, u32 bytes, u32 add) {
+    static const weir_dtype types[] = { 0, WEIR_F32, WEIR_F64, WEIR_F16, WEIR_BF16, WEIR_I32, WEIR_U32, WEIR_U64 }; /* ORDER W_SIM_COPY */
+    thread *t = weiri_sim_self(api);
+    weiri_sim_touch(t, src);
+    if (!bulk_ends(t, src, dst, bytes, add ? "a bulk addition" : "a bulk store", "from")) return;
+    weiri_smem_aread_begin(t->c, src, bytes, t, t->at, "a bulk store from");
+    op *o = new_op(t->m, OP_STORE, t);
+    o->gdst = dst;
+    o->reduce = add != 0;
+    o->type = types[add];
+    o->src = src;
+    o->bytes = bytes;
+    queue_store(t, o);
+}
+
 /* at: the CTA of the own pair whose barrier counts the bytes, for a multicast that of each target's pair with the same place in it;
  * 0xffffffff: each target's own. */
 static void tma_load(w_sim_api *api, u32 dst, const w_tmap *map, u32 bar, u32 at, u32 mask, u32 rank, const i32 *c) {
@@ -380,21 +461,12 @@ static void tma_store(w_sim_api *api, const w_tmap *map, u32 src, u32 reduce, u3
                         weir_dtype_name(d->dtype));
     weiri_smem_aread_begin(t->c, src, bytes, t, t->at, "a TMA store from");
     op *o = new_op(m, OP_STORE, t);
-    o->src_cta = t->c;
     o->map = d;
     memcpy(o->c, c, rank * sizeof *c);
     o->reduce = reduce != 0;
     o->src = src;
     o->bytes = bytes;
-    o->group = t->bulk_group;
-    o->serial = ++t->w->bulk_serial;
-    weiri_race_bulk(t->c, src, bytes, t->tid / 32, o->serial, t->at);
-    if (o->cap < bytes) {
-        o->data = weiri_sim_alloc(m, bytes);
-        o->cap = bytes;
-    }
-    append(&t->bulk, &t->bulk_last, o);
-    issue(m, o);
+    queue_store(t, o);
 }
 
 static void bulk_commit(w_sim_api *api) {
@@ -618,6 +690,8 @@ void weiri_copy_calls(w_sim_api *api) {
     api->w_bulk_commit = bulk_commit;
     api->w_sim_bulk_wait = bulk_wait;
     api->w_bulk_push = bulk_push;
+    api->w_bulk_load = bulk_load;
+    api->w_sim_bulk_store = bulk_store;
     api->w_queue_fetch = queue_fetch;
     api->w_queue_fetch_cluster = queue_fetch_cluster;
     api->w_sim_cp_async = cp_async;

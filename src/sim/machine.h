@@ -72,7 +72,8 @@ typedef struct op {
     cta *src_cta;                /* STORE, PUSH */
     const weiri_tmap *map; i32 c[5]; bool reduce;
     u32 dst, src, bytes;         /* shared addresses; CP: dst and the size written */
-    const char *gsrc; u32 given; /* CP: global source, bytes of it that exist */
+    const char *gsrc; u32 given; /* CP: global source, bytes of it that exist; LOAD without a map: the source */
+    char *gdst; weir_dtype type; /* STORE without a map: where to, and of what the elements are that it adds */
     u32 bar;                     /* LOAD, PUSH, CP_ARRIVE: mbarrier in dst_cta */
     u64 due;                     /* earliest tick; UINT64_MAX: only when forced or when nothing else can happen */
     u64 group;                   /* of its thread: STORE a bulk group, CP, CP_ARRIVE a cp.async group */

@@ -129,6 +129,22 @@ void weiri_smem_stamp(cta *c, u32 addr, u32 n, const thread *by, bool cp) {
     }
 }
 
+/* Does a write hit an mbarrier? A fault then. */
+static bool over_bar(const cta *c, u32 addr, u32 n, const thread *by, u32 at, const char *what) {
+    for (u32 g = granule(addr); g < end_granule(addr, n); g++) {
+        if (!c->is_bar[g]) continue;
+        for (u32 a = addr & ~7u; a < addr + n; a += 8) {
+            const bar *b = weiri_sync_bar((cta *)(uintptr_t)c, a);
+            char name[96];
+            if (!b || !b->live) continue;
+            weiri_sync_bar_name(c, b, name, sizeof name);
+            weiri_sim_fault(c->m, by, at, "sim-bar-write", "%s shared byte %lld, which is mbarrier %s", what, (i64)a - SMEM_BASE, name);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void write_bytes(thread *t, u32 addr, u32 n, bool atomic, const char *what) {
     cta *c = t->c;
     if (!n || !weiri_smem_inside(c, addr, n, t, what)) return;
@@ -136,18 +152,7 @@ static void write_bytes(thread *t, u32 addr, u32 n, bool atomic, const char *wha
         busy(c, c->readers, addr, n, t, t->at, false, "sim-async-read", what,
              "still reads it: the wait before this write is missing");
     if (any(c->fillers, addr, n)) busy(c, c->fillers, addr, n, t, t->at, true, "sim-async-write", what, "is still filling it");
-    for (u32 g = granule(addr); g < end_granule(addr, n); g++) {
-        if (!c->is_bar[g]) continue;
-        for (u32 a = addr & ~7u; a < addr + n; a += 8) {
-            const bar *b = weiri_sync_bar(c, a);
-            char name[96];
-            if (!b) continue;
-            weiri_sync_bar_name(c, b, name, sizeof name);
-            weiri_sim_fault(c->m, t, t->at, "sim-bar-write", "%s shared byte %lld, which is mbarrier %s", what,
-                            (i64)a - SMEM_BASE, name);
-            return;
-        }
-    }
+    if (over_bar(c, addr, n, t, t->at, what)) return;
     weiri_race_access(t, addr, n, true, atomic, what);
     weiri_smem_stamp(c, addr, n, t, false);
 }
@@ -202,6 +207,7 @@ void weiri_smem_fill_begin(cta *c, u32 addr, u32 n, const thread *by, u32 at, co
     if (any(c->fillers, addr, n))
         busy(c, c->fillers, addr, n, by, at, true, "sim-async-write", what,
              "is still filling it: the stage was taken before it was free");
+    if (over_bar(c, addr, n, by, at, what)) return;
     weiri_race_check(c, addr, n, by, at, true, what);
     for (u32 g = granule(addr), e = end_granule(addr, n); g < e; g++) c->fillers[g]++;
 }

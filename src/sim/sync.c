@@ -185,6 +185,34 @@ static void mbar_arrive(w_sim_api *api, u32 addr, u32 rank) { arrive_at(weiri_si
 
 static void mbar_expect(w_sim_api *api, u32 addr, u32 rank, u32 bytes) { arrive_at(weiri_sim_self(api), rank, addr, bytes); }
 
+static void mbar_arrive_n(w_sim_api *api, u32 addr, u32 count) {
+    thread *t = weiri_sim_self(api);
+    if (count < 1 || count > MAX_TX)
+        weiri_sim_fault(t->m, t, t->at, "sim-arrivals", "%u arrivals at once; 1 to %d can be counted", count, MAX_TX);
+    bar *b = need_bar(t->c, addr, t, t->at, "an arrive on");
+    weiri_sim_touch(t, addr);
+    weiri_race_release(t, b->arrived);
+    weiri_sync_arrive(t->c, addr, count, 0, t, t->at);
+}
+
+/* Bytes without an arrival: not a release. */
+static void mbar_expect_tx(w_sim_api *api, u32 addr, u32 bytes) {
+    thread *t = weiri_sim_self(api);
+    weiri_sim_touch(t, addr);
+    weiri_sync_arrive(t->c, addr, 0, bytes, t, t->at);
+}
+
+static void mbar_inval(w_sim_api *api, u32 addr) {
+    thread *t = weiri_sim_self(api);
+    bar *b = need_bar(t->c, addr, t, t->at, "an inval of");
+    if (b->waiting) {
+        char name[96];
+        weiri_sync_bar_name(t->c, b, name, sizeof name);
+        weiri_sim_fault(t->m, t, t->at, "sim-bar-init", "mbarrier %s is made plain memory again while threads wait on it", name);
+    }
+    b->live = false;
+}
+
 /* Does the wait at hand rightly skip phases? Its cursor takes stages in turn with others. */
 static bool skips_phases(const thread *t) {
     const weiri_plan *p = t->m->plan;
@@ -604,6 +632,9 @@ void weiri_sync_calls(w_sim_api *api) {
     api->w_mbar_try = mbar_try;
     api->w_sim_mbar_arrive = mbar_arrive;
     api->w_sim_mbar_expect = mbar_expect;
+    api->w_mbar_arrive_n = mbar_arrive_n;
+    api->w_mbar_expect_tx = mbar_expect_tx;
+    api->w_mbar_inval = mbar_inval;
     api->w_bar_sync = bar_sync;
     api->w_bar_arrive = bar_arrive;
     api->w_sync_cta = sync_cta;

@@ -6,4 +6,5 @@ local weir = require "weir"
 local device = require "device"
 if weir.device_count() == 0 then tap.skip_all "no GPU" end
 device.run(weir.device(0), function(name, wrong) tap.is({}, wrong, name) end)
+device.run_copies(weir.device(0), function(name, wrong) tap.is({}, wrong, name) end)
 tap.done()

@@ -6,7 +6,12 @@ local lab = require "lab"
 local device = require "device"
 
 local program = device.run(lab.device(), function(name, wrong) tap.is({}, wrong, name) end)
+local copier = device.run_copies(lab.device(), function(name, wrong) tap.is({}, wrong, name) end, function(seed) return lab.weir.device("sim", { seed = seed }) end)
 local cubin, message, code = program:cubin()
+if code ~= "no_compiler" then
+  local good, why = copier:cubin()
+  tap.ok(good, "NVRTC takes the copies: " .. tostring(why))
+end
 if code == "no_compiler" then tap.skip "NVRTC is not found"
 else tap.ok(cubin, "NVRTC takes the same text: " .. tostring(message)) end
 

@@ -99,6 +99,28 @@ body("a vote for lanes without the caller", "sim-warp", "if (lane < 8) y[tid] = 
 body("a reduction that not all lanes join", "sim-deadlock", "if (lane < 8) y[tid] = __reduce_add_sync(~0u, tid);", {}, "lane")
 body("a sleep in a spin without an end", "sim-livelock", "while (*(volatile u32 *)y != 7) __nanosleep(100);", { threads = 32 }, "the others spin on memory")
 
+-- ---- bulk copies of a body's own ------------------------------------------------------------------------------------------------------
+local load = bar .. "if (tid == 0) { w_mbar_expect(at, 512); w_bulk_load(at + 1024, %s, 512, at); } %s"
+body("a bulk load read without its wait", "sim-early-read", load:format("x", "if (tid == 0) y[0] = ((u32 *)smem)[256]; w_mbar_wait(at, 0);"), {}, "a load of 's' byte")
+body("a bulk load past its tensor", "sim-bounds", load:format("x + 4", "w_mbar_wait(at, 0);"), {}, "a bulk load of 512 bytes", "is in no buffer")
+body("a bulk load off 16 bytes", "sim-align", load:format("x + 1", "w_mbar_wait(at, 0);"), {}, "a bulk load at ", "no multiple of 16")
+body("a bulk load of 8 bytes", "sim-align", load:format("x", "w_mbar_wait(at, 0);"):gsub("512, at", "8, at"), {}, "a bulk load of 8 bytes, which is no multiple of 16")
+body("a bulk load past the shared memory", "sim-bounds", load:format("x", "w_mbar_wait(at, 0);"):gsub("at %+ 1024", "at + 4000"), {}, "a bulk load to shared bytes 4000 to 4511; the kernel has 4096")
+body("a bulk load of more than was expected", "sim-tx", load:format("x", "w_mbar_wait(at, 0);"):gsub("w_mbar_expect%(at, 512%)", "w_mbar_expect(at, 256)"), {}, "512 bytes landed, 256 were expected")
+body("a bulk load on an mbarrier without its fence", "sim-bar-init", load:format("x", "w_mbar_wait(at, 0);"):gsub("w_fence_mbar_init%(%);", ""), {}, "has run no fence.mbarrier_init since")
+body("a bulk load over an mbarrier", "sim-bar-write", load:format("x", "w_mbar_wait(at, 0);"):gsub("at %+ 1024", "at"), {}, "a bulk load into shared byte 0, which is mbarrier")
+body("a tensor written before its bulk load", "sim-race", bar .. "if (tid == 64) y[0] = 7; if (tid == 0) { w_mbar_expect(at, 512); w_bulk_load(at + 1024, y, 512, at); } w_mbar_wait(at, 0);", {}, "a TMA load reads 'y' byte 0 (4 bytes) and a store by task 'one', CTA 0, warp 2, lane 0")
+local store = "((u32 *)smem)[tid] = tid; %s task_sync(); if (tid == 0) { w_bulk_store(%s, at, 512); w_bulk_commit(); %s }"
+body("a bulk store without the proxy fence", "sim-fence", store:format("", "y", "w_bulk_wait<0>();"), {}, "without a fence.proxy.async after it")
+body("a bulk store that nobody waits for", "sim-exit", store:format("w_fence_async();", "y", ""), {}, "a bulk wait is missing")
+body("a bulk store past its tensor", "sim-bounds", store:format("w_fence_async();", "y + 4", "w_bulk_wait<0>();"), {}, "a bulk store of 512 bytes", "is in no buffer")
+body("the source of a bulk store overwritten", "sim-async-read", store:format("w_fence_async();", "y", "w_bulk_wait<1>(); ((u32 *)smem)[5] = 1; w_bulk_wait<0>();"), {}, "a store to 's' byte 20")
+body("the result of a bulk store read too early", "sim-race", store:format("w_fence_async();", "y", "w_bulk_wait_read<0>(); const u32 v = y[3]; w_bulk_wait<0>(); y[3] = v;"), {}, "of 'y' byte 12")
+body("cp.async over an mbarrier", "sim-bar-write", bar .. "if (tid == 3) { w_cp_async<16>(at, x, 16); w_cp_commit(); w_cp_wait<0>(); }", {}, "a cp.async into shared byte 0, which is mbarrier")
+body("arrivals too many at once", "sim-arrivals", bar .. "if (tid == 0) w_mbar_arrive_n(at, 2);", {}, "an arrival too many on mbarrier")
+body("an mbarrier used after its inval", "sim-bar-init", bar .. "if (tid == 0) { w_mbar_inval(at); w_mbar_arrive(at); }", {}, "an arrive on mbarrier at shared byte 0 of CTA 0, which is not initialised")
+body("bytes expected and never copied", "sim-deadlock", bar .. "if (tid == 0) { w_mbar_expect_tx(at, 64); w_mbar_arrive(at); } w_mbar_wait(at, 0);", {}, "0 bytes landed, 64 missing")
+
 -- ---- races -----------------------------------------------------------------------------------------------------------------------------
 local mix = "((u32 *)smem)[tid] = 0; task_sync(); ((u32 *)smem)[tid] = tid; %s y[tid] = ((u32 *)smem)[127 - tid];"
 body("a join left out", "sim-race", mix:format "", {}, "(4 bytes) and a ", "task 'one', CTA 0, warp", "nothing orders the two: a barrier, or an arrive and its wait, is missing between them")

@@ -623,8 +623,9 @@ void weiri_copy_exit(thread *t) {
     for (op *o = t->bulk; o; o = next) {
         next = o->next;
         if (!o->waited) {
-            weiri_sim_fault(m, t, o->at, "sim-exit",
-                            "the thread exits while its TMA store may still read shared memory: a bulk wait is missing");
+            char name[96];
+            weiri_smem_name(t->c, o->src, name, sizeof name);
+            weiri_sim_fault(m, t, o->at, "sim-exit", "the thread exits while its TMA store may still read %s: a bulk wait is missing", name);
             return;
         }
         step(m, o); /* the result of a store whose read alone was waited for */
@@ -633,7 +634,9 @@ void weiri_copy_exit(thread *t) {
     for (const op *o = t->cp; o; o = o->next) uncovered = o->kind == OP_CP_ARRIVE ? NULL : uncovered ? uncovered : o;
     for (const op *o = uncovered; o; o = o->next)
         if (o->kind == OP_CP) {
-            weiri_sim_fault(m, t, o->at, "sim-exit", "the thread exits while its cp.async is in flight: a wait is missing");
+            char name[96];
+            weiri_smem_name(t->c, o->dst, name, sizeof name);
+            weiri_sim_fault(m, t, o->at, "sim-exit", "the thread exits while its cp.async into %s is in flight: a wait is missing", name);
             return;
         }
 }

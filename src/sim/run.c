@@ -359,6 +359,16 @@ static void describe_wait(const thread *t, char *out, size_t size) {
     }
 }
 
+/* "spins on 'y' byte 0": what a thread that goes on and on looks at. */
+static void describe_spin(const thread *t, char *out, size_t size) {
+    const u8 *p = t->spot;
+    char name[160] = "memory";
+    if (p && p >= t->c->smem && p < t->c->smem + t->m->smem_bytes) weiri_smem_name(t->c, (u32)(SMEM_BASE + (p - t->c->smem)), name, sizeof name);
+    else if (p && weiri_host_range(t->m->sim, p, 1, name, sizeof name)) weiri_host_name(t->m->sim, p, name, sizeof name);
+    else snprintf(name, sizeof name, "something");
+    snprintf(out, size, "spins; it last looked at %s", name);
+}
+
 /* Who should have arrived: the plan's arrives on a barrier. */
 static void name_arrivers(machine *m, u32 addr) {
     int stage;
@@ -384,18 +394,19 @@ static void deadlock(machine *m, bool spinning) {
     for (int i = 0; i < m->nctas * m->threads_per_cta;) {
         const thread *t = &m->threads[i];
         char what[256], next[256], place[256];
-        if (!t->alive || !t->blocked) {
+        if (!t->alive || (!t->blocked && !spinning)) {
             i++;
             continue;
         }
-        describe_wait(t, what, sizeof what);
+        void (*describe)(const thread *, char *, size_t) = t->blocked ? describe_wait : describe_spin;
+        describe(t, what, sizeof what);
         int j = i + 1, lanes = 1;
         for (; j < m->nctas * m->threads_per_cta; j++) {
             const thread *o = &m->threads[j];
             if (o->c != t->c || (o->alive && o->actor->task != t->actor->task)) break;
             if (!o->alive && o->tid / 32 == t->tid / 32) continue; /* lanes that are done */
-            if (!o->alive || !o->blocked || o->wait != t->wait || o->at != t->at) break;
-            describe_wait(o, next, sizeof next);
+            if (!o->alive || o->blocked != t->blocked || o->wait != t->wait || o->at != t->at) break;
+            describe(o, next, sizeof next);
             if (strcmp(what, next)) break;
             lanes++;
         }
@@ -408,8 +419,8 @@ static void deadlock(machine *m, bool spinning) {
         if (w1 > w0) weiri_put(m->findings, " to %u", w1);
         if (lanes == 1) weiri_put(m->findings, ", lane %u", t->lane);
         else if (lanes < 32) weiri_put(m->findings, ", %d lanes", lanes);
-        weiri_put(m->findings, ": waits for %s\n", what);
-        if (t->wait == WAIT_MBAR || t->wait == WAIT_POLL) name_arrivers(m, t->bar->addr);
+        weiri_put(m->findings, ": %s%s\n", t->blocked ? "waits for " : "", what);
+        if (t->blocked && (t->wait == WAIT_MBAR || t->wait == WAIT_POLL)) name_arrivers(m, t->bar->addr);
         i = j;
     }
 }

@@ -7,6 +7,7 @@
  * between threads needs the two fences: `before` by who had them, `after` by who takes them over; a commit counts as the first.
  *
  * With v = 2 (cta_group::2) the mmas of a pair stand in the even CTA's queue and touch both CTAs' operands and columns. */
+#include <stdio.h>
 #include <string.h>
 
 #include "../tcgen05.h"
@@ -117,8 +118,11 @@ static bool own_columns(tensor *x, const thread *t, u32 tmem, u32 n, const char 
     u32 c = column_of(tmem);
     for (int i = 0; i < x->nallocs; i++)
         if (x->alloc[i].column <= c && c + n <= x->alloc[i].column + x->alloc[i].columns) return true;
+    char have[128] = "none are";
+    for (int i = 0, k = 0; i < x->nallocs && k >= 0 && k < (int)sizeof have - 32; i++)
+        k += snprintf(have + k, sizeof have - (size_t)k, "%s%u to %u are", i ? ", " : "", x->alloc[i].column, x->alloc[i].column + x->alloc[i].columns - 1);
     if (x->c == t->c)
-        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "%s columns %u to %u of tensor memory, which are not allocated", what, c, c + n - 1);
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "%s columns %u to %u of tensor memory, which are not allocated: %s", what, c, c + n - 1, have);
     else
         weiri_sim_fault(t->m, t, t->at, "sim-tmem", "%s columns %u to %u of tensor memory of CTA %u, which are not allocated there", what,
                         c, c + n - 1, x->c->block);

@@ -69,7 +69,7 @@ body("operands overwritten before the wait", "sim-async-read", operands .. "w_wg
   "a store to 's' byte", "a wgmma (t/sim/findings.t:", "still reads it: the wait before this write is missing")
 body("no proxy fence", "sim-fence", operands:gsub("w_fence_async%(%);", "") .. "w_wgmma_fence();" .. mma .. done, {},
   "a wgmma reads A from 's' byte 0, which task 'one', CTA 0, warp 0 lane 0 wrote without a fence.proxy.async after it")
-body("accumulators read before the wait", "sim-accumulator", operands .. "w_wgmma_fence();" .. mma .. "y[tid] = (u32)d[0];" .. done, {}, "accumulator register 0 is read while a wgmma on it is in flight")
+body("accumulators read before the wait", "sim-accumulator", operands .. "w_wgmma_fence();" .. mma .. "y[tid] = (u32)d[0];" .. done, {}, "accumulator register 0 is read while a wgmma on it (t/sim/findings.t:27) is in flight")
 body("a wgmma without its fence", "sim-wgmma", operands .. mma .. done, {}, "a wgmma before any wgmma.fence of the thread")
 body("a malformed descriptor", "sim-descriptor", operands .. "w_wgmma_fence();" .. mma:gsub("w_desc%(at, 1024, 128, 0%)", "w_desc(at, 1024, 128, 0) | 1ull << 50") .. done, {}, "operand A: base offset 2 in the descriptor")
 body("an operand past the shared memory", "sim-bounds", operands .. "w_wgmma_fence();" .. mma:gsub("at %+ 2048", "at + 4096") .. done, {}, "operand B of a wgmma at shared bytes 4096 to 4111; the kernel has 4096")
@@ -81,7 +81,7 @@ body("a variable that nothing has set", "sim-uninit", "float v[32]; if (x[0] == 
 body("a warp that has diverged", "sim-warp", "if (lane < 7) w_elect(); else w_sync_warp();", {}, "the warp has diverged: lane")
 body("a named barrier with two counts", "sim-named", "w_bar_sync(3, warp ? 96 : 64);", {}, "named barrier 3 is joined with")
 body("a named barrier that is none", "sim-named", "w_bar_sync(16, 128);", {}, "named barrier 16; ids are 1 to 15")
-body("an exit with a copy in flight", "sim-exit", "w_cp_async<16>(at + 16 * tid, x + tid / 4 * 4, 16);", {}, "the thread exits while its cp.async is in flight: a wait is missing")
+body("an exit with a copy in flight", "sim-exit", "w_cp_async<16>(at + 16 * tid, x + tid / 4 * 4, 16);", {}, "the thread exits while its cp.async into 's' byte", "is in flight: a wait is missing")
 body("an exit with a wgmma in flight", "sim-exit", operands .. "w_wgmma_fence();" .. mma, {}, "the thread exits while a wgmma of its warpgroup is in flight: a wait is missing")
 body("an mbarrier that is not initialised", "sim-bar-init", "w_mbar_arrive(at);", {}, "an arrive on mbarrier at shared byte 0 of CTA 0, which is not initialised")
 body("an mbarrier overwritten", "sim-bar-write", bar .. "if (tid == 5) *(u32 *)smem = 0;", {}, "a store to shared byte 0, which is mbarrier")
@@ -89,7 +89,8 @@ body("a parity that is none", "sim-parity", bar .. "w_mbar_wait(at, 2);", {}, "a
 body("a CTA that is none", "sim-cluster", bar .. "if (tid == 0) w_mbar_arrive_remote(at, 2);", {}, "an arrive at CTA 2 of a cluster of 1")
 body("a CTA that has left", "sim-exited", bar .. "w_cluster_arrive(); w_cluster_wait(); if (w_cluster_rank() == 1) return; for (u32 i = 0; i < 999; i++) task_sync(); if (tid == 0) w_mbar_arrive_remote(at, 1);",
   { cluster = 2, leaves = true }, "an arrive on mbarrier at shared byte 0 of CTA 1, which has exited")
-body("a spin without an end", "sim-livelock", "while (*(volatile u32 *)y != 7) {}", { threads = 32 }, "the others spin on memory")
+body("a spin without an end", "sim-livelock", "if (warp) task_sync(); else while (*(volatile u32 *)(y + 9) != 7) {}", { threads = 64 }, "32 of 64 threads wait, the others spin on memory",
+  "t/sim/findings.t:27: task 'one', CTA 0, warp 0: spins; it last looked at 'y' byte 36\n", "task 'one', CTA 0, warp 1: waits for named barrier 1: 32 of 64 threads have come")
 body("a trap", "sim-trap", "if (x[tid]) __trap();", {}, "__trap()")
 body("an assertion", "sim-trap", "const u32 one = 2;\nassert(x[tid] == one && \"nothing there\");", {}, "task 'one', CTA 0, warp", 'assertion failed: x[tid] == one && "nothing there", t/sim/findings.t:')
 body("a vector atomic on shared memory", "sim-trap", "((float *)smem)[tid] = 0; task_sync(); atomicAdd((float2 *)smem, make_float2(1.f, 2.f));", {}, "works on global memory only")
@@ -173,7 +174,7 @@ edited("a stage given back before all lanes have read it", "sim-race", lab.tma_c
 edited("a staging tile rewritten while TMA reads it", "sim-async-read", lab.gemm(), function(p, dev) return lab.run_gemm(p, 64, 256, 64, { device = dev, grid = 1 }) end,
   "w_bulk_wait_read<%d>%(%);", ";", "stmatrix to 'stage' stage 0", "a TMA store (t/lab.lua:")
 edited("an exit with a TMA store in flight", "sim-exit", lab.gemm(), function(p, dev) return lab.run_gemm(p, 64, 64, 64, { device = dev, grid = 1 }) end,
-  "if %(wtid == 0%) w_bulk_wait<0>%(%);", ";", "the thread exits while its TMA store")
+  "if %(wtid == 0%) w_bulk_wait<0>%(%);", ";", "the thread exits while its TMA store may still read 'stage' stage ")
 edited("a register pool that has too few", "sim-deadlock", lab.gemm { warpgroups = 2, load_registers = 40, mma_registers = 232 }, function(p, dev) return lab.run_gemm(p, 128, 64, 64, { device = dev }) end,
   "w_reg_inc<232>%(%);", "w_reg_inc<256>();", "setmaxnreg.inc 256: it lacks")
 edited("registers that setmaxnreg does not take", "sim-registers", lab.gemm { warpgroups = 2, load_registers = 40, mma_registers = 232 }, function(p, dev) return lab.run_gemm(p, 128, 64, 64, { device = dev }) end,
@@ -184,7 +185,7 @@ edited("tensor memory that is not given back", "sim-tmem", sm100a.gemm(o), black
 edited("a descriptor of sm_100a without its constant", "sim-descriptor", sm100a.gemm(o), blackwell, "w_umma_desc(%b())", "(w_umma_desc%1 & ~(1ull << 46))", "operand A: descriptor", "lacks bit 46")
 edited("an instruction descriptor that is none", "sim-descriptor", sm100a.gemm(o), blackwell, "0x08100490", "0x08100493", "instruction descriptor 0x8100493 of kind f16")
 edited("an exit with an mma in flight", "sim-exit", sm100a.gemm(o), blackwell, "(if %(warp == 0%) w_tmem_free%b();)", "%1 if (w_tid() == 0) w_umma_commit(ab_full);", "exits while an arrival of the tensor core is in flight")
-edited("columns that are not allocated", "sim-tmem", sm100a.gemm(o), blackwell, "w_tmem_alloc%((.-), %d+%)", "w_tmem_alloc(%1, 32)", "of tensor memory, which are not allocated")
+edited("columns that are not allocated", "sim-tmem", sm100a.gemm(o), blackwell, "w_tmem_alloc%((.-), %d+%)", "w_tmem_alloc(%1, 32)", "of tensor memory, which are not allocated: ")
 edited("tensor memory taken over without a fence", "sim-tcgen05-fence", sm100a.gemm(o), blackwell, "(w_mbar_wait%(acc_full.-)w_tcgen05_after%(%);", "%1", "fence::after_thread_sync")
 
 do

@@ -219,6 +219,13 @@ static void put_legend(const drawing *d) {
     if (d->t->flights.n)
         weiri_put(d->b, "<rect x=\"%d\" y=\"4\" width=\"24\" height=\"%d\" rx=\"2\" fill=\"%s\"/><text x=\"%d\" y=\"10\" fill=\"#444\">mma in flight</text>", x + 180, THIN, grey,
                   x + 208);
+    x += d->t->flights.n ? 300 : 180;
+    weiri_put(d->b, "<text x=\"%d\" y=\"10\" fill=\"#444\">1, 2, ...: first, second time</text>", x);
+    bool stuck = false;
+    for (int i = 0; i < d->t->spans.n; i++) stuck |= d->t->spans.v[i].stuck;
+    if (stuck)
+        weiri_put(d->b, "<rect x=\"%d\" width=\"24\" height=\"12\" fill=\"#fff\" stroke=\"%s\" stroke-width=\"2\"/><text x=\"%d\" y=\"10\" fill=\"#444\">never ended</text>",
+                  x + 160, red, x + 190);
     weiri_put(d->b, "</g>\n");
 }
 

@@ -174,7 +174,8 @@ tap.ok(words["gemm: 2 CTAs, " .. ("%.0f steps"):format((function()
   for _, s in ipairs(spans) do last = math.max(last, s.to) end
   return last
 end)())], "it says what it shows")
-for _, word in ipairs { "CTA 1", "load, warp 0", "mma, warps 4-7", "mma, warps 8-11", "stage 3", "waits", "mma in flight" } do tap.ok(words[word], "and has: " .. word) end
+for _, word in ipairs { "CTA 1", "load, warp 0", "mma, warps 4-7", "mma, warps 8-11", "stage 3", "waits", "mma in flight", "1, 2, ...: first, second time" } do tap.ok(words[word], "and has: " .. word) end
+tap.ok(not words["never ended"], "and no red where every span ended")
 tap.unlike("nan", read(svg), "every place is a number")
 t:close()
 tap.raises("the timeline is closed", function() t:svg(svg) end, "a closed timeline")
@@ -209,6 +210,7 @@ for _, s in ipairs(late:spans()) do if s.stuck then ends[#ends + 1] = ("%s: %s, 
 tap.is({ "take: wait ring_full, no. 6, stage 1" }, ends, "the span that never ends")
 late:svg(svg)
 tap.like("#c62828", read(svg), "is red")
+tap.like(">never ended<", read(svg), "which the legend explains")
 
 -- many tiles, a dynamic queue, values, masks: every event has its place
 local attention = require "weir.kernels.attention"

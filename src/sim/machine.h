@@ -44,6 +44,8 @@ typedef struct bar {             /* an mbarrier */
     u32 addr;
     bool live;                   /* initialised */
     u32 by; bool fenced;         /* by this thread, which has run fence.mbarrier_init since */
+    u32 who, clock;              /* when that was: its place in a clock, and its own there */
+    bool published; u64 at_generation;   /* after the fence its thread has arrived at the cluster barrier of this generation */
     i64 count, pending;          /* arrivals per phase, of this phase still missing */
     i64 tx;                      /* bytes armed and not landed; below 0 while more landed than was armed */
     i64 landed;                  /* bytes landed in this phase, for messages */
@@ -155,7 +157,7 @@ struct weiri_thread {
     acc_use use[16]; int nuse;
     /* clusters and registers */
     u64 joined[16];              /* per named barrier: generation + 1 of its last use */
-    u64 cluster_arrived; bool cluster_open;
+    u64 cluster_arrived, cluster_known; bool cluster_open;   /* known: generations that it has waited for */
     u32 regs;
     /* warp-wide operations */
     u32 arg[5]; u32 ret[4];

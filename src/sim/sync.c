@@ -48,9 +48,20 @@ static bool need_visible(cta *c, const bar *b, const thread *by, const char *wha
     return false;
 }
 
+/* Whoever uses a barrier must come behind its initialisation, not only by chance: a fence and the cluster barrier, even a relaxed arrive,
+ * or anything that orders memory. */
+static bool need_ordered(const cta *c, const bar *b, const thread *by, const char *what) {
+    if (by->vc[b->who] >= b->clock || (b->published && by->cluster_known > b->at_generation)) return true;
+    char name[96];
+    weiri_sync_bar_name(c, b, name, sizeof name);
+    weiri_sim_fault(c->m, by, by->at, "sim-bar-init", "%s mbarrier %s of CTA %u: nothing orders it behind the initialisation by thread %u: a barrier is missing between them",
+                    what, name, c->block, b->by);
+    return false;
+}
+
 bar *weiri_sync_need(cta *c, u32 addr, const thread *by) {
     bar *b = need_bar(c, addr, by, by->at, "a copy that completes on");
-    return b && need_visible(c, b, by, "a copy that completes on") ? b : NULL;
+    return b && need_ordered(c, b, by, "a copy that completes on") && need_visible(c, b, by, "a copy that completes on") ? b : NULL;
 }
 
 static void fence_init(w_sim_api *api) {
@@ -83,7 +94,7 @@ static void mbar_init(w_sim_api *api, u32 addr, u32 count) {
         weiri_sim_fault(m, t, t->at, "sim-bar-init", "mbarrier %s is initialised again while threads wait on it", name);
     }
     u32 *arrived = b->arrived ? b->arrived : weiri_race_clock(m), *done = b->done ? b->done : weiri_race_clock(m);
-    *b = (bar){ .addr = addr, .live = true, .by = t->tid, .count = count, .pending = count, .arrived = arrived, .done = done };
+    *b = (bar){ .addr = addr, .live = true, .by = t->tid, .who = t->comp, .clock = t->vc[t->comp], .count = count, .pending = count, .arrived = arrived, .done = done };
     memset(arrived, 0, (size_t)m->vc_n * sizeof *arrived);
     memset(done, 0, (size_t)m->vc_n * sizeof *done);
     m->progress++;
@@ -177,6 +188,7 @@ static void arrive_at(thread *t, u32 rank, u32 addr, u32 bytes) {
     weiri_sim_touch(t, addr);
     bar *b = c->running ? weiri_sync_bar(c, addr) : NULL;
     if (b && c != t->c && !need_visible(c, b, t, "a remote arrive on")) return;
+    if (b && b->live && !need_ordered(c, b, t, "an arrive on")) return;
     if (b && b->live) weiri_race_release(t, b->arrived);
     weiri_sync_arrive(c, addr, 1, bytes, t, t->at);
 }
@@ -191,6 +203,7 @@ static void mbar_arrive_n(w_sim_api *api, u32 addr, u32 count) {
         weiri_sim_fault(t->m, t, t->at, "sim-arrivals", "%u arrivals at once; 1 to %d can be counted", count, MAX_TX);
     bar *b = need_bar(t->c, addr, t, t->at, "an arrive on");
     weiri_sim_touch(t, addr);
+    need_ordered(t->c, b, t, "an arrive on");
     weiri_race_release(t, b->arrived);
     weiri_sync_arrive(t->c, addr, count, 0, t, t->at);
 }
@@ -270,6 +283,7 @@ static void mbar_wait(w_sim_api *api, u32 addr, u32 parity) {
     thread *t = weiri_sim_self(api);
     bar *b = need_bar(t->c, addr, t, t->at, "a wait on");
     weiri_sim_touch(t, addr);
+    need_ordered(t->c, b, t, "a wait on");
     if (parity > 1) weiri_sim_fault(t->m, t, t->at, "sim-parity", "a wait with parity %u; a parity is 0 or 1", parity);
     while ((b->phase & 1) == parity) {
         t->bar = b;
@@ -285,6 +299,7 @@ static void mbar_wait(w_sim_api *api, u32 addr, u32 parity) {
 static u32 mbar_try(w_sim_api *api, u32 addr, u32 parity) {
     thread *t = weiri_sim_self(api);
     bar *b = need_bar(t->c, addr, t, t->at, "a try_wait on");
+    need_ordered(t->c, b, t, "a try_wait on");
     if ((b->phase & 1) != parity) {
         learn(t, b);
         return 1;
@@ -422,6 +437,10 @@ static void cluster_arrive(w_sim_api *api, u32 release) {
     t->cluster_open = true;
     t->cluster_arrived = cl->generation;
     if (release) weiri_race_release(t, cl->vc);
+    for (int i = 0; i < t->c->nbars; i++) {
+        bar *b = &t->c->bars[i];
+        if (b->by == t->tid && b->fenced && !b->published) b->published = true, b->at_generation = cl->generation;
+    }
     if (++cl->arrived == cluster_alive(cl)) open_cluster(cl);
 }
 
@@ -433,6 +452,7 @@ static void cluster_wait(w_sim_api *api) {
     t->id = 0;
     while (cl->generation == t->cluster_arrived) weiri_sim_block(t, WAIT_CLUSTER);
     weiri_race_acquire(t, cl->done);
+    t->cluster_known = cl->generation;
     t->cluster_open = false;
 }
 

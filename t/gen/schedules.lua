@@ -396,9 +396,11 @@ function schedules.kernel(weir, s, bodies)
       of[p] = k:barrier { name = p.name, pipeline = P.async_async { stages = p.stages } }
     elseif p.kind == "threads" or p.kind == "tx" then
       local bytes = p.kind == "tx" and 64 or nil
-      of[p] = k:resource { name = p.name, space = "smem", dtype = "u8", tile = { 64 },
+      local from = bytes and bodies and k:tensor { name = "B" .. p.name, dtype = "u8", shape = { 64 } }
+      local fill = from and "if (elected) w_bulk_load(w_addr(smem), from, 64, bar);" or "for (u32 i = tid; i < 64; i += nthreads) smem[i] = (u8)i;"
+      of[p] = k:resource { name = p.name, space = "smem", dtype = "u8", tile = { 64 }, bind = from and { from = from } or nil,
         pipeline = P[bytes and "tma_async" or "async_async"] { stages = p.stages },
-        work = { fill = weir.producer_work { code = bodies and "for (u32 i = tid; i < 64; i += nthreads) smem[i] = (u8)i;" or ";", tx_bytes = bytes },
+        work = { fill = weir.producer_work { code = bodies and fill or ";", tx_bytes = bytes },
           use = weir.consumer_work { code = bodies and "for (u32 i = tid; i < 64; i += nthreads) if (smem[i] != i) __trap();" or ";" } } }
     else
       local pipe = copied[p.kind] == "tma_load" and P.tma_async { stages = p.stages } or P.async_async { stages = p.stages, producer_op = "load" }

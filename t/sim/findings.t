@@ -85,6 +85,14 @@ body("an exit with a copy in flight", "sim-exit", "w_cp_async<16>(at + 16 * tid,
 body("an exit with a wgmma in flight", "sim-exit", operands .. "w_wgmma_fence();" .. mma, {}, "the thread exits while a wgmma of its warpgroup is in flight: a wait is missing")
 body("an mbarrier that is not initialised", "sim-bar-init", "w_mbar_arrive(at);", {}, "an arrive on mbarrier at shared byte 0 of CTA 0, which is not initialised")
 body("an mbarrier overwritten", "sim-bar-write", bar .. "if (tid == 5) *(u32 *)smem = 0;", {}, "a store to shared byte 0, which is mbarrier")
+for seed, use in ipairs { "w_mbar_arrive(at);", "w_mbar_wait(at, 1);", "w_mbar_expect(at, 64);", "w_mbar_try(at, 1);", "w_mbar_cp_async_arrive(at);" } do
+  body("an mbarrier used without a join behind its initialisation: " .. use, "sim-bar-init",
+    ("if (tid == 0) { w_mbar_init(at, 1); w_fence_mbar_init(); } for (u32 i = 0; i < 50; i++) w_sync_warp(); if (tid == %d) { for (int i = 0; i < 99; i++) __nanosleep(9); %s }"):format(30 + 8 * seed, use), {},
+    "mbarrier at shared byte 0 of CTA 0: nothing orders it behind the initialisation by thread 0: a barrier is missing between them")
+end
+body("told of by the cluster barrier, after its fence", "right", "if (tid == 0) { w_mbar_init(at, 1); w_fence_mbar_init(); } w_cluster_arrive_relaxed(); w_cluster_wait(); if (tid == 50) w_mbar_arrive_remote(at, w_cluster_rank() ^ 1); w_mbar_wait(at, 0); w_cluster_arrive(); w_cluster_wait();", { cluster = 2 })
+body("told of before its fence", "sim-bar-init", "if (tid == 0) w_mbar_init(at, 1); w_cluster_arrive_relaxed(); w_cluster_wait(); if (tid == 0) w_fence_mbar_init(); if (tid == 50) w_mbar_arrive(at); w_cluster_arrive(); w_cluster_wait();", { cluster = 2 },
+  "nothing orders it behind the initialisation by thread 0")
 body("a parity that is none", "sim-parity", bar .. "w_mbar_wait(at, 2);", {}, "a wait with parity 2; a parity is 0 or 1")
 body("a CTA that is none", "sim-cluster", bar .. "if (tid == 0) w_mbar_arrive_remote(at, 2);", {}, "an arrive at CTA 2 of a cluster of 1")
 body("a CTA that has left", "sim-exited", bar .. "w_cluster_arrive(); w_cluster_wait(); if (w_cluster_rank() == 1) return; for (u32 i = 0; i < 999; i++) task_sync(); if (tid == 0) w_mbar_arrive_remote(at, 1);",

@@ -331,6 +331,8 @@ typedef struct weiri_event { int actor; const weiri_action *act; int stage, phas
 #define WEIRI_WANT_NONE (-1)
 #define WEIRI_WANT_TILE (-2)
 
+typedef struct weiri_parked { const int *at; int phase; } weiri_parked;
+
 typedef struct weiri_run {
     const weiri_prog *g;
     weiri_arena *a;              /* texts */
@@ -345,6 +347,7 @@ typedef struct weiri_run {
     bool fatal;                  /* a fault after which the model says nothing more */
     bool endless;                /* a task goes round with nothing to ask */
     int left;                    /* tiles that all have left, since the run began */
+    weiri_parked *parked;        /* by actor: the barrier's stage that it waits at, and its phase then; at NULL: at none */
     /* replay */
     bool replay;
     WEIRI_LIST(weiri_event) log;

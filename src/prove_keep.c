@@ -8,7 +8,8 @@ typedef struct keeper {
     weiri_prog *g;
     uint64_t all;
     uint64_t near[MOST_ACTORS];     /* by actor: who meets it at a barrier, itself included */
-    uint64_t gates;                 /* actors that hand on the same threads' knowledge wherever they do */
+    uint64_t even;                  /* actors all of whose threads know what they hand on, when they do */
+    uint64_t gates;                 /* those, and actors that hand on the same threads' knowledge wherever they do */
     uint64_t *home;                 /* by ring: who asks of its bits or sets them */
     uint64_t *comes;                /* by barrier: who does anything there */
     uint64_t *word;                 /* by word: actors that keep it */
@@ -24,6 +25,18 @@ static int handed(const weiri_actor *me, const weiri_action *a) {
     case ACT_UMMA_COMMIT: return need;
     default: return a->bar >= 0 && a->kind != ACT_WAIT ? need : NOTHING;
     }
+}
+
+/* Do the actor's threads meet right before instruction x, whichever way it is come to? */
+static bool have_met(const weiri_actor *me, const weiri_code *c, const bool *target, int x) {
+    for (; !target[x] && x > c->from; x--) {
+        const weiri_ins *before = &c->ins.v[x - 1];
+        weiri_act kind = before->op == IN_ACT ? before->act->kind : ACT_NONE;
+        if (kind == ACT_WARP_SYNC) return me->nrows <= 3;
+        if (kind == ACT_NAMED_SYNC) return true;
+        if (kind != ACT_ADVANCE) return false;
+    }
+    return false;
 }
 
 /* A record's bits are asked for by whoever accesses bytes that meet its bytes. */
@@ -52,7 +65,11 @@ static bool look(keeper *k) {
         const weiri_code *c = &g->code.v[me->code];
         uint64_t self = 1ull << i;
         int out = NOTHING;
-        bool gate = true;
+        bool gate = true, even = true;
+        bool *target = WEIRI_NEW_N(g->a, bool, c->ins.n + 1);
+        for (int x = 0; x < c->ins.n; x++) {
+            if (c->ins.v[x].op != IN_ACT) target[c->ins.v[x].jump] = target[c->ins.v[x].skip] = true;
+        }
         for (int x = 0; x < c->ins.n; x++) {
             const weiri_action *a = c->ins.v[x].op == IN_ACT ? c->ins.v[x].act : NULL;
             bool framed = x < c->from || x >= c->to;
@@ -67,10 +84,13 @@ static bool look(keeper *k) {
             for (int e = from; framed && e < to; e++) asks(k, k->all, &g->recs.v[g->eff.v[e]]);
             int row = handed(me, a);
             gate = gate && (row == NOTHING || out == NOTHING || row == out);
-            if (row != NOTHING) out = row;
+            if (row == NOTHING) continue;
+            out = row;
+            even = even && (me->nrows == 1 || a->kind == ACT_NAMED_SYNC || (row != WHOLE && have_met(me, c, target, x)));
         }
         for (int q = 0; q < me->recs.n; q++) asks(k, self, &g->recs.v[me->recs.v[q]]);
-        if (gate) k->gates |= self;
+        if (even) k->even |= self;
+        if (gate || even) k->gates |= self;
         k->near[i] |= self;
     }
     for (int i = 0; i < g->recs.n; i++) /* whoever fences hands on that copies which it knows to have landed are fenced */
@@ -97,7 +117,7 @@ static uint64_t reached(const keeper *k, uint64_t from, uint64_t shut) {
 }
 
 /* Who keeps each word. An actor that lies behind a gate, as seen from all that a ring concerns, learns of the ring only what the gate knew
- * before, and whatever comes back from there the gate knows already. */
+ * before, and whatever comes back from there the gate knows already: so do all its threads, if they are even, and the ring may concern it. */
 static void settle(keeper *k) {
     const weiri_prog *g = k->g;
     uint64_t *drop = WEIRI_NEW_N(g->a, uint64_t, g->rings.n);
@@ -107,7 +127,7 @@ static void settle(keeper *k) {
             uint64_t part = reached(k, rest & (~rest + 1), self);
             rest &= ~part;
             for (int r = 1; r < g->rings.n; r++)
-                if (!(k->home[r] & (part | self))) drop[r] |= part;
+                if (!(k->home[r] & (part | (self & ~k->even)))) drop[r] |= part;
         }
     }
     for (int r = 0; r < g->rings.n; r++) {

@@ -489,7 +489,10 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
     switch (act->kind) {
     case ACT_WAIT: {
         spot s = spot_of(r, me->cta, act->bar, stage);
-        if (!wait(r, &s, act, ai, by, lap(use, stages) - (p->cursors.v[act->cur].producer ? 1 : 0))) return false;
+        if (!wait(r, &s, act, ai, by, lap(use, stages) - (p->cursors.v[act->cur].producer ? 1 : 0))) {
+            r->parked[ai] = (weiri_parked){ s.v, s.v[B_PHASE] };
+            return false;
+        }
         break;
     }
     case ACT_ARRIVE:
@@ -816,6 +819,7 @@ void weiri_run_go(weiri_run *r) {
     r->want = WEIRI_WANT_NONE;
     bool moved = true, all = true, skipped = false; /* skipped: who asks skips the tile */
     long steps = 0;
+    for (int i = 0; i < g->actors.n; i++) r->parked[i].at = NULL;
     while (moved && !r->fatal) {
         moved = false;
         all = true;
@@ -824,6 +828,10 @@ void weiri_run_go(weiri_run *r) {
         for (int i = 0; i < g->actors.n && !r->fatal; i++) {
             outcome o;
             int want = WEIRI_WANT_NONE;
+            if (r->parked[i].at && r->parked[i].at[B_PHASE] == r->parked[i].phase) { /* nothing else lets it go on */
+                all = false;
+                continue;
+            }
             while ((o = step(r, i, &want)) == MOVED && !r->fatal && steps++ < WEIRI_MOST_STEPS) moved = true;
             if (steps >= WEIRI_MOST_STEPS) r->endless = r->fatal = true;
             all = all && o == ENDED;

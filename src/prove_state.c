@@ -15,6 +15,7 @@ void weiri_run_init(weiri_run *r, const weiri_prog *g, weiri_arena *a, void *sta
 void weiri_run_start(weiri_run *r) {
     const weiri_prog *g = r->g;
     memset(r->v, 0, weiri_state_size(g));
+    r->parked = WEIRI_NEW_N(r->a, weiri_parked, g->actors.n + 1);
     for (int i = 0; i < g->actors.n; i++) {
         const weiri_actor *me = &g->actors.v[i];
         const weiri_code *c = &g->code.v[me->code];

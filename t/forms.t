@@ -12,7 +12,7 @@ local function kernel(body, o)
   o = o or {}
   local k = weir.kernel { name = "forms", arch = o.arch or "sm_90a", cluster = o.cluster }
   local v = { k = k, n = k:dim("n", o.n), m = k:dim "m", p = k:dim("p", { min = 3, max = 40 }), d8 = k:dim("d8", { multiple = 8 }), odd = k:dim("odd", { multiple = 1 << 40 }), big = k:dim("big", { multiple = 1 << 13 }) }
-  for _, t in ipairs { "i32", "u32", "i64", "u64", "f32", "f64", "i8", "i16" } do v[t] = k:scalar { name = "s_" .. t, dtype = t } end
+  for _, t in ipairs { "i32", "u32", "i64", "u64", "f32", "f64" } do v[t] = k:scalar { name = "s_" .. t, dtype = t } end
   local X = k:tensor { name = "X", dtype = "i32", shape = { v.n, 256 } }
   local X1 = k:tensor { name = "X1", dtype = "i32", shape = { v.n } }
   local Y = k:tensor { name = "Y", dtype = "i32", shape = { v.n, 256 }, out = true }
@@ -448,6 +448,9 @@ changes("a body's number", "launch" .. often, function(v) return v.gen:make() en
 changes("... in a cluster", "cta" .. often, function(v) return v.gen:make() end, pair)
 changes("an index in a cluster: as in the others", "launch" .. often, index, pair)
 changes("a load", "tile" .. often, function(v) return v.x:at(v.t.i, 0):load() + v.t.j end)
+changes("a load of an input, in a cluster: one number", "launch" .. often, function(v) return v.x:at(0, 0):load() end, pair)
+changes("... at a place for each CTA", "cta" .. often, function(v) return v.x:at(v.k.cta.rank, 0):load() end, pair)
+changes("a load of what the kernel writes, in a cluster", "cta" .. often, function(v) return v.y:at(0, 0):load() end, pair)
 changes("registers", "launch" .. often, function(v) return v.acc:read() end)
 changes("rows of registers", "launch" .. often, function(v) return v.acc:row_index() end)
 changes("a sum along rows", "launch" .. often, function(v) return v.acc:read():row_sum() end)
@@ -529,4 +532,206 @@ dealt("a scalar beside it: nothing is known", false, function(v) return { 16, v.
 dealt("a quotient beside it: nothing is known", false, function(v) return { 16, v.t.i * 64 + v.p // 3 } end)
 dealt("too large a step: nothing is known", false, function(v) return { 8, v.t.i * (1 << 31), by = 2 } end)
 dealt("... in the other: nothing is known", false, function(v) return { 8, v.t.i, by = 64 }, { 8, v.t.i * (1 << 31), by = 2 } end)
+-- ---- what a value can be ------------------------------------------------------------------------------------------------------------------------
+
+-- given: what is known of the launch, see formslib.c; misfit: what leaves its type or is divided by 0.
+local function ranged(name, want, misfit, make, given, o)
+  local v = kernel(function(v) v.want = { plan.range(v.k, make(v), given) } end, o)
+  tap.is({ want, misfit }, v.want, name)
+  v.k:close()
+end
+local function dims(...) return { dims = { ... } } end
+local function scalars(x) return { scalars = { x, x, x, x, x, x }, dims = { 5, 3 } } end
+
+ranged("a number", "7", nil, function(v) return weir.cast(7, "i32"), v end)
+ranged("a dim", "5", nil, function(v) return v.n end, dims(5))
+ranged("a dim of any launch", "0 .. 2147483647", nil, function(v) return v.n end)
+ranged("a dim with bounds", "3 .. 40", nil, function(v) return v.p end)
+ranged("a dim whose bound no launch reaches", "0 .. 2147483647", nil, function(v) return v.n end, nil, { n = { max = 1 << 40 } })
+ranged("a scalar of any launch", "unknown", nil, function(v) return v.i32 end)
+ranged("a scalar", "-3", nil, function(v) return v.i32 end, scalars(-3))
+ranged("a scalar without sign", "4294967293", nil, function(v) return v.u32 end, scalars(-3))
+ranged("a scalar of 64 bits without sign: beyond what is counted with", "unknown", nil, function(v) return v.u64 end, scalars(1e19))
+ranged("... below 0", "unknown", "s_u64: -3", function(v) return v.u64 end, scalars(-3))
+ranged("a scalar that is no number", "unknown", nil, function(v) return v.i64 end, scalars(0 / 0))
+ranged("a scalar beyond its type", "unknown", "s_i32: 3000000000", function(v) return v.i32 end, scalars(3e9))
+ranged("a float of 32 bits", "float 0.100000001", nil, function(v) return v.f32 end, scalars(0.1))
+ranged("a float of 64 bits", "float 0.1", nil, function(v) return v.f64 end, scalars(0.1))
+ranged("a coordinate", "4", nil, function(v) return v.t.j end, { coord = { 3, 4 } })
+ranged("a coordinate of any tile", "0 .. 11", nil, function(v) return v.t.j end)
+ranged("... of no tile", "0", nil, function(v) return v.t.i end, dims(0))
+ranged("... in a cluster: a tile beyond, where its CTAs share the last ones", "0 .. 12", nil, function(v) return v.t.j end, nil, pair)
+ranged("... of an extent that nothing tells", "unknown", nil, function(v) return v.t.i end, nil, { extent = function(v) return { v.i32, 2 } end })
+ranged("a tile's number", "5", nil, function(v) return v.number end, { qindex = 5 }, { axes = { "i" }, extent = function() return { 12 } end,
+  raster = function(v) return function(i) v.number = i return i end end })
+ranged("a tile's number, any", "unknown", nil, function(v) return v.number end, nil, { axes = { "i" }, extent = function() return { 12 } end,
+  raster = function(v) return function(i) v.number = i return i end end })
+for _, c in ipairs { { "0 .. 1", "1", "m" }, { "0 .. 2", "2", "n" }, { "0", "0", "k" }, { "0", "0", "v" }, { "0 .. 5", "5", "rank" } } do
+  local axis = c[3]
+  ranged("a CTA's " .. axis, c[1], nil, function(v) return v.k.cta[axis] end, nil, along)
+  ranged("the last CTA's " .. axis, c[2], nil, function(v) return v.k.cta[axis] end, { cta = 5 }, along)
+end
+ranged("an index", "2 .. 5", nil, function(v) local x for i in weir.domain_loop(2, v.n) do x = i end return x end, dims(5))
+ranged("an index downwards", "0 .. 5", nil, function(v) local x for i in weir.domain_loop(v.n, 0, -1) do x = i end return x end, dims(5))
+ranged("an index from what nothing tells", "unknown", nil, function(v) local x for i in weir.domain_loop(v.i32, v.n) do x = i end return x end, dims(5))
+ranged("... to what nothing tells", "unknown", nil, function(v) local x for i in weir.domain_loop(v.n, v.i32) do x = i end return x end, dims(5))
+ranged("a body's number", "unknown", nil, function(v) return v.gen:make() end)
+ranged("registers", "unknown", nil, function(v) return v.acc:read() * 2 end)
+ranged("a tile as a place", "unknown", nil, function(v) return v.t end)
+
+local both_dims = dims(5, 3)
+local sums = {
+  ["n + m"] = { "8", nil }, ["n - m"] = { "2", "-40 .. 2147483644" }, ["n * m"] = { "15", nil }, ["n // m"] = { "1", "0 .. 715827882" },
+  ["n % m"] = { "2", "0 .. 39" }, ["-n"] = { "-5", "-2147483647 .. 0" }, ["ceil_div(n, m)"] = { "2", "0 .. 715827883" }, ["min(n, m)"] = { "3", "0 .. 40" },
+  ["max(n, m)"] = { "5", "3 .. 2147483647" }, ["abs(m - n)"] = { "2", "0 .. 2147483644" }, ["abs(n)"] = { "5", "0 .. 2147483647" }, ["abs(-n - 1)"] = { "6", nil },
+  ["lt(n, m)"] = { "0", "0 .. 1" }, ["le(n, m)"] = { "0", "0 .. 1" }, ["gt(n, m)"] = { "1", "0 .. 1" }, ["ge(n, m)"] = { "1", "0 .. 1" },
+  ["eq(n, m)"] = { "0", "0 .. 1" }, ["ne(n, m)"] = { "1", "0 .. 1" }, ["~lt(n, m)"] = { "1", "0 .. 1" }, ["lt(n, m) | gt(m, 2)"] = { "1", "1" },
+  ["gt(n, m) & lt(m, 3)"] = { "0", "0" }, ["gt(m, 2) & lt(m, 50)"] = { "1", "1" }, ["lt(m, 3) | gt(m, 40)"] = { "0", "0" }, ["ge(m, 3)"] = { "1", "1" }, ["lt(m, 3) & gt(m, 2)"] = { "0", "0" }, ["gt(m, 2) | lt(m, 3)"] = { "1", "1" }, ["gt(m, 2) & lt(m, 3)"] = { "0", "0" }, ["lt(m, 3) | gt(m, 2)"] = { "1", "1" }, ["le(m, 40)"] = { "1", "1" },
+  ["le(m, 2)"] = { "0", "0" }, ["eq(m, 41)"] = { "0", "0" }, ["eq(m, 2)"] = { "0", "0" }, ["ne(2, m)"] = { "1", "1" }, ["eq(m, 3)"] = { "1", "0 .. 1" }, ["select(lt(n, m), n, m)"] = { "3", "0 .. 2147483647" },
+  ["select(gt(n, m), n, m)"] = { "5", "0 .. 2147483647" }, ["n // -m"] = { "-2", "-715827883 .. 0" }, ["m % (n + 41)"] = { "3", nil }, ["n % -m"] = { "-1", "-39 .. 0" },
+  ["m % 41"] = { "3", "3 .. 40" }, ["m % 40"] = { "3", "0 .. 39" }, ["(m - 4) % 41"] = { "40", "0 .. 40" }, ["m % (m + 1)"] = { "3", "0 .. 40" },
+}
+local texts = {}
+for text in pairs(sums) do texts[#texts + 1] = text end
+table.sort(texts)
+for _, text in ipairs(texts) do
+  local c = sums[text]
+  local f = assert(load("local weir, n, m = ... local ceil_div, min, max, abs, lt, le, gt, ge, eq, ne, select = weir.ceil_div, weir.min, weir.max, weir.abs, weir.lt, weir.le, weir.gt,"
+    .. " weir.ge, weir.eq, weir.ne, weir.select return " .. text))
+  ranged(text .. " with 5 and 3", c[1], nil, function(v) return f(weir, v.n, v.m) end, both_dims)
+  if c[2] then ranged(text .. " of any dim and one from 3 to 40", c[2], nil, function(v) return f(weir, v.n, v.p) end, { counts = false }) end
+end
+ranged("a sum beyond 32 bits", "unknown", "n + p: 2147483687", function(v) return v.n + v.p end)
+ranged("a difference below 32 bits", "unknown", "m - n - 2: -2147483649", function(v) return v.m - v.n - 2 end, dims(2147483647, 0))
+ranged("two that leave them: the first is told", "unknown", "n * n: 4294967296", function(v) return v.n * v.n + v.m * v.m end, dims(65536, 65537))
+ranged("some numbers without sign", "4 .. 41", nil, function(v) return weir.cast(v.p, "u32") + 1 end)
+ranged("a load", "unknown", nil, function(v) return v.x:at(0, 0):load() end)
+ranged("one number by any of some", "0 .. 39", nil, function(v) return 7 % v.p end)
+ranged("a sum that stays", "2147483647", nil, function(v) return v.n + v.m end, dims(2147483646, 1))
+ranged("a product beyond 64 bits", "unknown", "s_i64 * s_i64: 9223372036854775807", function(v) return v.i64 * v.i64 end, scalars(4e18))
+ranged("... of 64 bits", "16000000000000000000" and "unknown", "s_i64 * s_i64: 9223372036854775807", function(v) return v.i64 * v.i64 end, scalars(-4e18))
+ranged("a sum without sign starts again at 0", "1", nil, function(v) return v.u32 + v.u32 - weir.cast(v.n, "u32") end, { scalars = { 0, 2147483651 }, dims = { 5 } })
+local function lowest(v) return weir.min(v.i64, math.mininteger) end
+ranged("the least number of 64 bits", "-9223372036854775808", nil, lowest, scalars(5))
+ranged("... divided", "unknown", "min(s_i64, -9223372036854775808) // m: 9223372036854775807", function(v) return lowest(v) // v.m end, scalars(5))
+ranged("... without its sign", "unknown", nil, function(v) return weir.abs(lowest(v)) end, scalars(5))
+ranged("... what it leaves over", "unknown", nil, function(v) return lowest(v) % v.m end, scalars(5))
+ranged("divided by 0", "unknown", "n // m: by 0", function(v) return v.n // v.m end, dims(5, 0))
+ranged("what is left over by 0", "unknown", "n % m: by 0", function(v) return v.n % v.m end, dims(5, 0))
+ranged("divided by what may be 0", "unknown", nil, function(v) return v.n // v.m end)
+ranged("divided by what may be below and above 0", "unknown", nil, function(v) return v.n // (v.p - 20) end)
+ranged("a sum of what nothing tells", "unknown", nil, function(v) return v.gen:make() + v.n end)
+local function counts(x) x.counts = true return x end
+ranged("of 64 bits", "4000000000", nil, function(v) return v.i64 * 2 end, scalars(2e9))
+ranged("... where it counts", "unknown", "s_i64 * 2: 4000000000", function(v) return v.i64 * 2 end, counts(scalars(2e9)))
+ranged("... in a condition, which counts nothing", "0", nil, function(v) return weir.lt(v.i64 * 2, v.n) end, counts(scalars(2e9)))
+ranged("... in a choice's condition", "3", nil, function(v) return weir.select(weir.lt(v.i64 * 2, v.n), v.n, v.m) end, counts(scalars(2e9)))
+ranged("... in what is not chosen", "5", nil, function(v) return weir.select(weir.gt(v.i64 * 2, v.n), v.n, v.i64 * 2) end, counts(scalars(2e9)))
+ranged("... in what is chosen", "unknown", "s_i64 * 2: 4000000000", function(v) return weir.select(weir.lt(v.i64 * 2, v.n), v.n, v.i64 * 2) end, counts(scalars(2e9)))
+ranged("without sign, where it counts", "unknown", "s_u32: 3000000000", function(v) return v.u32 end, counts(scalars(3e9)))
+ranged("shared too often to be looked at", "unknown", nil, function(v) return large(v.n) end, dims(0))
+
+-- casts
+local function casted(name, want, misfit, to, x, make)
+  ranged(("%s to %s"):format(name, to), want, misfit, function(v) return weir.cast(make and make(v) or x[1] and v.n or v.f64, to) end, x[1] and dims(x[1]) or scalars(x.f))
+end
+for _, c in ipairs { { "i8", "44" }, { "u8", "44" }, { "i16", "300" }, { "u16", "300" }, { "i64", "300" }, { "u64", "300" }, { "f32", "float 300" }, { "f64", "float 300" },
+  { "bool", "1" }, { "f16", "unknown" }, { "bf16", "unknown" } } do casted("300", c[2], nil, c[1], { 300 }) end
+for _, c in ipairs { { "i8", "-56" }, { "u8", "200" }, { "i16", "200" } } do casted("200", c[2], nil, c[1], { 200 }) end
+for _, c in ipairs { { "i8", "0" }, { "u16", "0" }, { "i16", "0" }, { "i32", "65536" } } do casted("65536", c[2], nil, c[1], { 65536 }) end
+for _, c in ipairs { { "i32", "-2" }, { "i8", "-2" }, { "u8", "unknown" }, { "bool", "1" }, { "f32", "float -2.70000005" } } do casted("-2.7", c[2], nil, c[1], { f = -2.7 }) end
+for _, c in ipairs { { "i32", "unknown" }, { "i64", "3000000000" }, { "u32", "3000000000" } } do casted("3e9", c[2], nil, c[1], { f = 3e9 }) end
+for _, c in ipairs { { "i64", "unknown" }, { "bool", "1" } } do casted("1e30", c[2], nil, c[1], { f = 1e30 }) end
+casted("0.0", "0", nil, "bool", { f = 0 })
+casted("no number", "unknown", nil, "i32", { f = 0 / 0 })
+casted("too much", "unknown", "cast(s_i64, i32): 3000000000", "i32", { f = 3e9 }, function(v) return v.i64 end)
+casted("too little", "unknown", "cast(s_i64, i32): -3000000000", "i32", { f = -3e9 }, function(v) return v.i64 end)
+casted("below 0", "unknown", "cast(s_i32, u32): -3", "u32", { f = -3 }, function(v) return v.i32 end)
+casted("what nothing tells", "unknown", nil, "i32", { f = 0 }, function(v) return v.gen:make() + v.i64 end)
+ranged("any dim to 8 bits", "-128 .. 127", nil, function(v) return weir.cast(v.n, "i8") end)
+ranged("any of few to 8 bits", "3 .. 40", nil, function(v) return weir.cast(v.p, "i8") end)
+ranged("any dim to a truth", "0 .. 1", nil, function(v) return weir.cast(v.n, "bool") end)
+ranged("any of some to a truth", "1", nil, function(v) return weir.cast(v.p, "bool") end)
+ranged("any dim to a float", "unknown", nil, function(v) return weir.cast(v.n, "f32") end)
+ranged("a float to a number that counts", "unknown", "cast(s_f64, i64): 3000000000", function(v) return weir.cast(v.f64, "i64") end, counts(scalars(3e9)))
+
+-- floats
+for _, c in ipairs {
+  { "f32 + f32", "float 5" }, { "f32 - f64", "float 0" }, { "f32 * f64", "float 6.25" }, { "f64 / n", "float 0.5" }, { "-f64", "float -2.5" }, { "abs(-f32)", "float 2.5" }, { "min(f32, n)", "float 2.5" },
+  { "max(n, f32)", "float 5" }, { "exp(f32)", "unknown" }, { "select(lt(n, m), f32, f64)", "float 2.5" }, { "lt(f32, n)", "1" }, { "le(n, f32)", "0" }, { "gt(n, f32)", "1" },
+  { "ge(f32, n)", "0" }, { "eq(f32, f64)", "1" }, { "ne(f32, f64)", "0" }, { "lt(f32, p)", "0 .. 1", true }, { "lt(p, f32)", "0 .. 1", true }, { "f32 + p", "unknown", true },
+  { "p * f32", "unknown", true }, { "select(lt(n, p), f32, f64)", "unknown", true }, { "1.5 + f32", "float 4" },
+} do
+  local f = assert(load("local weir, v = ... local abs, min, max, lt, le, gt, ge, eq, ne, select, exp = weir.abs, weir.min, weir.max, weir.lt, weir.le, weir.gt, weir.ge, weir.eq,"
+    .. " weir.ne, weir.select, weir.exp local n, m, p, f32, f64 = v.n, v.m, v.p, v.f32, v.f64 return " .. c[1]))
+  ranged(c[1], c[2], nil, function(v) return f(weir, v) end, { scalars = scalars(2.5).scalars, dims = not c[3] and dims(5, 3).dims or nil })
+end
+ranged("no number is not less", "0", nil, function(v) return weir.lt(v.f32, v.n) end, scalars(0 / 0))
+ranged("... nor not less", "0", nil, function(v) return weir.ge(v.f32, v.n) end, scalars(0 / 0))
+ranged("below 0, compared without a sign", "0 .. 1", nil, function(v) return weir.lt(v.i32, v.u32) end, scalars(-3))
+ranged("... the other way round", "0 .. 1", nil, function(v) return weir.lt(v.u32, v.i32) end, scalars(-3))
+ranged("without a sign, none below 0", "1", nil, function(v) return weir.lt(v.u32, v.n) end, scalars(2))
+ranged("without a sign, and a float", "1", nil, function(v) return weir.lt(v.f32, v.u32) end, { scalars = { 0, 4, 0, 0, -2.5, 0 } })
+
+-- Rasters of one's own, run for sizes that a launch may have. want: nil, or the first number whose tile is wrong and its first wrong
+-- coordinate; all: there is one size only; sizes: those that were run.
+local function rastered(name, want, all, sizes, o)
+  local k = weir.kernel { name = "raster", arch = "sm_90a", cluster = o.cluster }
+  local v = { k = k, n = k:dim("n", o.n), m = k:dim("m", o.m), s = k:scalar { name = "s", dtype = o.scalar or "u64" } }
+  if o.assume then k:assume(o.assume(v)) end
+  local q = k:work_queue { name = "q", axes = o.axes or { "i" }, extent = o.extent(v), raster = function(...) return o.raster(v, ...) end }
+  local found, whole, run = plan.raster(k, q)
+  tap.is({ want, all, sizes }, { found, whole, run > 0 }, name)
+  k:close()
+end
+local function one(v) return { v.n } end
+local function same(_, i) return i end
+rastered("row by row", nil, false, true, { extent = one, raster = same })
+rastered("one size", nil, true, true, { extent = function() return { 12 } end, raster = same })
+rastered("one size, too far", "11: 12", false, false, { extent = function() return { 12 } end, raster = function(_, i) return i // 11 * 12 + i % 11 end })
+rastered("one too low", "0: -1", false, false, { extent = one, raster = function(_, i) return i - 1 end })
+rastered("two coordinates beyond: the first", "0: 7", false, false, { axes = { "i", "j" }, extent = function() return { 2, 2 } end, raster = function(_, i) return i + 7, i + 8 end })
+rastered("where the author says that there is one tile, twice the same is not met", nil, false, true,
+  { extent = one, raster = function(_, i) return i * 0 end, assume = function(v) return weir.lt(v.n, 2) end })
+rastered("... which cannot be told where it divides by 0", nil, false, true, { extent = one, raster = same, assume = function(v) return weir.lt(v.n // v.m, 1000000) end })
+rastered("beside a scalar without sign", nil, false, true, { scalar = "u32", extent = one, raster = same })
+rastered("beside a float", nil, false, true, { scalar = "f32", extent = one, raster = same })
+rastered("by a dim", nil, false, true, { extent = one, raster = function(_, i, n) return n - 1 - i end })
+rastered("by a dim deep inside: not one size", nil, false, true, { extent = function() return { 12 } end, raster = function(v, i)
+  local x = weir.min(v.n, 0)
+  for j = 1, 40 do x = weir.min(x * 2, j) end
+  return i + x end })
+rastered("by a scalar: not one size", nil, false, true, { extent = function() return { 12 } end, raster = function(v, i) return i + weir.cast(v.s - v.s % 1000000, "i32") * 0 + weir.min(weir.cast(v.s % 2, "i32"), 0) end })
+rastered("by a scalar that shifts", "11: 12", false, false, { scalar = "i64", extent = function() return { 12 } end, raster = function(v, i) return i + weir.cast(v.s % 2, "i32") end })
+rastered("what divides by 0 is not run", nil, false, true, { extent = function(v) return { v.n // v.m } end, raster = same })
+rastered("... in a coordinate", nil, false, true, { extent = one, raster = function(v, i) return i + 0 // v.m end })
+rastered("more tiles than are run", nil, false, false, { extent = function(v) return { v.n + 5000 } end, raster = same })
+rastered("more tiles together than are run", nil, false, false, { axes = { "i", "j" }, extent = function(v) return { v.n + 100, 100 } end, raster = function(_, i) return i // 100, i % 100 end })
+rastered("no tile", nil, false, false, { extent = function() return { 0 } end, raster = same })
+rastered("clusters along m and n", nil, false, true, { cluster = { m = 2, n = 2 }, axes = { "m", "n" }, extent = function(v) return { v.n, 5 } end,
+  raster = function(_, i, _, n) return i // n, i % n end })
+rastered("... counted in tiles, not in clusters", "0: 2", false, false, { cluster = { m = 2, n = 2 }, axes = { "m", "n" }, extent = function() return { 4, 5 } end,
+  raster = function(_, i) return i // 3 + 2, i % 3 end })
+rastered("dims of few sizes", nil, false, true, { n = { min = 3, max = 4 }, extent = one, raster = same })
+rastered("many numbers in the kernel", nil, false, true, { extent = one, raster = function(_, i)
+  local x = i
+  for j = 2, 20 do x = weir.max(x, weir.min(i - j, 0)) end
+  return weir.max(x, i) end })
+
+-- Bounds of loops that leave 32 bits.
+local function fits(name, want, misfit, make, given)
+  local v = kernel(function(v) for _, l in ipairs(make(v)) do for _ in weir.domain_loop(l[1], l[2], l[3] or 1) do end end end)
+  tap.is({ want, misfit }, { plan.counts(v.k, given) }, name)
+  v.k:close()
+end
+fits("loops of the launch", true, nil, function(v) return { { 0, v.n }, { v.n, 0, -1 } } end, dims(7))
+fits("a stop that leaves them", false, "n * 65536: 4294967296", function(v) return { { 0, v.n }, { 0, v.n * 65536 } } end, dims(65536))
+fits("a start that leaves them", false, "n * 65536: 4294967296", function(v) return { { v.n * 65536, 0 } } end, dims(65536))
+fits("a step that leaves them", false, "n * 65536: 4294967296", function(v) return { { 0, 9, v.n * 65536 } } end, dims(65536))
+fits("a stop that is divided by 0", false, "n // m: by 0", function(v) return { { 0, v.n // v.m } } end, dims(7, 0))
+fits("an index that steps beyond its end", false, "n: 2147483649", function(v) return { { 0, v.n, 5 } } end, dims(2147483645))
+fits("... just not", true, nil, function(v) return { { 0, v.n, 5 } } end, dims(2147483643))
+fits("an index that steps below its end", false, "m - n: -2147483649", function(v) return { { 0, v.m - v.n, -3 } } end, dims(2147483647, 0))
+fits("... just not", true, nil, function(v) return { { 0, v.m - v.n, -2 } } end, dims(2147483647, 0))
+fits("what nothing tells", true, nil, function(v) return { { v.gen:make(), v.n }, { 0, v.gen:make() }, { 0, v.n, v.gen:make() } } end, dims(7))
 tap.done()

@@ -108,6 +108,12 @@ local function in_tiles(body) return function(r, ...)
   r.q = r.q or r.k:work_queue { name = "q", axes = { "i" }, extent = { 2 } }
   for _ in weir.work_tile_loop(r.q) do body(r, ...) r.q:next() end
 end end
+local function steps(which) return function(r, rounds, line)
+  for i in weir.domain_loop(0, r.n) do
+    for _ in weir.domain_loop(which == "from" and i or 0, which == "to" and i or r.n, r.m) do rounds(1) end
+    line()
+  end
+end end
 local pair = { cluster = { m = 2 } }
 local function nest(inner) return function(r, rounds, line)
   for i in weir.domain_loop(0, r.n) do for j in weir.domain_loop(0, r.n) do rounds(inner(i, j)) end line() end
@@ -123,6 +129,9 @@ for _, c in ipairs {
   { "twice each time", each(0, n, nil, 2), each(0, n, nil, 2), "SAFE", "right" },
   { "twice each time, and once each time of two loops", each(0, 4, nil, 2), both(each(0, 4), each(0, 4)), "INCOMPLETE", "sim-deadlock" },
   { "two loops", both(each(0, 4), each(0, 4)), both(each(0, 4), each(0, 4)), "SAFE", "right" },
+  { "by steps of the launch, up to the index", steps("to"), steps("to"), "SAFE", "right" },
+  { "by steps of the launch, from the index on", steps("from"), steps("from"), "SAFE", "right" },
+  { "by steps of the launch, up to the index and from it on", steps("to"), steps("from"), "UNSAFE", "sim-deadlock" },
   { "two loops, and one", both(each(0, 4), each(0, 4)), each(0, 4), "UNSAFE", "sim-deadlock" },
   { "again and again", again(2, each(0, 4)), again(2, each(0, 4)), "SAFE", "right" },
   { "twice and three times", again(2, each(0, 4)), again(3, each(0, 4)), "UNSAFE", "sim-deadlock" },

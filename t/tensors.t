@@ -166,6 +166,14 @@ do
   k:task { name = "t", warps = { 0, 4 }, schedule = function() for t in weir.work_tile_loop(wq) do y:store(1.0, y:at(t.i, 0)); wq:next() end end }
   tap.ok(not k:verify().proof.text:find "trusting", "a raster of one size, which is run: nothing is on trust")
 end
+do
+  local k = weir.kernel { name = "large", arch = "sm_90a" }
+  local Y = k:tensor { name = "y", dtype = "f32", shape = { 70000, 64 }, out = true }
+  local y = k:gmem_tile { name = "y", tensor = Y, tile = { 1, 64 } }
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { 70000 }, raster = function(i) return 69999 - i end }
+  k:task { name = "t", warps = { 0, 4 }, schedule = function() for t in weir.work_tile_loop(wq) do y:store(1.0, y:at(t.i, 0)); wq:next() end end }
+  tap.like("trusting the raster of 'wq' to reach every tile once", k:verify().proof.text, "a raster of one size, too large to be run: on trust")
+end
 
 -- The number of a tile that a raster is given, kept: it is of a tile, and of that queue.
 local function kept(how)

@@ -22,14 +22,14 @@ local function number(t, s, e, m)
   return (s << t.e + t.m | e << t.m | m) << (t.lowest or 0)
 end
 
--- Sign and size as an integer, and its exponent of 2; nil: not finite, then what it is.
+-- Sign and size as an integer, and its exponent of 2; or nil and what it is, if it is not finite.
 local function split(t, bits)
   bits = bits >> (t.lowest or 0)
   local e, m = bits >> t.m & t.top, bits & (1 << t.m) - 1
   local s = bits >> t.e + t.m & 1 == 1 and -1 or 1
   if e == t.top and (t.infinite or m == 7) then return nil, t.infinite and m == 0 and s * math.huge or 0 / 0 end
   if e > 0 then m = m | 1 << t.m end
-  return s * m, math.max(e, 1) - t.bias - t.m, m == 0 and (s < 0 and -0.0 or 0.0) or nil
+  return s * m, math.max(e, 1) - t.bias - t.m
 end
 
 -- ---- instructions ----------------------------------------------------------------------------------------------------------------------
@@ -153,6 +153,7 @@ local function first_rounds(out, most)
 end
 
 -- Sets of numbers: a(rnd, t, row, k) and b the same draw an element, c(rnd, t) an old sum. Wide exponents are those of bf16 and tf32.
+local function power(t, s, e) return number(t, s, e, e < 1 - t.bias and 1 << e + t.bias - 1 + t.m or 0) end -- 2^e; 0 if it is too small
 local function is_wide(t) return t.e == 8 end
 local function any(rnd, t, lo, hi) return number(t, rnd(2), lo + rnd(hi - lo + 1), rnd(1 << t.m)) end
 local function span(t) return 1 - t.bias, t.infinite and t.bias or t.bias + 1 end
@@ -185,6 +186,11 @@ local sets = {
       return rnd(6) == 0 and 0 or (rnd(2) << t.e + t.m | t.top << t.m | m) << (t.lowest or 0)
     end, function(rnd, t) return rnd(10) == 0 and (rnd(2) << t.e + t.m | t.top << t.m | (rnd(2) == 0 and 0 or 1 + rnd(1000))) or any(rnd, t, -3, 3) end },
   { "integers", function(rnd, t) return number(t, rnd(2), rnd(4), rnd(2) << t.m - 1) end, function(rnd, t) return number(t, rnd(2), rnd(6), rnd(2) << t.m - 1) end },
+  { "ties", function(rnd, t, row, k) -- even rows: half of the last bit of an f16 near 1, and a last straw or none; odd ones: of a subnormal
+      if row >= 64 then return k == 0 and power(t, 0, -6) or k == 1 and power(t, rnd(2), -10 - 2 * (1 + rnd(4))) or k == 2 and power(t, 0, -13) or 0 end
+      if row % 2 == 0 then return k == 0 and power(t, 0, -5) or k == 1 and power(t, 0, -12) or 0 end
+      return k == 1 and power(t, 0, -24) or k == 2 and power(t, 0, -12) or 0
+    end, function(rnd, t) return number(t, rnd(2), -1000 + 1000 * rnd(2), rnd(64)) end },
 }
 
 -- Neighbours in k are the same but for the sign of B's and now and then the last bit: their products cancel.
@@ -205,7 +211,7 @@ end
 --- kind, set, name, words: in the order in which they are recorded.
 function rounding.rounds()
   local out = {}
-  first_rounds(out, 10)
+  first_rounds(out, 8)
   for at, set in ipairs(sets) do
     for _, kind in ipairs(kinds) do
       local rnd, words = random((kind.which * 64 + at) * 2654435761 & 0xffffffff | 1), {}
@@ -238,79 +244,75 @@ local function cut_right(m, by) -- towards zero
   return m < 0 and -(by > -64 and -m >> -by or 0) or (by > -64 and m >> -by or 0)
 end
 
--- m 2^e to the bits of an f32: cut to `kept` bits, or (nil) rounded to nearest even
-local function to_f32(m, e, kept)
-  local s = m < 0 and 0x80000000 or 0
+-- m 2^e to the bits of an f32 or f16: cut to `kept` bits, or (nil) rounded to nearest even.
+local function pack(t, m, e, kept)
+  local s, whole = m < 0 and 1 << t.e + t.m or 0, t.m + 1
   m = math.abs(m)
-  if m == 0 then return 0 end
-  local n = floor_log2(m) + 1
-  local drop = math.max(n - (kept or 24), -149 - e)
+  local n, least = floor_log2(m) + 1, 1 - t.bias - t.m
+  local drop = math.max(n - (kept or whole), least - e)
   if drop > 0 then
     local rest = drop < 63 and m & (1 << drop) - 1 or m
     m = drop < 63 and m >> drop or 0
     if not kept and drop < 63 and (rest > 1 << drop - 1 or rest == 1 << drop - 1 and m & 1 == 1) then m = m + 1 end
     e = e + drop
   end
-  if m == 0 then return s end
+  if m == 0 then return n > 0 and s or 0 end
   n = floor_log2(m) + 1
-  if n + e > 128 then return s | 0x7f800000 end
-  local shift = math.min(24 - n, e + 149)                   -- up to 24 bits, as far as the least f32 allows; below 0: zeros leave
+  if n + e > t.bias + 1 then return s | t.top << t.m end
+  local shift = math.min(whole - n, e - least)              -- all its bits, as far as the least number allows; below 0: zeros leave
   m, e = shift >= 0 and m << shift or m >> -shift, e - shift
-  return s | (m < 0x800000 and m or (e + 150) << 23 | m & 0x7fffff)
+  return s | (m < 1 << t.m and m or (e - least + 1) << t.m | m & (1 << t.m) - 1)
 end
 
-local NAN = 0x7fffffff
 local function value(bits) return (string.unpack("<f", string.pack("<I4", bits))) end
-local function special(x) return x ~= x and NAN or string.unpack("<I4", string.pack("<f", x)) end
+-- What is not a number is one number.
+local function special(t, x)
+  if x ~= x then return (1 << t.e + t.m) - 1 end
+  return (x < 0 and 1 << t.e + t.m or 0) | t.top << t.m
+end
 
--- terms: { m, e, exponent, zero or not finite: its value }
-local function sum(terms, fraction, kept)
-  local whole, largest = 0.0, -math.huge
-  local zero, finite = nil, true
-  for _, t in ipairs(terms) do
-    if not t.m then finite = false; whole = whole + t.value
-    elseif t.m == 0 then zero = zero and zero + t.value or t.value
-    else largest = math.max(largest, t.exponent) end
+-- terms: { m, e, exponent, or what is not finite: its value }
+local function sum(t, terms, fraction, kept)
+  local whole, largest = nil, -math.huge
+  for _, x in ipairs(terms) do
+    if not x.m then whole = (whole or 0) + x.value
+    elseif x.m ~= 0 then largest = math.max(largest, x.exponent) end
   end
-  if not finite then return special(whole) end
-  if largest == -math.huge then return special(zero) end
+  if whole then return special(t, whole) end
+  if largest == -math.huge then return 0 end
   local lsb, total = largest - fraction, 0
-  for _, t in ipairs(terms) do if t.m ~= 0 then total = total + cut_right(t.m, t.e - lsb) end end
-  return to_f32(total, lsb, kept)
+  for _, x in ipairs(terms) do if x.m ~= 0 then total = total + cut_right(x.m, x.e - lsb) end end
+  return pack(t, total, lsb, kept)
 end
 
 local function product(ta, tb, x, y, least_a, least_b)
-  local m, e, zero_m = split(ta, x)
-  local n, f, zero_n = split(tb, y)
-  if not m or not n then
-    local function plain(v, at, zero) return not v and at or zero or v end
-    return { value = plain(m, e, zero_m) * plain(n, f, zero_n) }
-  end
-  if m == 0 or n == 0 then return { m = 0, value = (m == 0 and zero_m or m) * (n == 0 and zero_n or n) } end
+  local m, e = split(ta, x)
+  local n, f = split(tb, y)
+  if not m or not n then return { value = (m or e) * (n or f) } end
+  if m == 0 or n == 0 then return { m = 0 } end
   return { m = m * n, e = e + f, exponent = math.max(floor_log2(math.abs(m)) + e, least_a) + math.max(floor_log2(math.abs(n)) + f, least_b) }
 end
 
-local function of_f32(bits)
-  local m, e, zero = split(types.f32, bits)
+local function old_sum(t, bits)
+  local m, e = split(t, bits)
   if not m then return { value = e } end
-  if m == 0 then return { m = 0, value = zero } end
-  return { m = m, e = e, exponent = math.max(floor_log2(math.abs(m)) + e, -126) }
+  return { m = m, e = e, exponent = m ~= 0 and math.max(floor_log2(math.abs(m)) + e, 1 - t.bias) or nil }
 end
 
--- The results of one round, as `run` gives them; nil: there is no rule.
+--- The results of one round by the rule, as `run` gives them.
 function rounding.expected(round)
-  local kind, words = round.kind, round.words
-  if kind.sums ~= types.f32 then return nil end
-  local bytes = kind.a.size == 1
+  local kind, words, t = round.kind, round.words, round.kind.sums
+  local half, bytes = t == types.f16, kind.a.size == 1
   local through_f16 = bytes and kind.instruction == "mma"
-  local fraction, kept = 25, 24
+  local fraction, kept = 25, not half and 24 or nil
   if bytes and not through_f16 then fraction, kept = 13, 14 end
   local least_a, least_b = through_f16 and -14 or 1 - kind.a.bias, through_f16 and -14 or 1 - kind.b.bias
-  local function element(t, row, i) local per = 4 // t.size; return words[8 * row + i // per + 1] >> 8 * t.size * (i % per) & (1 << 8 * t.size) - 1 end
+  local function element(of, row, i) local per = 4 // of.size; return words[8 * row + i // per + 1] >> 8 * of.size * (i % per) & (1 << 8 * of.size) - 1 end
   local out = {}
   for l = 0, 31 do
     for i = 0, 3 do
-      local row, column, old = l // 4 + 8 * (i // 2), 2 * (l % 4) + i % 2, words[576 + 4 * l + i + 1]
+      local row, column = l // 4 + 8 * (i // 2), 2 * (l % 4) + i % 2
+      local old = half and words[576 + 2 * l + i // 2 + 1] >> 16 * (i % 2) & 0xffff or words[576 + 4 * l + i + 1]
       local parts = { {}, {} }
       for k = 0, kind.k - 1 do
         local list = parts[through_f16 and k // 2 % 2 + 1 or 1]
@@ -318,11 +320,15 @@ function rounding.expected(round)
       end
       local s = through_f16 and 0 or old
       for p = 1, through_f16 and 2 or 1 do
-        table.insert(parts[p], 1, of_f32(s))
-        s = sum(parts[p], fraction, kept)
+        table.insert(parts[p], 1, old_sum(t, s))
+        s = sum(t, parts[p], fraction, kept)
       end
-      if through_f16 then s = special(value(string.unpack("<I4", string.pack("<f", value(s) + value(old))))) end
-      out[#out + 1] = s
+      if through_f16 then
+        local x = value(s) + value(old)
+        s = string.unpack("<I4", string.pack("<f", x))
+        if x ~= x then s = special(t, x) end
+      end
+      if half and i % 2 == 1 then out[#out] = out[#out] | s << 16 else out[#out + 1] = s end
     end
   end
   return out

@@ -366,9 +366,10 @@ void weiri_wgmma_operand(const cta *c, u64 desc, u32 rows, u32 mn_major, u32 typ
 
 /* ---- sums.c ------------------------------------------------------------------------------------------------------------ */
 
-typedef enum weiri_sums_of { WEIRI_SUMS_MMA, WEIRI_SUMS_WGMMA } weiri_sums_of;
+typedef enum weiri_sums_of { WEIRI_SUMS_MMA, WEIRI_SUMS_WGMMA, WEIRI_SUMS_F16 } weiri_sums_of;
 enum { SUMS_ROWS = 64, SUMS_K = 32, SUMS_N = 256 };  /* the most; n is a multiple of 8 */
-/* d (rows x n) += a (rows x k) * b (k x n) of one mma.sync or wgmma as an H200 adds, to the bit; type: W_BF16 ... Reorders a, b. */
+/* d (rows x n) += a (rows x k) * b (k x n) of one mma.sync or wgmma as an H200 adds, to the bit; type: W_BF16 ... Reorders a, b.
+ * WEIRI_SUMS_F16: an mma.sync of f16 that adds in f16; its sums are still to be rounded to f16. */
 void weiri_sums(machine *m, weiri_sums_of of, u32 type, float *restrict d, float *a, float *b, u32 rows, u32 n, u32 k);
 /* The same of 64 rows of a tcgen05.mma, which nobody has measured. */
 void weiri_sums_in_turn(float *restrict d, const float *restrict a, const float *restrict b, u32 n, u32 k);

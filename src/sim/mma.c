@@ -5,7 +5,7 @@
  * register each. Registers of A: row g, row g + 8, then the same of the next 16 bytes of k; of B: column g, then the next 16 bytes.
  * Sums: row g, columns 2 (lane % 4) and the next, then row g + 8.
  *
- * How sums in f32 are rounded is in sums.c. One in f16 is taken in double, products and the old value together, and rounded once. */
+ * How sums are rounded is in sums.c. */
 #include <math.h>
 #include <string.h>
 
@@ -99,9 +99,8 @@ static void run_mma(warp *w, u32 members) {
             k = pieces * n;
             for (u32 i = 0; i < n; i++) *(of_b ? &b[(p * n + i) * COLUMNS + g] : &a[row * k + p * n + i]) = x[i];
         }
-    bool f32 = !half && !is_i32(type);
-    for (u32 last = 0; last < (f32 ? 2 : 1); last++) {
-        if (last) weiri_sums(m, WEIRI_SUMS_MMA, type, d, a, b, ROWS, COLUMNS, k);
+    for (u32 last = 0; last < 2; last++) {
+        if (last && !is_i32(type)) weiri_sums(m, half ? WEIRI_SUMS_F16 : WEIRI_SUMS_MMA, type, d, a, b, ROWS, COLUMNS, k);
         for (u32 l = 0; l < 32; l++)
             for (u32 i = 0; i < 4; i++) {
                 u32 row = l / 4 + 8 * (i >> 1), column = 2 * (l % 4) + (i & 1);
@@ -109,13 +108,11 @@ static void run_mma(warp *w, u32 members) {
                 float *sum = &d[row * COLUMNS + column];
                 if (is_i32(type)) { /* it wraps */
                     u32 s = word_of(at, 0);
-                    for (u32 j = 0; j < k; j++) s += (u32)((i32)a[row * k + j] * (i32)b[j * COLUMNS + column]);
+                    for (u32 j = 0; j < k && last; j++) s += (u32)((i32)a[row * k + j] * (i32)b[j * COLUMNS + column]);
                     memcpy(at, &s, sizeof s);
-                } else if (half) {
-                    double s = weiri_number_get(WEIR_F16, at);
-                    for (u32 j = 0; j < k; j++) s += (double)a[row * k + j] * (double)b[j * COLUMNS + column];
-                    weiri_number_put(WEIR_F16, s, at);
-                } else if (last) memcpy(at, sum, sizeof *sum);
+                } else if (half && last) weiri_number_put(WEIR_F16, *sum, at);
+                else if (half) *sum = (float)weiri_number_get(WEIR_F16, at);
+                else if (last) memcpy(at, sum, sizeof *sum);
                 else memcpy(sum, at, sizeof *sum);
             }
     }

@@ -3,7 +3,8 @@
  * The rule was fitted to what an H200 showed (t/vectors/h200_rounding.lua; docs/simulator.md says on how many results). Products
  * are exact. The exponent of a product is the sum of its factors', though it may be twice as large; a subnormal factor has the
  * least exponent of its type. Every product and the old sum are cut, towards zero, below `fraction` bits under the largest
- * exponent; what is left is added exactly and cut, towards zero, to `kept` bits. Each instruction is a row of `rules`.
+ * exponent; what is left is added exactly and cut, towards zero, to `kept` bits; a sum of 0 is +0. Each instruction is a row of
+ * `rules`.
  *
  * sm_90 has no 8-bit mma.sync: the compiler makes two of f16 of it, of bytes 0 and 1 and then of bytes 2 and 3 of each register,
  * which begin with 0, and adds the old sum to theirs in f32.
@@ -23,30 +24,35 @@ typedef struct rule {
     int fraction;            /* bits that count below the largest exponent */
     int kept;                /* bits of the result */
     int least_a, least_b;    /* exponents of the operands' subnormals */
+    int least;               /* of the old sum's */
     bool halves;             /* two sums of half the products, which begin with 0; the old one is added last, to nearest */
+    bool sticky;             /* the last bit kept is set if one that is cut was */
 } rule;
 
-/* ORDER: W_BF16 ... of weir_sim.h. Those with an e5m2 were not measured. */
+/* ORDER: W_BF16 ... of weir_sim.h */
 static const rule rules[][7] = {
     [WEIRI_SUMS_MMA] = {
-        { 25, 24, -126, -126, false }, /* bf16 */
-        { 25, 24, -14, -14, false },   /* f16 */
-        { 25, 24, -126, -126, false }, /* tf32 */
-        { 25, 24, -14, -14, true },    /* e4m3 */
-        { 25, 24, -14, -14, true },    /* e5m2 */
-        { 25, 24, -14, -14, true },    /* e4m3 by e5m2 */
-        { 25, 24, -14, -14, true },    /* e5m2 by e4m3 */
+        { 25, 24, -126, -126, -126, false, false }, /* bf16 */
+        { 25, 24, -14, -14, -126, false, false },   /* f16 */
+        { 25, 24, -126, -126, -126, false, false }, /* tf32 */
+        { 25, 24, -14, -14, -126, true, false },    /* e4m3 */
+        { 25, 24, -14, -14, -126, true, false },    /* e5m2 */
+        { 25, 24, -14, -14, -126, true, false },    /* e4m3 by e5m2 */
+        { 25, 24, -14, -14, -126, true, false },    /* e5m2 by e4m3 */
     },
     [WEIRI_SUMS_WGMMA] = {
-        { 25, 24, -126, -126, false },
-        { 25, 24, -14, -14, false },
-        { 25, 24, -126, -126, false },
-        { 13, 14, -6, -6, false },
-        { 13, 14, -14, -14, false },
-        { 13, 14, -6, -14, false },
-        { 13, 14, -14, -6, false },
+        { 25, 24, -126, -126, -126, false, false },
+        { 25, 24, -14, -14, -126, false, false },
+        { 25, 24, -126, -126, -126, false, false },
+        { 13, 14, -6, -6, -126, false, false },
+        { 13, 14, -14, -14, -126, false, false },
+        { 13, 14, -6, -14, -126, false, false },
+        { 13, 14, -14, -6, -126, false, false },
     },
 };
+
+/* A sum in f16 is rounded to nearest from all of its bits: 24 go to the caller, the last of them set if any below was. */
+static const rule in_f16 = { 25, 24, -14, -14, -14, false, true };
 
 typedef struct factors {     /* of one row and some columns; k is even */
     const float *a, *b;      /* b: k x n */
@@ -80,13 +86,16 @@ static void exponents(const float *x, u32 n, int least, i16 *out) {
     for (u32 i = 0; i < n; i++) out[i] = exponent(bits_of(x[i]), least);
 }
 
-/* m 2^e, cut to so many bits; what is too large becomes infinite. */
-static float cut(i64 m, int e, int kept) {
+/* m 2^e, cut; what is too large becomes infinite. */
+static float cut(const rule *r, i64 m, int e) {
     u64 u = m < 0 ? (u64)-m : (u64)m;
     int n = 0;
     while (u >> n) n++;
-    int drop = n - kept > -149 - e ? n - kept : -149 - e; /* an f32 ends at 2^-149 */
-    if (drop > 0) u = drop < 64 ? u >> drop << drop : 0;
+    int drop = n - r->kept > -149 - e ? n - r->kept : -149 - e; /* an f32 ends at 2^-149 */
+    if (drop > 0) {
+        u64 left = drop < 64 ? u >> drop << drop : 0;
+        u = left | (r->sticky && left != u ? (u64)1 << drop : 0);
+    }
     double x = ldexp((double)u, e); /* at most 24 bits are left of u */
     float y = x > 0x1.fffffep127 ? INFINITY : (float)x;
     return m < 0 ? -y : y;
@@ -108,8 +117,8 @@ static i64 shift(i64 m, int by) {
 }
 
 static float one(const rule *r, const factors *f, u32 column, float old) {
-    int largest = exponent(bits_of(old), -126), e;
-    float special = largest == OF_SPECIAL ? old : 0, zero = old; /* sums of what is not finite and of zeros: as IEEE 754 */
+    int largest = exponent(bits_of(old), r->least), e;
+    float special = largest == OF_SPECIAL ? old : 0; /* the sum of what is not finite: as IEEE 754 */
     if (weiri_sim_poison(bits_of(old))) return old;
     for (u32 i = 0; i < f->k; i++) {
         u32 at = i * f->n + column;
@@ -118,11 +127,10 @@ static float one(const rule *r, const factors *f, u32 column, float old) {
         if (f->ea[i] == OF_SPECIAL || f->eb[at] == OF_SPECIAL) {
             special += x * y;
             largest = OF_SPECIAL;
-        } else if (x == 0 || y == 0) zero += x * y;
-        else if (sum > largest) largest = sum;
+        } else if (x != 0 && y != 0 && sum > largest) largest = sum;
     }
     if (largest >= OF_SPECIAL) return special == special ? special : float_of(ONE_NAN);
-    if (largest <= OF_ZERO) return zero;
+    if (largest <= OF_ZERO) return 0;
     int lsb = largest - r->fraction;
     i64 sum = 0;
     if (old != 0) {
@@ -136,7 +144,7 @@ static float one(const rule *r, const factors *f, u32 column, float old) {
         i64 m = split(x, &ex) * split(y, &ey); /* less than 2^(fraction + 2) when it is shifted to the left */
         sum += shift(m, ex + ey - lsb);
     }
-    return cut(sum, lsb, r->kept);
+    return cut(r, sum, lsb);
 }
 
 static v4f load(const float *p) {
@@ -182,12 +190,12 @@ static bool beyond(v8h e) {
 
 /* s[0..7] of columns c and on. */
 static void eight(const rule *r, const factors *f, u32 c, float *restrict s) {
-    i16 e[WIDTH], of_s[WIDTH]; /* a 0 has -127: too small to count, as is that of a subnormal */
-    for (int j = 0; j < WIDTH; j++) of_s[j] = (i16)((int)(bits_of(s[j]) >> 23 & 255) - 127);
-    v8h products = largest_of(f, c), largest = larger(products, load_exponents(of_s));
+    i16 e[WIDTH], of_s[WIDTH];
+    for (int j = 0; j < WIDTH; j++) of_s[j] = exponent(bits_of(s[j]), r->least);
+    v8h largest = larger(largest_of(f, c), load_exponents(of_s));
     memcpy(e, &largest, sizeof e);
     if (beyond(largest)) { /* zeros may have any exponent: tiles reach over a tensor's end */
-        for (int j = 0; j < WIDTH; j++) e[j] = products[j] < OF_ZERO / 2 && !bits_of(s[j]) ? 0 : e[j];
+        for (int j = 0; j < WIDTH; j++) e[j] = e[j] < OF_ZERO / 2 ? 0 : e[j];
         if (beyond(load_exponents(e))) {
             for (u32 j = 0; j < WIDTH; j++) s[j] = one(r, f, c + j, s[j]);
             return;
@@ -213,7 +221,7 @@ static void eight(const rule *r, const factors *f, u32 c, float *restrict s) {
     for (int j = 0; j < WIDTH; j++) {
         u64 u;
         memcpy(&u, &sum[j], sizeof u);
-        u &= mask;
+        u = (u & mask) | (r->sticky && u & ~mask ? ~mask + 1 : 0);
         memcpy(&sum[j], &u, sizeof u);
         s[j] = (float)sum[j] * float_of((u32)(127 - r->fraction + e[j]) << 23);
     }
@@ -227,7 +235,7 @@ static void into_halves(float *x, u32 k, u32 step) {
 }
 
 void weiri_sums(machine *m, weiri_sums_of of, u32 type, float *restrict d, float *a, float *b, u32 rows, u32 n, u32 k) {
-    const rule *r = &rules[of][type];
+    const rule *r = of == WEIRI_SUMS_F16 ? &in_f16 : &rules[of][type];
     for (u32 row = 0; row < rows && r->halves; row++) into_halves(a + row * k, k, 1);
     for (u32 c = 0; c < n && r->halves; c++) into_halves(b + c, k, n);
     exponents(a, rows * k, r->least_a, m->exp_a);

@@ -14,8 +14,8 @@
 
 static const char *const act_names[ACT_COUNT] = {
     "none",          "wait",         "arrive",    "expect_tx",      "cp_async_arrive", "tcgen05_commit", "advance",
-    "bulk_issue",    "bulk_store",   "bulk_push", "bulk_commit",    "bulk_wait",       "cp_async",       "cp_async_commit",
-    "cp_async_wait", "mma_fence",    "mma_issue", "mma_commit",     "mma_wait",        "fence_async",    "warp_sync",
+    "bulk_issue",    "bulk_store",   "bulk_push", "bulk_commit",    "bulk_wait",       "cp_async",       "cp_async_wait",
+    "mma_fence",    "mma_issue", "mma_commit",     "mma_wait",        "fence_async",    "warp_sync",
     "named_sync",    "cta_sync",     "cluster_arrive", "cluster_wait", "grid_wait",    "grid_launch",    "setmaxnreg",
     "tmem_alloc",    "tmem_free",    "tcgen05_before", "tcgen05_after", "init",        "body",           "zero",
 };
@@ -70,6 +70,14 @@ int weiri_pipe_of(const weiri_plan *p, const weir_res *r) {
     for (int i = 0; i < p->pipes.n; i++)
         if (p->pipes.v[i].res == r) return i;
     return -1;
+}
+
+int weiri_data_region(const weiri_plan *p, int region) {
+    for (int other; (other = p->smem.v[region].same_as) >= 0; region = other) {
+        const weir_res *g = p->smem.v[region].res->group;
+        if (!g || g->mode != WEIR_GROUP_FORK || p->smem.v[other].res->group != g) break;
+    }
+    return region;
 }
 
 int weiri_region_of(const weiri_plan *p, const weir_res *r) {

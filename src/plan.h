@@ -24,7 +24,8 @@ typedef enum weiri_act {
                            for whoever has waited for that barrier's phase */
     ACT_BULK_COMMIT,    /* closes a bulk group of the issuing thread */
     ACT_BULK_WAIT,      /* until at most `n` groups are open; read: only their reads */
-    ACT_CP_ASYNC, ACT_CP_COMMIT, ACT_CP_WAIT,
+    ACT_CP_ASYNC,
+    ACT_CP_WAIT,        /* closes a group of the thread's cp.asyncs and waits until at most `n` are open */
     ACT_MMA_FENCE,      /* wgmma.fence */
     ACT_MMA,            /* one batch of MMAs into `reg`, a register tile or, by one thread, a tmem_tile whose stage is in `eff`:
                            asynchronous reads of the stages in `eff` */
@@ -281,6 +282,10 @@ typedef struct weiri_view {
     uint32_t limit;              /* 0: none */
 } weiri_view;
 bool weiri_view_of(const weir_kernel *k, uint32_t value, weiri_view *v);
+
+/* The region that has the data of this one: members of a fork have theirs in the storage of the first. Other tiles in one storage have
+ * each its own data there, in turn. */
+int weiri_data_region(const weiri_plan *p, int region);
 
 /* Never NULL but for lack of memory; findings tell what is wrong, ok whether the rest may go on. */
 weiri_plan *weiri_plan_new(weir_kernel *k);

@@ -285,7 +285,6 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without);
 /* CTAs whose bytes an effect touches; returns how many. */
 int weiri_prog_effect(const weiri_prog *g, const weiri_actor *me, const weiri_action *act, const weiri_effect *e, int *ctas);
 bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_action *act);  /* does this actor execute it? */
-int weiri_prog_region(const weiri_plan *p, int region);                                     /* whose bytes it has */
 int weiri_prog_by(const weiri_action *act);                                                 /* BY_* of who executes it */
 int weiri_prog_targets(const weiri_prog *g, int cta, const weiri_action *act, int *out);    /* CTAs, own first */
 /* CTAs whose barriers it reaches, one for each target. */

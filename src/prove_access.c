@@ -10,7 +10,7 @@ static int order_of(const char *rule, bool maybe) {
                                          "PROVE-RACE", "PROVE-PARITY", "PROVE-PDL",      "PROVE-EXIT",       "PROVE-LOST" };
     int i = 0;
     while (i < 9 && strcmp(order[i], rule)) i++;
-    return maybe && i < 2 ? 6 : i;
+    return maybe ? 6 : i; /* of the first two */
 }
 
 weiri_fault *weiri_fault_add(weiri_run *r, const char *rule, const weiri_action *act, int ai, int with) {
@@ -45,15 +45,23 @@ const char *weiri_fault_verb(const weiri_action *a) {
     }
 }
 
-const char *weiri_fault_storage(const weiri_run *r, const weiri_loc *l, int stage) {
+/* The region as the action that accesses it calls it: several may have the bytes of one. */
+static const weiri_region *called(const weiri_run *r, const weiri_action *act, const weiri_loc *l) {
     const weiri_plan *p = r->g->p;
-    if (l->region < 0) {
-        const char *n = l->reg < p->k->res.n ? p->k->res.v[l->reg]->name : "?";
-        return weiri_arena_fmt(r->a, "register tile '%s'", n);
-    }
-    if (p->smem.v[l->region].tmem && p->smem.v[l->region].stages < 2) return weiri_arena_fmt(r->a, "tensor memory of '%s'", p->smem.v[l->region].name);
-    if (p->smem.v[l->region].stages < 2) return weiri_arena_fmt(r->a, "'%s'", p->smem.v[l->region].name);
-    return weiri_arena_fmt(r->a, "stage %d of '%s'", stage, p->smem.v[l->region].name);
+    const weiri_effect *e = act->eff;
+    while (e->region < 0 || weiri_data_region(p, e->region) != l->region) e++;
+    return &p->smem.v[e->region];
+}
+
+const char *weiri_fault_object(const weiri_run *r, const weiri_action *act, const weiri_loc *l) {
+    return l->region < 0 ? NULL : called(r, act, l)->name;
+}
+
+const char *weiri_fault_storage(const weiri_run *r, const weiri_action *act, const weiri_loc *l, int stage) {
+    if (l->region < 0) return weiri_arena_fmt(r->a, "register tile '%s'", r->g->p->k->res.v[l->reg]->name);
+    const weiri_region *m = called(r, act, l);
+    if (m->stages > 1) return weiri_arena_fmt(r->a, "stage %d of '%s'", stage, m->name);
+    return weiri_arena_fmt(r->a, m->tmem ? "tensor memory of '%s'" : "'%s'", m->name);
 }
 
 void weiri_fault_maybe(weiri_run *r, int before) {
@@ -89,7 +97,7 @@ static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri
     if (x->kind == REC_LOAD && y->kind == REC_LOAD && x->pushed && y->pushed) return same && genx == geny;
     if (x->kind == REC_LOAD && y->kind == REC_LOAD) return same && a->cta != b->cta && a->task == b->task && genx == geny;
     if (a->task == b->task && a->cta == b->cta && generic(x->kind) && generic(y->kind) && (x->joins || y->joins)) return true;
-    if (generic(x->kind) && generic(y->kind) && writes(x->kind) && writes(y->kind)) return same && a->task == b->task && a->cta == b->cta && genx == geny;
+    if (generic(x->kind) && generic(y->kind) && writes(x->kind) && writes(y->kind)) return same && a->task == b->task && genx == geny;
     return false;
 }
 
@@ -99,7 +107,7 @@ static bool unread(const weiri_run *r, int self, int need, const weiri_loc *l, i
     const weiri_prog *g = r->g;
     for (int i = 0; i < g->p->pipes.n; i++) {
         const weiri_ppipe *p = &g->p->pipes.v[i];
-        if (p->full < 0 || p->region < 0 || weiri_prog_region(g->p, p->region) != l->region) continue;
+        if (p->full < 0 || p->region < 0 || weiri_data_region(g->p, p->region) != l->region) continue;
         int stages = g->p->bars.v[p->full].stages;
         bool leaders = weiri_tc_leaders_full(g->p->k, p->type);
         spot s = spot_of(r, leaders ? weiri_prog_leader(g, l->cta) : l->cta, p->full, mod(stage, stages));
@@ -129,16 +137,15 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
     if (!f) return;
     f->other = other->actor;
     const weiri_action *old = r->rec_act[other->aux + R_VARS * ostage];
-    const char *what = weiri_fault_storage(r, l, stage), *mine = r->g->actors.v[ai].name, *his = him->name;
-    const char *other_what =
-        g->locs.v[other->loc].region == l->region ? what : weiri_fault_storage(r, &g->locs.v[other->loc], ostage);
-    f->object = l->region >= 0 ? g->p->smem.v[l->region].name : NULL;
+    const char *what = weiri_fault_storage(r, act, l, stage), *mine = r->g->actors.v[ai].name, *his = him->name;
+    const char *other_what = weiri_fault_storage(r, old, &g->locs.v[other->loc], ostage);
+    f->object = weiri_fault_object(r, act, l);
     f->other_at = weiri_act_at(old);
     const char *same = strcmp(what, other_what) ? weiri_arena_fmt(r->a, ", the bytes of %s,", other_what) : "";
     if (proxy && other->seen) { /* tensor memory */
         bool left = other->fence_bit < 0 || has(r, need_row(&r->g->actors.v[ai], me->by), bit_of(g, other->ring, ostage, other->fence_bit));
         f->text = weiri_arena_fmt(r->a, "%s of '%s' %s %s, which %s of '%s' has %s: no tcgen05.fence::%s", weiri_fault_verb(act), mine,
-                                  writes(me->kind) ? "writes" : "reads", what, old ? weiri_fault_verb(old) : "the work", his,
+                                  writes(me->kind) ? "writes" : "reads", what, weiri_fault_verb(old), his,
                                   writes(other->kind) ? "written" : "read",
                                   left ? "after_thread_sync behind the wait" : "before_thread_sync before the hand-over");
         f->hint = left ? "run tcgen05.fence::after_thread_sync between the wait and the access"
@@ -146,7 +153,7 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
         f->other_what = writes(other->kind) ? "the write" : "the read";
     } else if (how == CLASH_UNREAD) {
         f->text = weiri_arena_fmt(r->a, "%s of '%s' writes %s%s which %s of '%s' has filled and not everybody has read yet",
-                                  weiri_fault_verb(act), mine, what, same, old ? weiri_fault_verb(old) : "work", his);
+                                  weiri_fault_verb(act), mine, what, same, weiri_fault_verb(old), his);
         f->hint = "write once those who wait for the stage have released it, or give the two bytes of their own";
         f->other_what = "the data";
     } else if (proxy) {
@@ -168,21 +175,21 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
         f->other_what = "the mma";
     } else if (writes(me->kind) && !writes(other->kind)) {
         f->text = weiri_arena_fmt(r->a, "%s of '%s' writes %s%s while %s of '%s' may still read it", weiri_fault_verb(act),
-                                  mine, what, same, old ? weiri_fault_verb(old) : "work", his);
+                                  mine, what, same, weiri_fault_verb(old), his);
         bool tc = g->p->k->arch >= WEIR_ARCH_SM_100A; /* there a release is a commit */
         f->hint = other->kind == REC_MMA_READ ? (tc ? "release the stage after the mma that reads it" : "drain the mma before the stage is released")
                 : other->kind == REC_BULK_READ ? "wait for the bulk group (read) before the stage is filled again"
                 : other->kind == REC_PUSH_READ ? "acquire the pushed stage again before its source is written: then it has arrived"
                 : "release the stage after the read, and acquire it before the write";
         f->other_what = "the read";
-    } else if (writes(other->kind) && !writes(me->kind)) {
-        f->text = weiri_arena_fmt(r->a, "%s of '%s' reads %s%s, and nothing says that %s of '%s' has finished",
-                                  weiri_fault_verb(act), mine, what, same, old ? weiri_fault_verb(old) : "the write", his);
+    } else if (!writes(me->kind)) {
+        f->text = weiri_arena_fmt(r->a, "%s of '%s' reads %s%s and nothing says that %s of '%s' has finished",
+                                  weiri_fault_verb(act), mine, what, *same ? same : ",", weiri_fault_verb(old), his);
         f->hint = "wait for the stage before it is read";
         f->other_what = "the write";
     } else {
         f->text = weiri_arena_fmt(r->a, "%s of '%s' and %s of '%s' both write %s%s in no order", weiri_fault_verb(act), mine,
-                                  old ? weiri_fault_verb(old) : "the write", his, what, same);
+                                  weiri_fault_verb(old), his, what, same);
         f->hint = "acquire the stage before it is written";
         f->other_what = "the other write";
     }
@@ -209,7 +216,7 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
             if (!writes(me->kind) && !writes(q->kind)) continue;
             for (int s = from; s < to; s++) {
                 bit b = bit_of(g, q->ring, s, q->bit);
-                bool once = !filled && q->filled >= 0 && has(r, 0, bit_of(g, q->ring, s, q->filled));
+                bool once = !filled && has(r, 0, bit_of(g, q->ring, s, q->filled)); /* a write, of shared memory */
                 if (!has(r, 0, b) && !once) continue;
                 if (l->region >= 0 && !bytes_meet(g, l, stage, m, s)) continue;
                 filled = filled || once;
@@ -245,9 +252,9 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
         weiri_fault *f = weiri_fault_add(r, "PROVE-RACE", act, ai, 28672 + l->region);
         if (f) {
             const weiri_action *old = r->rec_act[lost->aux + R_VARS * lost_stage];
-            f->object = g->p->smem.v[l->region].name;
+            f->object = weiri_fault_object(r, act, l);
             f->text = weiri_arena_fmt(r->a, "%s of '%s' reads %s, whose bytes have been overwritten through other storage since they were filled",
-                                      weiri_fault_verb(act), self->name, weiri_fault_storage(r, l, stage));
+                                      weiri_fault_verb(act), self->name, weiri_fault_storage(r, act, l, stage));
             f->hint = "let whoever reads the data release them before the bytes are filled for another use";
             f->other = lost->actor;
             f->other_at = weiri_act_at(old);
@@ -257,8 +264,8 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
     if (!filled) {
         weiri_fault *f = weiri_fault_add(r, "PROVE-RACE", act, ai, 24576 + l->region);
         if (f) {
-            f->object = g->p->smem.v[l->region].name;
-            f->text = weiri_arena_fmt(r->a, "%s of '%s' reads %s, which nobody has filled", weiri_fault_verb(act), self->name, weiri_fault_storage(r, l, stage));
+            f->object = weiri_fault_object(r, act, l);
+            f->text = weiri_arena_fmt(r->a, "%s of '%s' reads %s, which nobody has filled", weiri_fault_verb(act), self->name, weiri_fault_storage(r, act, l, stage));
             f->hint = "fill the stage before it is committed";
         }
     }

@@ -681,11 +681,6 @@ static void join_cursor(joiner *j, int actor, int cur, int thing) {
     else j->fixed[root_of(j, thing)] = true;
 }
 
-int weiri_prog_region(const weiri_plan *p, int region) {
-    while (p->smem.v[region].same_as >= 0) region = p->smem.v[region].same_as;
-    return region;
-}
-
 /* What a stage's accesses touch: the tile, however far apart the plan has put the stages. */
 static int64_t bytes_of_stage(const weiri_plan *p, int region) {
     const weiri_region *g = &p->smem.v[region];
@@ -703,7 +698,7 @@ static void find_shares(joiner *j) {
     for (int i = 0; i < p->pipes.n; i++) {
         const weiri_ppipe *x = &p->pipes.v[i];
         if (x->type != WEIR_ASYNC_TMA || x->full >= 0 || x->region < 0) continue;
-        int whose = weiri_prog_region(p, x->region);
+        int whose = weiri_data_region(p, x->region);
         j->shared[x->region] = true;
         if (j->share[whose] < 0) j->share[whose] = j->nshare++;
     }
@@ -741,7 +736,7 @@ static void join_action(joiner *j, int ai, const weiri_action *act) {
     for (int i = 0; i < act->neff; i++) {
         const weiri_effect *e = &act->eff[i];
         if (e->reg >= 0) continue;
-        int region = weiri_prog_region(g->p, e->region), whole = j->shared[e->region] ? ai : -1;
+        int region = weiri_data_region(g->p, e->region), whole = j->shared[e->region] ? ai : -1;
         nto = weiri_prog_effect(g, me, act, e, to);
         for (int t = 0; t < nto; t++) {
             int r = thing_region(j, to[t], whole, region);
@@ -857,7 +852,7 @@ static int loc_for(joiner *j, int ai, int cta, const weiri_effect *e) {
         l.actor = ai;
         l.reg = e->reg;
     } else {
-        l.region = weiri_prog_region(g->p, e->region);
+        l.region = weiri_data_region(g->p, e->region);
         if (j->shared[e->region]) l.actor = ai;
         l.lo = e->lo;
         l.hi = e->hi > 0 ? e->hi : bytes_of_stage(g->p, e->region);
@@ -1161,9 +1156,9 @@ static void keep_stages(joiner *j) {
     const weiri_prog *g = j->g;
     const weiri_plan *p = g->p;
     for (int x = 0; x < p->smem.n; x++) {
-        int whose = weiri_prog_region(p, x);
+        int whose = weiri_data_region(p, x);
         bool meets = p->smem.v[x].stages > 1 && bytes_of_stage(p, x) > p->smem.v[x].stage_bytes;
-        for (int i = 0; i < j->meets[x].n; i++) meets = meets || weiri_prog_region(p, j->meets[x].v[i]) != whose;
+        for (int i = 0; i < j->meets[x].n; i++) meets = meets || weiri_data_region(p, j->meets[x].v[i]) != whose;
         for (int cta = 0; meets && cta < g->nctas; cta++) j->fixed[root_of(j, thing_region(j, cta, -1, whose))] = true;
         for (int i = 0; meets && i < g->actors.n && j->share[whose] >= 0; i++) j->fixed[root_of(j, thing_region(j, 0, i, whose))] = true;
     }

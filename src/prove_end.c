@@ -31,19 +31,19 @@ void weiri_run_at_exit(weiri_run *r) {
             bool over = q->kind == REC_LOAD || q->kind == REC_PUSH_READ ? anyone_knows(r, l->cta, b) : r->v[q->aux + R_VARS * s + R_AGE] == COMPLETE;
             if (!over && q->kind == REC_MMA_READ) over = q->body || anyone_knows(r, l->cta, b);
             if (over) continue;
-            const weiri_action *act = r->replay ? r->rec_act[q->aux + R_VARS * s] : NULL;
             const weiri_actor *him = &g->actors.v[q->actor];
             weiri_fault *f = weiri_fault_add(r, "PROVE-EXIT", NULL, q->actor, (int)q->kind * 1024 + l->region);
             if (!f) continue;
+            const weiri_action *act = r->rec_act[q->aux + R_VARS * s];
             f->at = weiri_act_at(act);
             f->text =
                 weiri_arena_fmt(r->a,
                                 q->kind == REC_LOAD ? "%s of '%s' may still write %s of CTA %d when that CTA has ended"
                                                     : "%s of '%s' may still read %s of CTA %d when that CTA has ended",
-                                act ? weiri_fault_verb(act) : "the copy", him->name, weiri_fault_storage(r, l, s), l->cta);
+                                weiri_fault_verb(act), him->name, weiri_fault_storage(r, act, l, s), l->cta);
             f->hint = q->kind == REC_LOAD || q->kind == REC_PUSH_READ ? "wait for the stage before the task ends, or end in a cluster barrier"
                                           : "wait for the group before the task ends";
-            f->object = p->smem.v[l->region].name;
+            f->object = weiri_fault_object(r, act, l);
         }
     }
     for (int i = 0; i < g->actors.n; i++)
@@ -55,8 +55,7 @@ void weiri_run_at_exit(weiri_run *r) {
             f->text = weiri_arena_fmt(r->a, "'%s' may arrive at a barrier of CTA %d when that CTA has ended",
                                       r->g->actors.v[i].name, cta);
             f->hint = "end the kernel in a cluster barrier";
-            const weiri_task *t = p->tasks[g->actors.v[i].task].task;
-            f->at = t && t->at.n > 0 ? &t->at.at[0] : NULL;
+            f->at = p->tasks[g->actors.v[i].task].task->at.at; /* NULL, as its chain is empty */
         }
     for (int bar = 0; bar < g->nbars; bar++) {
         for (int cta = 0; cta < g->nctas; cta++) {
@@ -74,7 +73,7 @@ void weiri_run_at_exit(weiri_run *r) {
                 f->text = weiri_arena_fmt(r->a, "what was committed to %s is never waited for", spot_name(r, &sp));
                 f->hint = "let the consumer run as many steps as the producer";
                 f->object = p->bars.v[bar].name;
-                f->at = b->res && b->res->at.n > 0 ? &b->res->at.at[0] : NULL;
+                f->at = b->res->at.at;
             }
         }
     }
@@ -94,10 +93,9 @@ static bool all_arrived(const weiri_run *r, const spot *s, int *arrivals) {
             int k = weiri_prog_spots(g, me->cta, a, to);
             bool here = false;
             for (int t = 0; t < k; t++) here = here || to[t] == s->cta;
-            const int *cur = cursor_vars(r, me, a->cur);
-            if (!here || !cur) continue;
+            if (!here) continue;
             n++;
-            if (cur[a->stage == STAGE_CLOSE ? C_CLOSE : C_OPEN] <= use) return false;
+            if (cursor_vars(r, me, a->cur)[a->stage == STAGE_CLOSE ? C_CLOSE : C_OPEN] <= use) return false;
         }
     }
     *arrivals = weiri_bar_count(&g->p->bars.v[s->bar], s->cta) - s->v[B_PENDING];
@@ -144,12 +142,12 @@ void weiri_run_stuck(weiri_run *r) {
     for (int i = 0; i < g->actors.n; i++) {
         const weiri_action *a = stopped_at(r, i);
         if (!a) continue;
-        if (first < 0) first = i;
+        if (first < 0 || (!stopped_at(r, first)->op && a->op)) first = i; /* with a line, if any has one */
         if (a->kind != ACT_WAIT) continue;
         int stages = g->p->bars.v[a->bar].stages;
         spot s = spot_of(r, g->actors.v[i].cta, a->bar, mod(use_of(r, &g->actors.v[i], a->cur, a->stage, a->back), stages));
         int n = 0;
-        bool tx = s.v[B_PENDING] == 0 && s.v[B_TX] > 0, count = s.v[B_PENDING] > 0 && all_arrived(r, &s, &n);
+        bool tx = s.v[B_PENDING] == 0, count = !tx && all_arrived(r, &s, &n); /* with no bytes missing it would be over */
         if (!tx && !count) continue;
         rule = tx ? "PROVE-TX" : "PROVE-COUNT";
         first = i;
@@ -163,7 +161,6 @@ void weiri_run_stuck(weiri_run *r) {
         }
         if (tx) break;
     }
-    if (first < 0) return;
     for (int i = 0; i < g->actors.n; i++) {
         const weiri_action *a = stopped_at(r, i);
         if (i != first && a && g->actors.v[i].task != g->actors.v[first].task) with = with * 31 + a->id;
@@ -192,7 +189,7 @@ void weiri_run_stuck(weiri_run *r) {
         weiri_put(&b, "; '%s' has ended", o->name);
         named++;
     }
-    f->text = weiri_arena_str(r->a, b.s ? b.s : "");
+    f->text = weiri_arena_str(r->a, b.s ? b.s : ""); /* cover: memory */
     weiri_buf_free(&b);
     if (bar) {
         f->object = bar->name;

@@ -51,7 +51,7 @@ static void asks(keeper *k, uint64_t who, const weiri_rec *q) {
         if (m->region < 0 || m->region == l->region) continue;
         for (int p = 0; p < g->p->pipes.n; p++) { /* is what was written there still unread? */
             const weiri_ppipe *x = &g->p->pipes.v[p];
-            if (x->full >= 0 && x->region >= 0 && weiri_prog_region(g->p, x->region) == m->region) k->home[g->bars[x->full].ring] |= who;
+            if (x->full >= 0 && x->region >= 0 && weiri_data_region(g->p, x->region) == m->region) k->home[g->bars[x->full].ring] |= who;
         }
     }
 }

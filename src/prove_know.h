@@ -121,7 +121,8 @@ static inline bool weiri_is_mma(weiri_rec_kind k) { return k == REC_MMA_READ || 
 weiri_fault *weiri_fault_add(weiri_run *r, const char *rule, const weiri_action *act, int ai, int with);
 void weiri_fault_maybe(weiri_run *r, int before);   /* the fault after the first `before`, if new, is one that may happen */
 const char *weiri_fault_verb(const weiri_action *a);                                   /* "the mma" */
-const char *weiri_fault_storage(const weiri_run *r, const weiri_loc *l, int stage);    /* "stage 2 of 'a'" */
+const char *weiri_fault_storage(const weiri_run *r, const weiri_action *act, const weiri_loc *l, int stage);   /* "stage 2 of 'a'", as the action calls it */
+const char *weiri_fault_object(const weiri_run *r, const weiri_action *act, const weiri_loc *l);              /* "a"; NULL: registers */
 /* Threads of actor ai access what record `ri` stands for, at `stage`, in use `gen` of its cursor. */
 void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int stage, int gen);
 /* A group is closed (wait < 0), or all but the newest `wait` groups are complete. */

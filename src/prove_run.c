@@ -544,8 +544,10 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
     case ACT_MMA_WAIT: weiri_access_groups(r, me, GROUP_MMA, act->n, by); passed_before_mma(r, me, act); break;
     case ACT_BULK_COMMIT: weiri_access_groups(r, me, GROUP_BULK, -1, by); break;
     case ACT_BULK_WAIT: weiri_access_groups(r, me, act->read ? GROUP_BULK_READ : GROUP_BULK, act->n, by); break;
-    case ACT_CP_COMMIT: weiri_access_groups(r, me, GROUP_CP, -1, by); break;
-    case ACT_CP_WAIT: weiri_access_groups(r, me, GROUP_CP, act->n, by); break;
+    case ACT_CP_WAIT:
+        weiri_access_groups(r, me, GROUP_CP, -1, by);
+        weiri_access_groups(r, me, GROUP_CP, act->n, by);
+        break;
     case ACT_TC_AFTER: /* what is known of tensor memory, and fenced by who did it, may be built on now */
         for (int i = 0; i < g->recs.n; i++) {
             const weiri_rec *q = &g->recs.v[i];
@@ -621,7 +623,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         set(r, 0, bit_of(g, 0, 0, g->bit_wait + ai));
         set_all(r, me, bit_of(g, 0, 0, g->bit_wait + ai));
         break;
-    case ACT_GRID_LAUNCH: {
+    default: { /* ACT_GRID_LAUNCH */
         bool known = false;
         for (int i = 0; i < g->actors.n; i++) known = known || has(r, need, bit_of(g, 0, 0, g->bit_wait + i));
         weiri_fault *f = known ? NULL : weiri_fault_add(r, "PROVE-PDL", act, ai, 0);
@@ -632,7 +634,6 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         }
         break;
     }
-    default: break;
     }
     log_event(r, ai, act, use, stages);
     return true;

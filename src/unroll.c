@@ -250,7 +250,7 @@ static int place_for(walker *w, int t, int cta, const weiri_effect *e, int use) 
         l.lo += e->lo;
         l.share = shared_out(p, e->region) ? w->actor : -1;
         l.name = g->name;
-        for (l.region = e->region; p->smem.v[l.region].same_as >= 0;) l.region = p->smem.v[l.region].same_as;
+        l.region = weiri_data_region(p, e->region);
     }
     for (int i = 0; i < w->u->places.n; i++) {
         const weiri_upl *x = &w->u->places.v[i];
@@ -301,7 +301,7 @@ static void touch(walker *w, int t, const weiri_action *a, int cta) {
 static void drain(walker *w, int t, const weiri_action *a, weiri_touch_kind kind, int n) {
     weiri_unrolled *u = w->u;
     weiri_thread *x = thread(w, t);
-    int which = kind == TOUCH_MMA ? 0 : kind == TOUCH_STORE ? 1 : 2, made = w->commits[3 * t + which], covered = 0;
+    int which = kind == TOUCH_MMA ? 0 : 1, made = w->commits[3 * t + which], covered = 0;
     bool news = false;
     for (int i = 0; i < w->group[t].n; i += 2) {
         weiri_touch *y = &u->touches.v[w->group[t].v[i]];
@@ -440,10 +440,9 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
         return;
     case ACT_MMA_COMMIT: w->commits[3 * t]++; return;
     case ACT_BULK_COMMIT: w->commits[3 * t + 1]++; return;
-    case ACT_CP_COMMIT: w->commits[3 * t + 2]++; return;
     case ACT_MMA_WAIT: drain(w, t, a, TOUCH_MMA, a->n); return;
     case ACT_BULK_WAIT: drain(w, t, a, TOUCH_STORE, a->n); return;
-    case ACT_CP_WAIT: drain(w, t, a, TOUCH_CP, a->n); return;
+    case ACT_CP_WAIT: return; /* where the task ends: nothing comes behind it */
     case ACT_FENCE_ASYNC: move(w, t, MOVE_FENCE, a); return;
     case ACT_WARP_SYNC: {
         if (w->n == 1) return;

@@ -487,6 +487,85 @@ do
   check("the same, read behind the release", "PROVE-RACE", both "early", { options = { warn_only = true } })
 end
 
+-- ---- two tiles in one storage, each with data of its own ----------------------------------------------------------------------------------------
+-- "give" fills a, "over" fills b in the same bytes, behind what how says; "get" reads both. kind: storage = a, or an alias. by: who fills b.
+local function one_storage(kind, how, by)
+  local k = weir.kernel { name = "one", arch = "sm_90a" }
+  local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y", dtype = "f32", shape = { 8, 32 }, out = true }, tile = { 8, 32 } }
+  local x = k:gmem_tile { name = "x", tensor = k:tensor { name = "X", dtype = "f32", shape = { 8, 32 } }, tile = { 8, 32 } }
+  local a = k:smem_tile { name = "a", dtype = "f32", tile = { 8, 32 }, pipeline = P.async_async { stages = 1 } }
+  local b = k:smem_tile { name = "b", dtype = "f32", tile = { 8, 32 }, storage = kind == "storage" and a or nil, pipeline = by == "tma" and P.tma_async { stages = 1 } or P.async_async { stages = 1 } }
+  if kind == "alias" then k:alias { { a }, { b } } end
+  local function turn(name) return k:barrier { name = name, pipeline = P.async_async { stages = 1 } } end
+  local t, u, v = turn "t", turn "u", turn "v"
+  local function tell(m) m:acquire(); m:commit() end
+  local function hear(m) m:wait(); m:release() end
+  local function take(m) m:wait(); y:store(m:read(), y:at(0, 0)); m:release() end
+  k:task { name = "give", warps = { 0, 1 }, schedule = function()
+    a:acquire(); a:store(1)
+    if how == "before it is committed" then tell(t); a:commit() else a:commit(); tell(t) end
+  end }
+  local function get()
+    k:task { name = "get", warps = { 4, 1 }, schedule = function()
+      if how == "once it has been read" then take(a); tell(v) end
+      hear(u)
+      if how ~= "once it has been read" and how ~= "and nobody waits for it" then take(a) end
+      take(b)
+    end }
+  end
+  if how == "before a reader who comes first" then get() end
+  k:task { name = "over", warps = { 1, 1 }, schedule = function()
+    hear(t)
+    if how == "once it has been read" then hear(v) end
+    b:acquire()
+    if by == "tma" then b:tma_load(x:at(0, 0)) else b:store(2) end
+    b:commit(); tell(u)
+  end }
+  if how ~= "before a reader who comes first" then get() end
+  return k
+end
+local once = { { n = 0 } }
+for _, kind in ipairs { "storage", "alias" } do
+  for _, how in ipairs { "before it is read", "before a reader who comes first", "before it is committed" } do
+    check(kind .. ": data are overwritten " .. how, "PROVE-RACE", one_storage(kind, how),
+      { options = { warn_only = true }, sizes = once, text = "the work of 'over' writes 'b', the bytes of 'a', which the work of 'give' has filled and not everybody has read yet" })
+  end
+  check(kind .. ": data are overwritten, and nobody waits for them", "PROVE-LOST", one_storage(kind, "and nobody waits for it"), { options = { warn_only = true }, text = "what was committed to a_full[0] is never waited for" })
+  check(kind .. ": data are overwritten once they have been read", "SAFE", one_storage(kind, "once it has been read"), { options = { warn_only = true }, sizes = once })
+  check(kind .. ": a load overwrites what threads wrote without a fence", "PROVE-PROXY", one_storage(kind, "once it has been read", "tma"),
+    { options = { warn_only = true }, text = "the bulk load of 'over' overwrites 'b' through the async proxy; threads of 'give' wrote it with no fence between the write and its hand-over" })
+end
+
+-- Shared memory that no pipeline guards: by one task, whose bodies join it or not; by two that write in turn.
+local function loose(k, code, both)
+  return k:resource { name = "m", space = "smem", dtype = "u8", tile = { 64 }, work = { put = weir.producer_work { code = code }, get = weir.consumer_work { code = both and code or ";" } } }
+end
+local function joined(code, both)
+  local k = weir.kernel { name = "joined", arch = "sm_90a" }
+  local n, m = k:dim "n", loose(k, code, both)
+  k:task { name = "t", warps = { 0, 4 }, schedule = function() for _ in weir.domain_loop(0, n) do m:put(); m:get() end end }
+  return k
+end
+check("a task writes and reads, its threads apart", "PROVE-RACE", joined(";"), { text = "the work of 't warp 1' writes 'm' while the work of 't warp 0' may still read it (with n = 1)" })
+check("the writer joins the task", "SAFE", joined("w.task_sync();"))
+check("both join it", "SAFE", joined("w.task_sync();", true))
+local function in_turn(order)
+  local k = weir.kernel { name = "turns", arch = "sm_90a" }
+  local m = loose(k, ";")
+  local t, u = k:barrier { name = "t", pipeline = P.async_async { stages = 1 } }, k:barrier { name = "u", pipeline = P.async_async { stages = 1 } }
+  k:task { name = "a", warps = { 0, 1 }, schedule = function() t:acquire(); m:put(); t:commit() end }
+  k:task { name = "b", warps = { 1, 1 }, schedule = function()
+    if order then t:wait() end
+    u:acquire(); m:put(); u:commit()
+    if not order then t:wait() end
+    t:release()
+  end }
+  k:task { name = "c", warps = { 2, 1 }, schedule = function() u:wait(); m:get(); u:release() end }
+  return k
+end
+check("two write in turn, a third reads", "SAFE", in_turn(true), { sizes = once })
+check("two write in no order", "PROVE-RACE", in_turn(false), { sizes = once, text = "the work of 'b' and the work of 'a' both write 'm' in no order" })
+
 -- ---- how far tasks may be apart ------------------------------------------------------------------------------------------------------------
 local function apart(stages, tiles) -- one fills, and the other begins when it has done with its tiles
   local k = weir.kernel { name = "apart", arch = "sm_90a" }

@@ -132,8 +132,7 @@ static void prepare(explorer *x) {
         if (!y->write || y->kind == TOUCH_MMA || l->region < 0) continue;
         for (int q = 0; q < u->p->pipes.n; q++) {
             const weiri_ppipe *pp = &u->p->pipes.v[q];
-            int region = pp->region;
-            while (region >= 0 && u->p->smem.v[region].same_as >= 0) region = u->p->smem.v[region].same_as;
+            int region = pp->region < 0 ? -1 : weiri_data_region(u->p, pp->region);
             for (int c = 0; pp->full >= 0 && region == l->region && c < u->cells.n; c++)
                 if (u->cells.v[c].bar == pp->full && u->cells.v[c].cta == l->cta && u->cells.v[c].stage == l->stage)
                     x->fills[j] = c, x->fills_lap[j] = y->use / u->p->bars.v[pp->full].stages;

@@ -543,11 +543,11 @@ static void emit_task(emitter *e, int ti) {
         if (c->task != ti) continue;
         const char *n = em_cursor_name(e, i);
         bool phased = p->pipes.v[c->pipe].full >= 0;
-        const char *from = c->stride < 2 ? "0"
-                           : c->lane < 0 ? em_fmt(e, "warp - %d", task->first_warp)
-                                         : em_fmt(e, "%d", c->lane);
+        int stage, phase; /* of the first use; where each warp has a lane of its own the stage is the lane */
+        weiri_cursor_at(c->stages, c->stride, c->lane < 0 ? 0 : c->lane, c->producer, 0, &stage, &phase);
+        const char *from = c->stride > 1 && c->lane < 0 ? em_fmt(e, "warp - %d", task->first_warp) : em_fmt(e, "%d", stage);
         if (c->stages > 1) em_line(e, "u32 %s_stage = %s, %s_at = 0; (void)%s_at; (void)%s_stage;", n, from, n, n, n);
-        if (phased) em_line(e, "u32 %s_phase = %d; (void)%s_phase;", n, c->producer ? 1 : 0, n);
+        if (phased) em_line(e, "u32 %s_phase = %d; (void)%s_phase;", n, phase, n);
         if (c->split_close && c->stages > 1) em_line(e, "u32 %s_close = %s;", n, from);
         if (c->needs_held) em_line(e, "int %s_held = 0;", n);
     }

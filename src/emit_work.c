@@ -134,13 +134,8 @@ void em_advance(emitter *e, const weiri_action *a) {
 
 const char *em_mask(emitter *e, int axes) {
     weir_cluster c = e->k->cluster;
-    int cm = axes & 1 ? c.m : 1, cn = axes & 2 ? c.n : 1, cv = axes & 8 ? c.v : 1;
-    unsigned mask = 0;
-    for (int n = 0; n < cn; n++)
-        for (int m = 0; m < cm; m++)
-            for (int v = 0; v < cv; v++) mask |= 1u << (v + m * c.v + n * c.v * c.m);
-    bool all = cm * cn * cv == e->p->cluster;
-    if (all) return em_fmt(e, "(u16)0x%x", mask);
+    unsigned mask = weiri_cta_mask(c, 0, axes, false); /* of CTA 0; another's is as far on as the CTA where its axes are 0 */
+    if (weiri_served(c, axes, false) == e->p->cluster) return em_fmt(e, "(u16)0x%x", mask);
     const char *shift = em_fmt(e, "%s%s%s", axes & 8 ? em_leader_rank(e) : "rank", axes & 1 ? em_fmt(e, " - %s * %d", em_cta_expr(e, 'm'), c.v) : "",
                                axes & 2 ? em_fmt(e, " - %s * %d", em_cta_expr(e, 'n'), c.v * c.m) : "");
     return em_fmt(e, "(u16)(0x%x << (%s))", mask, shift);

@@ -692,7 +692,6 @@ static void make_bars(weiri_plan *p, const weiri_proto *protos) {
         const weir_res *r = k->res.v[i];
         if (r->kind == WEIR_RES_GROUP) {
             bool shared_full = r->mode != WEIR_GROUP_MERGE, shared_empty = r->mode != WEIR_GROUP_FORK;
-            int full = -1, empty = -1;
             int nfull = 0;
             int64_t tx = 0;
             weiri_buf sum;
@@ -715,22 +714,25 @@ static void make_bars(weiri_plan *p, const weiri_proto *protos) {
                 }
                 if (r->mode == WEIR_GROUP_FORK && pp->tx > tx) tx = pp->tx;
             }
-            if (ok) {
-                const weiri_proto *p0 = &protos[r->members[0]->index];
-                int s = r->members[0]->pipe.given.stages;
-                if (shared_full)
-                    full = push_bar(p, weiri_arena_fmt(&p->a, "%s_full", r->name), s, nfull, tx, weiri_arena_str(&p->a, sum.s),
-                                    true, false);
-                if (shared_empty) empty = push_empty(p, weiri_arena_fmt(&p->a, "%s_empty", r->name), s, p0);
-                for (int m = 0; m < r->nmembers; m++) {
+            /* in the order of the group's own run of barriers; a shared one is the first's that has it there */
+            int s = r->members[0]->pipe.given.stages, n = r->nmembers;
+            for (int e = 0; ok && e < weir_group_barriers_per_stage(r); e++) {
+                int bar = -1;
+                for (int m = 0; m < n; m++) {
                     const weir_res *b = r->members[m];
                     const weiri_proto *pr = &protos[b->index];
+                    bool full = weiri_group_full(r->mode, n, 1, m, 0) == e, empty = weiri_group_empty(r->mode, n, 1, m, 0) == e;
+                    if (!full && !empty) continue;
+                    bool shared = full ? shared_full : shared_empty;
+                    const char *name = bar >= 0  ? NULL
+                                       : shared ? weiri_arena_fmt(&p->a, "%s_%s", r->name, full ? "full" : "empty")
+                                                : weiri_arena_fmt(&p->a, "%s_%s_%s", r->name, b->name, full ? "full" : "empty");
                     weiri_ppipe *pp = &p->pipes.v[weiri_pipe_of(p, b)];
-                    pp->full = full >= 0 ? full
-                                         : push_bar(p, weiri_arena_fmt(&p->a, "%s_%s_full", r->name, b->name), s,
-                                                    pr->full_count, pp->tx, weiri_arena_str(&p->a, pr->full_sum), true, false);
-                    pp = &p->pipes.v[weiri_pipe_of(p, b)];
-                    pp->empty = empty >= 0 ? empty : push_empty(p, weiri_arena_fmt(&p->a, "%s_%s_empty", r->name, b->name), s, pr);
+                    if (bar < 0 && empty) bar = push_empty(p, name, s, pr);
+                    else if (bar < 0 && shared) bar = push_bar(p, name, s, nfull, tx, weiri_arena_str(&p->a, sum.s), true, false);
+                    else if (bar < 0) bar = push_bar(p, name, s, pr->full_count, pp->tx, weiri_arena_str(&p->a, pr->full_sum), true, false);
+                    if (full) pp->full = bar;
+                    else pp->empty = bar;
                 }
             }
             weiri_buf_free(&sum);

@@ -99,7 +99,7 @@ typedef struct weiri_action {
     bool leader;         /* v = 2: only in CTAs with v = 0 */
     bool at_leader;      /* v = 2, ARRIVE, LOAD_BULK: on the barrier of the CTA with v = 0 of its pair, for a load of each target's */
     const weiri_op *op;  /* the captured op, or NULL for the plan's own (prologue, drains, exits) */
-    const char *note;    /* why it is there, shown as comment: "acquire ab.a", "tail of ab" */
+    const char *note;    /* why it is there, shown as comment: "acquire ab.a" */
 } weiri_action;
 
 /* The lowered schedule of a task: the captured tree with actions as leaves. */
@@ -214,7 +214,7 @@ typedef struct weiri_preg {      /* a register tile in one task */
 
 typedef struct weiri_ptask {
     const weiri_task *task;
-    weiri_pnode *root;           /* body incl. tails and drains */
+    weiri_pnode *root;           /* body incl. drains */
     bool solo;                   /* the body is run by one thread (of each warp, if `lanes`): every action is its own */
     bool leader;                 /* v = 2: only CTAs with v = 0 have anything to do in it */
     bool wg_actor;               /* actor of prover and simulator is the warpgroup, else the warp */

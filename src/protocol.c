@@ -859,18 +859,12 @@ void weiri_protocol(const weiri_proto_in *in, weiri_proto *out) {
     out->empty_per_release = closing_arrivals(out->release, ROW_EMPTY, c_wg);
 }
 
-/* ---- cursors, tail ------------------------------------------------------------------------------------------------------ */
+/* ---- cursors ------------------------------------------------------------------------------------------------------------ */
 
 void weiri_cursor_at(int stages, int stride, int lane, bool producer, int64_t n, int *stage, int *phase) {
     int64_t at = lane + n * stride;
     *stage = (int)(at % stages);
     *phase = (int)(at / stages % 2) ^ (producer ? 1 : 0);
-}
-
-weiri_tail weiri_protocol_tail(weir_pipe_type type, int stages, int stride, int v) {
-    if (type == WEIR_UMMA_ASYNC) /* one mma in order: the last stage answers for all; a follower CTA never acquired */
-        return (weiri_tail){ .skip = stages - 1, .count = 1, .stride = 1, .leader_only = v > 1 };
-    return (weiri_tail){ .skip = 0, .count = stages / stride, .stride = stride };
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------------- */

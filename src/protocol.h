@@ -100,9 +100,6 @@ int weiri_row_arrivals(const weiri_row *row, bool wg_actor);
 
 /* Position of the n-th use (from 0) of a cursor: stage and phase parity. */
 void weiri_cursor_at(int stages, int stride, int lane, bool producer, int64_t n, int *stage, int *phase);
-/* The producer tail: the cursor skips `skip` uses, then waits on `count` empty barriers, each `stride` stages further. */
-typedef struct weiri_tail { int skip, count, stride; bool leader_only; } weiri_tail;
-weiri_tail weiri_protocol_tail(weir_pipe_type type, int stages, int stride, int v);
 
 /* number of CTAs of the cluster that a stage of this CTA is shared with: |row|, |column| or |row u column| */
 int weiri_served(weir_cluster c, int serve, bool cross);

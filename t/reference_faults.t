@@ -264,7 +264,7 @@ end
 -- Where, and a text that stands there.
 local elsewhere = {
   [2] = { "t/vectors/pipelines.lua", 'id = "P36"' }, [3] = { "t/vectors/pipelines.lua", 'id = "CNT2c"' },
-  [4] = { "t/patterns.t", "lanes of %d: %s fill, %s empty" }, [5] = { "t/vectors/pipelines.lua", 'id = "D5"' },
+  [4] = { "t/vectors_emitted.t", "no wait behind the last acquire" }, [5] = { "t/vectors_emitted.t", "no wait behind the last acquire" },
   [6] = { "README.md", "that differs between the two moves of a side" }, -- refused
   [11] = { "t/group_config.t", 'name:format "producer_op"' },
   [13] = { "t/sm100a_pairs.t", "2 x 2 pairs: row and column" }, [15] = { "t/group_config.t", "the group's own pipeline" },

@@ -396,20 +396,6 @@ static int cursor(lua_State *L) {
     return 2;
 }
 
-/* tail(type, stages, stride, v) -> { skip, count, stride, leader_only } */
-static int tail(lua_State *L) {
-    lua_newtable(L);
-    lua_pushvalue(L, 1);
-    lua_setfield(L, -2, "type");
-    weiri_tail t = weiri_protocol_tail(type_field(L, lua_gettop(L)), (int)luaL_checkinteger(L, 2), (int)luaL_checkinteger(L, 3),
-                                       (int)luaL_checkinteger(L, 4));
-    set_int(L, "skip", t.skip);
-    set_int(L, "count", t.count);
-    set_int(L, "stride", t.stride);
-    set_bool(L, "leader_only", t.leader_only);
-    return 1;
-}
-
 static weir_group_mode mode_of(lua_State *L, const char *name) {
     static const char *const names[] = { "merge", "fork", "fused_merge" };
     for (int i = 0; name && i < 3; i++)
@@ -565,7 +551,6 @@ int luaopen_weir_test(lua_State *L) {
         { "served", served },
         { "mask", mask },
         { "cursor", cursor },
-        { "tail", tail },
         { "group", group },
         { "group_full", group_full },
         { "group_empty", group_empty },

@@ -16,7 +16,7 @@ local suites = { layout = { (require "layout_suite") }, pipelines = { pipelines.
 local expected = {}
 for word in ([[ offsets total saved rounded refused smem tmem first used runs panels panel_cols row bytes align layout
   lbo sbo k_step k_per_panel k_panel m64 mn_step init ranks derived sm90a count is faults names rule required merged
-  full_index empty_index mbarriers entry mask lanes vgroup waits merge fork fused_merge acquire commit wait release
+  full_index empty_index mbarriers entry mask lanes vgroup merge fork fused_merge acquire commit wait release
   counts mode_is ]]):gmatch "%S+" do
   expected[word] = true
 end

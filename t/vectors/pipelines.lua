@@ -375,22 +375,6 @@ pipelines.cursors = {
     consumer = { { 2, 0 }, { 2, 1 }, { 2, 0 }, { 2, 1 } } },
 }
 
--- Tail of a producer after `commits`: { barrier in the pipeline's run (full first), parity } that it waits for, in CTA `rank`.
-pipelines.tails = {
-  { id = "D1", type = "async_async", stages = 3, stride = 1, lane = 0, commits = 2, v = 1, rank = 0, waits = { { 5, 1 }, { 3,
-    0 }, { 4, 0 } } },
-  { id = "D2", type = "tma_umma", stages = 3, stride = 1, lane = 0, commits = 2, v = 1, rank = 0, waits = { { 5, 1 }, { 3, 0 },
-    { 4, 0 } } },
-  { id = "D3", type = "umma_async", stages = 3, stride = 1, lane = 0, commits = 2, v = 1, rank = 0, waits = { { 4, 0 } } },
-  { id = "D4", type = "umma_async", stages = 3, stride = 1, lane = 0, commits = 2, v = 1, rank = 0, waits = { { 4, 0 } } },
-  { id = "D5", type = "async_async", stages = 4, stride = 2, lane = 1, commits = 1, v = 1, rank = 0, waits = { { 7, 1 }, { 5,
-    0 } } },
-  { id = "D6", type = "tma_umma", stages = 4, stride = 2, lane = 1, commits = 1, v = 1, rank = 0, waits = { { 7, 1 }, { 5,
-    0 } } },
-  { id = "D7", type = "umma_async", stages = 3, stride = 1, lane = 0, commits = 2, v = 2, rank = 0, waits = { { 4, 0 } } },
-  { id = "D8", type = "umma_async", stages = 3, stride = 1, lane = 0, commits = 2, v = 2, rank = 1, waits = {} },
-}
-
 -- Pairs of types; a fused_merge is legal where a merge is.
 pipelines.compatible = {
   { id = "M1", a = "async_async", b = "async_async", merge = true, fork = true },

@@ -412,16 +412,6 @@ local function cursors(t, core, v)
   end
 end
 
-local function tails(t, core, v)
-  local tail = core.tail(v.type, v.stages, v.stride, v.v)
-  local waits = {}
-  for i = 0, (tail.leader_only and v.rank > 0) and -1 or tail.count - 1 do
-    local stage, phase = core.cursor(v.stages, tail.stride, v.lane, true, v.commits + tail.skip + i)
-    waits[#waits + 1] = { v.stages + stage, phase }
-  end
-  t.is(text(v.waits), text(waits), v.id .. ": waits of the tail")
-end
-
 -- ---- properties --------------------------------------------------------------------------------------------------------
 
 -- Random pipelines: where no fault is found, every barrier somebody waits on gets exactly what it counts. Returns how many
@@ -501,7 +491,6 @@ function suite.protocol(t, pipelines, core)
   for _, v in ipairs(pipelines.leader_bytes) do leader_bytes(t, core, v) end
   for _, v in ipairs(pipelines.masks) do masks(t, core, v) end
   for _, v in ipairs(pipelines.cursors) do cursors(t, core, v) end
-  for _, v in ipairs(pipelines.tails) do tails(t, core, v) end
 end
 
 function suite.group(t, pipelines, core)

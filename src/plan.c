@@ -1012,15 +1012,28 @@ static bool threads_work(const weiri_task *t) {
     return false;
 }
 
+/* Boxes that the task's copies by TMA start in one round, about: a tile is cut into swizzle spans. Each has an address of its own. */
+static int boxes_of(const weiri_task *t) {
+    int n = 0;
+    for (const weiri_node *i = weiri_node_next(t->root, NULL); i; i = weiri_node_next(t->root, i)) {
+        if (i->kind != NODE_OP || i->op->atom != ATOM_TMA_LOAD) continue;
+        const weir_res *r = i->op->res;
+        const int row = r->rank > 0 ? r->tile[r->rank - 1] * weir_dtype_size(r->dtype) : 0;
+        n += r->swizzle > 0 && row > r->swizzle ? row / r->swizzle : 1;
+    }
+    return n;
+}
+
 /* The split where nobody asks: loaders give up what mathematics needs. Threads that copy keep 128 while the tiles of the mathematics
  * leave them; they would spill with what a loader by TMA is left with. */
 static bool derive_registers(const weiri_plan *p, int entry, int *want) {
-    enum { MOST = 240, COPYING = 128, BESIDE_TILES = 72 };
+    enum { MOST = 240, COPYING = 128, BESIDE_TILES = 112, FEW_BOXES = 6, MANY_BOXES = 16 };
     const weir_kernel *k = p->k;
     int nwg = p->warps / 4, nmath = 0, nbusy = 0, tiles[8] = { 0 }, largest = 0;
-    bool math[8] = { false }, busy[8] = { false };
+    bool math[8] = { false }, busy[8] = { false }, boxes = false;
     for (int i = 0; i < k->tasks.n; i++) {
         const weiri_task *t = k->tasks.v[i];
+        boxes = boxes || (!p->tasks[i].wg_actor && boxes_of(t) > FEW_BOXES);
         for (int w = t->first_warp / 4; w <= (t->first_warp + t->num_warps - 1) / 4; w++) {
             if (p->tasks[i].wg_actor) nmath += !math[w], math[w] = true;
             else if (threads_work(t)) nbusy += !busy[w], busy[w] = true;
@@ -1042,13 +1055,13 @@ static bool derive_registers(const weiri_plan *p, int entry, int *want) {
         tiles[w] += p->regs.v[i].per_thread;
         if (tiles[w] > largest) largest = tiles[w];
     }
-    const int low = nwg == 3 ? 40 : 32, quiet = nwg - nmath - nbusy;
+    const int least = (nwg == 3 ? 40 : 32) + (boxes ? MANY_BOXES : 0);
     int copying = entry < COPYING ? entry : COPYING, high;
     for (;; copying -= 8) {
-        high = (entry * nwg - low * quiet - copying * nbusy) / nmath / 8 * 8;
-        if (copying <= low || high >= MOST || high >= largest + BESIDE_TILES) break;
+        high = (entry * nwg - least * (nwg - nmath - nbusy) - copying * nbusy) / nmath / 8 * 8;
+        if (copying <= least || high >= MOST || high >= largest + BESIDE_TILES) break;
     }
-    for (int w = 0; w < nwg; w++) want[w] = math[w] ? (high > MOST ? MOST : high) : busy[w] ? copying : low;
+    for (int w = 0; w < nwg; w++) want[w] = math[w] ? (high > MOST ? MOST : high) : busy[w] ? copying : least;
     return true;
 }
 

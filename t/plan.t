@@ -69,6 +69,42 @@ for grain, count in pairs { thread = 256, warp = 8, warpgroup = 2 } do
 end
 tap.is({ ab_full = 1, ab_empty = 2 }, counts(gemm { fold = true }), "folded: one arrival arms both members")
 tap.is({ 49152 }, numbers(gemm { fold = true }, "expect_tx", "bytes"), "with their sum")
+do -- registers where nobody asks: a loader by TMA gives up most of its own, threads that copy keep some, and so does who issues many boxes
+  local function split(n, o)
+    local k = weir.kernel { name = "split", arch = "sm_90a" }
+    local K = k:dim "K"
+    local X = k:tensor { name = "X", dtype = "bf16", shape = { 128, K } }
+    local Z = k:tensor { name = "Z", dtype = "bf16", shape = { n, K } }
+    local Y = k:tensor { name = "Y", dtype = "f32", shape = { 128, n }, out = true }
+    local gx, gz, gy = k:gmem_tile { name = "gx", tensor = X, tile = { 128, 128 } }, k:gmem_tile { name = "gz", tensor = Z, tile = { n, 128 } },
+      k:gmem_tile { name = "gy", tensor = Y, tile = { 128, n } }
+    local pipe = weir.pipeline[o.threads and "async_async" or "tma_async"] { stages = 1 }
+    local a = k:smem_tile { name = "a", dtype = "bf16", tile = { 128, 128 }, swizzle = o.swizzle or 128, pipeline = pipe }
+    local b = k:smem_tile { name = "b", dtype = "bf16", tile = { n, 128 }, swizzle = o.swizzle or 128, pipeline = pipe }
+    local acc = k:wgmma_tile { name = "acc", tile = { 128, n } }
+    k:task { name = "load", warps = { 8, o.threads and 4 or 1 }, schedule = function()
+      for i in weir.domain_loop(0, weir.ceil_div(K, 128)) do
+        for _, s in ipairs { { a, gx }, { b, gz } } do
+          s[1]:acquire()
+          if o.threads then s[1]:store(s[2]:at(0, i)) else s[1]:tma_load(s[2]:at(0, i)) end
+          s[1]:commit()
+        end
+      end
+    end }
+    k:task { name = "mma", warps = { 0, 8 }, schedule = function()
+      acc:zero()
+      for _ in weir.domain_loop(0, weir.ceil_div(K, 128)) do a:wait(); b:wait(); acc:mma(a:read(), b:read()); acc:drain(); a:release(); b:release() end
+      gy:store(acc:read(), gy:at(0, 0))
+    end }
+    local p = build(k)
+    return { fact(p, "tasks", 0, "registers")[1], fact(p, "tasks", 1, "registers")[1] }
+  end
+  tap.is({ 40, 232 }, split(64, {}), "registers: loads by TMA, sums in 32")
+  tap.is({ 56, 224 }, split(64, { swizzle = 32 }), "registers: each tile in eight boxes")
+  tap.is({ 128, 184 }, split(64, { threads = true }), "registers: threads copy")
+  tap.is({ 120, 192 }, split(160, { threads = true }), "registers: threads copy beside sums in 80")
+  tap.is({ 40, 232 }, split(256, { threads = true }), "registers: threads copy beside sums in 128, which come first")
+end
 do -- where two tasks arm, or threads fill a member, there is nothing to fold
   local function folded(types, tasks)
     local k = weir.kernel { name = "folded", arch = "sm_90a" }

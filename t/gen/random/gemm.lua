@@ -78,7 +78,7 @@ local function draw(d)
   o.queue_stages = d(3)
   o.raster = d.one { "row", "column", "grouped", "grouped", "traced" }
   o.group = d(3)
-  o.registers = o.feed == "tma" and o.mode ~= "fork" and d.chance(25) -- given: 40 for those that only start copies
+  o.registers = o.feed == "tma" and o.mode ~= "fork" and d.chance(25) -- given: 56 for those that only start copies
   o.ctas = d(3)
   -- the way out
   o.store = d.weighted { { 30, "plain" }, { 35, "staged" }, { 20, "task" }, { 15, "reduce" } }
@@ -343,7 +343,7 @@ local function place_tasks(k, list, registers)
   for _, size in ipairs { 8, 4, 2, 1 } do
     for _, t in ipairs(list) do
       if t.warps == size then
-        k:task { name = t.name, warps = { warp, size }, registers = registers and (t.registers and 200 or 40) or nil, schedule = t.body }
+        k:task { name = t.name, warps = { warp, size }, registers = registers and (t.registers and 200 or 56) or nil, schedule = t.body }
         warp = warp + size
       end
     end

@@ -13,16 +13,17 @@ local bounds = {
   { "m % 3", function(e) return e.m % 3 end }, { "count", function(e) return e.count end }, { "s", function(e) return e.s end },
 }
 
-local function items(d, depth, in_loop, in_guard)
+-- loops: around; plain: nothing else is
+local function items(d, depth, loops, plain)
   local out = {}
   for _ = 1, d.weighted { { 55, 1 }, { 35, 2 }, { 10, 3 } } do
     local which = d(10)
     if depth > 0 and which <= 5 then
-      out[#out + 1] = { kind = "loop", bound = d.one(bounds), step = d.chance(20) and 2 or 1, unroll = d.chance(20) and d.range(1, 4) or nil, items = items(d, depth - 1, true) }
+      out[#out + 1] = { kind = "loop", bound = d.one(bounds), step = d.chance(20) and 2 or 1, unroll = d.chance(20) and d.range(1, 4) or nil, items = items(d, depth - 1, loops + 1, plain) }
     elseif depth > 0 and which <= 7 then
-      -- a condition on an index and a tile together inside another guard is more than the proof can decide (INCOMPLETE)
-      local guards = in_loop and { "first", "last", "every", "when", "unless", not in_guard and "both" or "when" } or { "when", "unless" }
-      out[#out + 1] = { kind = "guard", guard = d.one(guards), a = d.range(2, 3), b = d.range(0, 2), items = items(d, depth - 1, in_loop, true) }
+      -- a condition on an index is one question for the proof in a loop that stands alone, else it says INCOMPLETE (docs/proof.md)
+      local guards = loops > 0 and { "first", "last", "every", "when", "unless", loops == 1 and plain and "both" or "when" } or { "when", "unless" }
+      out[#out + 1] = { kind = "guard", guard = d.one(guards), a = d.range(2, 3), b = d.range(0, 2), items = items(d, depth - 1, loops, false) }
     else
       out[#out + 1] = { kind = "step", column = d.one { "inner", "inner", "0", "sum" }, add = d.range(-9, 9) }
     end
@@ -105,8 +106,8 @@ local function record(list, e, indices, step)
 end
 
 return function(d, name)
-  local o = { R = d.one { 1, 4, 8 }, C = d.one { 16, 32, 64 }, kind = d.one { "static", "static", "grid", "atomic" }, rings = d(3), list = items(d, 3, false), lag = d.chance(30) and d.range(1, 2) or 0 }
-  while count_steps(o.list) == 0 or count_steps(o.list) > 6 do o.list = items(d, 3, false) end
+  local o = { R = d.one { 1, 4, 8 }, C = d.one { 16, 32, 64 }, kind = d.one { "static", "static", "grid", "atomic" }, rings = d(3), list = items(d, 3, 0, true), lag = d.chance(30) and d.range(1, 2) or 0 }
+  while count_steps(o.list) == 0 or count_steps(o.list) > 6 do o.list = items(d, 3, 0, true) end
   o.ring = {}
   for i = 1, o.rings do
     local via = i == 1 and d.one { "tma", "tma", "cp_async", "threads" } or "threads"

@@ -86,6 +86,7 @@ typedef struct emitter {
 #define em_bar_addr weiri_em_bar_addr
 #define em_origin weiri_em_origin
 #define em_shape_expr weiri_em_shape_expr
+#define em_limit weiri_em_limit
 #define em_element_offset weiri_em_element_offset
 #define em_gmem_index weiri_em_gmem_index
 #define em_view_element weiri_em_view_element
@@ -155,6 +156,7 @@ const char *weiri_em_region_addr(emitter *e, int region, int cur, weiri_stage_re
 const char *weiri_em_bar_addr(emitter *e, const weiri_action *a);
 const char *weiri_em_origin(emitter *e, const weiri_view *v, const weir_res *g, int d);
 const char *weiri_em_shape_expr(emitter *e, const weir_tensor *t, int d);
+const char *weiri_em_limit(emitter *e, const weiri_view *v);
 const char *weiri_em_element_offset(emitter *e, const weiri_tile_geom *g, const char *row, const char *col);
 /* Index of element (row, col) of a tile of a tensor, and the condition that `width` columns from there exist. */
 void weiri_em_gmem_index(emitter *e, const weiri_view *v, const char *row, const char *col, int width, const char **index,

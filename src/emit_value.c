@@ -494,6 +494,12 @@ static const char *load_type(emitter *e, weir_dtype t, const char *lvalue) {
     return em_fmt(e, "(float)%s", lvalue);
 }
 
+/* The first column of the tile that its limit leaves out. */
+const char *em_limit(emitter *e, const weiri_view *v) {
+    const char *n = em_expr(e, v->limit);
+    return v->limit_from ? em_fmt(e, "%s + %d", n, v->limit_from) : n;
+}
+
 /* Leading axes of a tile are folded into its rows. */
 void em_gmem_index(emitter *e, const weiri_view *v, const char *row, const char *col, int width, const char **index,
                    const char **exists) {
@@ -520,7 +526,7 @@ void em_gmem_index(emitter *e, const weiri_view *v, const char *row, const char 
         const char *most = last && width > 1 ? em_fmt(e, "%s + %d", at, width - 1) : at;
         weiri_put(&in, "%s%s < %s", in.n ? " && " : "", most, em_shape_expr(e, t, d));
         if (v->op == WEIR_OP_VIEW_FROM) weiri_put(&in, " && %s >= 0", at);
-        if (last && v->limit) weiri_put(&in, " && %s + %d < %s", col, width - 1, em_expr(e, v->limit));
+        if (last && v->limit) weiri_put(&in, " && %s + %d < %s", col, width - 1, em_limit(e, v));
     }
     *index = em_fmt(e, "%s", idx.s ? idx.s : "0");
     *exists = em_fmt(e, "%s", in.s ? in.s : "true");
@@ -600,7 +606,9 @@ const char *em_view_element(emitter *e, uint32_t view, const char *row, const ch
         if (e->pack[i] == view) return load_type(e, weiri_stage_dtype(e->p, r), em_fmt(e, "p%u.x[i]", view));
     const char *lv = em_fmt(e, "*(%s%s *)%s", load ? "const " : "", weiri_ctype(weiri_stage_dtype(e->p, r)),
                             stage_pointer(e, &v, row, col, load));
-    return load ? load_type(e, weiri_stage_dtype(e->p, r), em_fmt(e, "(%s)", lv)) : lv;
+    if (!load) return lv;
+    const char *x = load_type(e, weiri_stage_dtype(e->p, r), em_fmt(e, "(%s)", lv));
+    return v.limit ? em_fmt(e, "(%s < %s ? %s : 0)", col, em_limit(e, &v), x) : x;
 }
 
 /* ---- values in registers ------------------------------------------------------------------------------------------------------- */

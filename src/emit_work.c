@@ -499,13 +499,14 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     const char *wg = e->pt->warpgroups > 1 && !e->pt->by_cols ? em_fmt(e, "wg * %d + ", pr->rows) : "";
     const char *wgcol = e->pt->by_cols ? em_fmt(e, "wg * %d + ", cols) : "";
     const char *r0 = g->rank >= 2 ? em_origin(e, &v, g, g->rank - 2) : "0", *c0 = em_origin(e, &v, g, g->rank - 1);
+    const char *tile0 = c0;
     if (v.row0) r0 = em_fmt(e, "%s + %d", r0, v.row0);
     if (v.col0) c0 = em_fmt(e, "(%s + %d)", c0, v.col0);
     const char *lead = "";
     for (int d = 0; d + 2 < g->rank; d++)
         lead = em_fmt(e, "%s + (i64)(%s) * %s_stride%d", lead, em_origin(e, &v, g, d), em_tensor(e, t), d);
     const char *rows = g->rank >= 2 ? em_shape_expr(e, t, g->rank - 2) : "1", *width = em_shape_expr(e, t, g->rank - 1);
-    const char *limit = v.limit ? em_fmt(e, "w_min(%s, %s + %s)", width, c0, em_expr(e, v.limit)) : width;
+    const char *limit = v.limit ? em_fmt(e, "w_min(%s, %s + %s)", width, tile0, em_limit(e, &v)) : width;
     if (odd) limit = em_fmt(e, "w_min(%s, %s + %d)", limit, c0, place_cols);
     em_line(e, "{");
     e->depth++;

@@ -277,9 +277,9 @@ typedef struct weiri_view {
     weir_op op;                  /* of base */
     int back;                    /* VIEW_READ */
     bool t;                      /* transposed */
-    int row0, nrows, col0, ncols;   /* nrows, ncols 0: all */
+    int row0, nrows, col0, ncols;   /* of the tile as it lies, whatever way round they were named; nrows, ncols 0: all */
     int nsub, axis; uint32_t sub[WEIR_MAX_RANK];   /* slabs taken, of the tile's axes from `axis` on */
-    uint32_t limit;              /* 0: none */
+    uint32_t limit; int limit_from; /* 0: none; the tile's column that it counts from */
 } weiri_view;
 bool weiri_view_of(const weir_kernel *k, uint32_t value, weiri_view *v);
 

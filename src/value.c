@@ -782,6 +782,15 @@ static bool want_view(weir_kernel *k, uint32_t id, const char *what, int min_ran
     return true;
 }
 
+/* Is the last axis of the view the tile's rows? Has it a limit? */
+static void look_through(const weir_kernel *k, uint32_t view, bool *turned, bool *limited) {
+    *turned = *limited = false;
+    for (const weiri_value *v = weiri_val(k, view); !v->res; v = weiri_val(k, v->arg[0])) {
+        *turned ^= v->op == WEIR_OP_VIEW_T;
+        *limited |= v->op == WEIR_OP_VIEW_LIMIT;
+    }
+}
+
 weir_value weir_view_sub(weir_kernel *k, weir_res *r, weir_value view, weir_value i) {
     const weir_value none = { 0 };
     weiri_value v = { .op = WEIR_OP_VIEW_SUB, .nargs = 2 };
@@ -799,8 +808,14 @@ weir_value weir_view_sub(weir_kernel *k, weir_res *r, weir_value view, weir_valu
         extent = bare->tile[0];
     } else {
         if (!want_view(k, view.id, "sub", 1)) return none;
-        int shape[WEIR_MAX_RANK];
-        weiri_view_shape(k, view.id, shape);
+        int shape[WEIR_MAX_RANK], rank = weiri_view_shape(k, view.id, shape);
+        bool turned, limited;
+        look_through(k, view.id, &turned, &limited);
+        if (turned && rank < 3) {
+            weiri_kernel_fault(k, &k->here, "VIEW-ARG", "take cols(first, 1) before t()", "sub: %s is transposed: its slabs are columns",
+                               text_of(k, view.id));
+            return none;
+        }
         extent = shape[0];
         v.arg[0] = view.id;
     }
@@ -843,6 +858,13 @@ weir_value weir_view_t(weir_kernel *k, weir_value view) {
 weir_value weir_view_limit(weir_kernel *k, weir_value view, weir_value n) {
     n = weiri_value_load(k, n);
     if (!want_view(k, view.id, "limit", 1) || !want_index(k, n.id, "limit")) return (weir_value){ 0 };
+    bool turned, limited;
+    look_through(k, view.id, &turned, &limited);
+    if (turned || limited) {
+        weiri_kernel_fault(k, &k->here, "VIEW-ARG", turned ? "limit(n) before t(): there is a limit of columns alone" : "limit(weir.min(n, m))",
+                           turned ? "limit: %s is transposed: its last axis is rows" : "limit: %s has a limit already", text_of(k, view.id));
+        return (weir_value){ 0 };
+    }
     return add_view(k, &(weiri_value){ .op = WEIR_OP_VIEW_LIMIT, .arg = { view.id, n.id }, .nargs = 2 }, true);
 }
 

@@ -1440,6 +1440,22 @@ static void lower_push(lowering *l, weiri_pnode *at, const weiri_op *op) {
     }
 }
 
+/* A body gets a pointer: to a stage, or to where slabs and rows of it begin. */
+static void check_body_views(lowering *l, const weiri_op *op) {
+    for (int i = 0; i < op->nargs; i++) {
+        weiri_view v;
+        if (!op->work->params[i].view) continue;
+        weiri_view_of(l->k, op->arg[i], &v);
+        const char *name = op->work->params[i].name;
+        if (v.res->kind == WEIR_RES_GMEM)
+            complain(l, "PLAN-VIEW", op, "bind the tensor, and give the body coordinates",
+                     weiri_arena_fmt(&l->p->a, "takes '%s' of a tensor; a body's views are of stages", name));
+        else if (v.t || v.limit || v.col0 || v.axis + v.nsub >= v.res->rank)
+            complain(l, "PLAN-VIEW", op, "give it the stage, or slabs and rows of it, and the rest as numbers",
+                     weiri_arena_fmt(&l->p->a, "takes '%s', a part of a stage that is no pointer to whole rows", name));
+    }
+}
+
 static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     weiri_plan *p = l->p;
     const weir_kernel *k = l->k;
@@ -1581,6 +1597,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         if (weiri_tc_pair(k) && (weiri_tc_body(k, op) || (op->work->tx_bytes && weiri_tc_leaders_full(k, r->pipe.given.type))))
             complain(l, "PLAN-UNSUPPORTED", op, "use mma and tma_load, or v = 1",
                      "issues mmas, or brings bytes to operands of one, by a body of its own where two CTAs share the mma (v = 2)");
+        check_body_views(l, op);
         a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
         for (int i = 0; i < r->nbind; i++) touch(l, r->bind[i].tensor);
         if (!op->work->aux && (weiri_in_smem(r) || op->work->tx_bytes)) trust(l, op);

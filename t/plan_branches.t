@@ -276,7 +276,7 @@ do -- a member without bytes arms nothing, and comes by itself
   k:task { name = "load", warps = { 0, 1 }, schedule = function() for _, s in ipairs { g:member "a", g:member "c" } do s:acquire(); s:tma_load(x:at(0, 0)); s:commit() end end }
   k:task { name = "fill", warps = { 1, 2 }, schedule = function() local b = g:member "b" b:acquire(); b:store(1); b:commit() end }
   k:task { name = "use", warps = { 3, 1 }, schedule = function() g:wait(); g:release() end }
-  counts("folded, a member of threads among them", { "g_full: 3, 1 warp that arms of a + 2 warps of b", "g_empty: 1, 1 warp" }, k)
+  counts("a member of threads among them: not folded", { "g_full: 4, 1 warp that arms of a + 2 warps of b + 1 warp that arms of c", "g_empty: 1, 1 warp" }, k)
 end
 do -- lanes fill stages in turn: a phase has one lane's bytes
   local k = weir.kernel { name = "l", arch = "sm_90a" }

@@ -102,6 +102,29 @@ do -- an operand of an mma, named both ways round
   tap.ok(one == other, "rows of b transposed are the same")
 end
 
+-- What a body may be given: a pointer to a stage, or to slabs and rows of it.
+local function body(name, want, view)
+  local k = weir.kernel { name = "v", arch = "sm_90a" }
+  local x = k:gmem_tile { name = "x", tensor = k:tensor { name = "X", dtype = "f32", shape = { 16, 32 } }, tile = { 16, 32 } }
+  local s = k:smem_tile { name = "s", dtype = "f32", tile = { 2, 8, 32 }, pipeline = P.tma_async { stages = 1 } }
+  local out = k:resource { name = "out", space = "gmem", bind = { y = k:tensor { name = "Y", dtype = "f32", shape = { 16, 32 }, out = true } },
+    work = { put = weir.producer_work { params = "view from", code = "y[tid] = from[tid];" } } }
+  k:task { name = "put", warps = { 4, 4 }, schedule = function() s:wait(); out:put(view(s:read(), x)); s:release() end }
+  local p, why = plan.of(k)
+  tap.is(want, p and (plan.emit(p):match "%(const float %*%)w_ptr%((.-)%)%);\n") or why, "a body: " .. name)
+end
+local no_rows = "PLAN-VIEW: task 'put': out:put takes 'from', a part of a stage that is no pointer to whole rows\n"
+local of_tensor = "PLAN-VIEW: task 'put': out:put takes 'from' of a tensor; a body's views are of stages\n"
+body("a stage", "s_smem", function(v) return v end)
+body("a slab", "s_smem + (u32)((1 * 8) * 128 + (0) * 4)", function(v) return v:sub(1) end)
+body("rows of a slab", "s_smem + (u32)((1 * 8 + 4) * 128 + (0) * 4)", function(v) return v:sub(1):rows(4, 2) end)
+body("the first columns", "s_smem", function(v) return v:cols(0, 8) end)
+body("others", no_rows, function(v) return v:cols(8, 8) end)
+body("an element", no_rows, function(v) return v:sub(1):sub(2):sub(3) end)
+body("transposed", no_rows, function(v) return v:sub(1):t() end)
+body("limited", no_rows, function(v) return v:limit(3) end)
+body("a tile of a tensor", of_tensor, function(_, x) return x:at(0, 0) end)
+
 local function refused(name, message, hint, view)
   local k = weir.kernel { name = "v", arch = "sm_90a" }
   local x = k:gmem_tile { name = "x", tensor = k:tensor { name = "X", dtype = "f32", shape = { 4, 16, 32 } }, tile = { 4, 16, 32 } }

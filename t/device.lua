@@ -560,6 +560,17 @@ local copies = {
     function(i) return 5 + i end },
   { "a bulk store of what threads wrote", "((u32 *)smem)[tid] = 3 * tid; w_fence_async(); task_sync(); if (tid == 0) { w_bulk_store(y, at, 512); w_bulk_commit(); w_bulk_wait<0>(); }",
     function(i) return 3 * i end },
+  { "cp.async of 4, 8 and 16 bytes, the rest zeros", "u32 *const s = (u32 *)smem; s[tid] = s[128 + 2 * tid] = s[129 + 2 * tid] = ~0u; if (tid < 64) s[384 + 4 * tid + 3] = ~0u; w_cp_async<4>(at + 4 * tid, x + tid, tid % 3 ? 4 : 2); w_cp_commit(); w_cp_async<8>(at + 512 + 8 * tid, x + 2 * tid, tid % 3 * 4); w_cp_commit(); if (tid < 64) w_cp_async<16>(at + 1536 + 16 * tid, x + 4 * tid, tid & 1 ? 16 : 12); w_cp_commit(); w_cp_wait<1>(); u32 v = s[tid] ^ s[128 + 2 * tid] ^ s[129 + 2 * tid]; w_cp_wait<0>(); y[tid] = tid < 64 ? v ^ s[384 + 4 * tid + 3] : v;",
+    function(i, x)
+      local v = (i % 3 == 0 and x(i) & 0xffff or x(i)) ~ (i % 3 >= 1 and x(2 * i) or 0) ~ (i % 3 == 2 and x(2 * i + 1) or 0)
+      return i < 64 and v ~ (i % 2 == 1 and x(4 * i + 3) or 0) or v
+    end },
+  { "cp.async that arrive on an mbarrier, read by others", "task_sync(); if (tid == 0) { w_mbar_inval(full); w_mbar_init(full, 128); w_fence_mbar_init(); } task_sync(); w_cp_async<4>(at + 4 * tid, x + tid, 4); w_mbar_cp_async_arrive(full); w_mbar_wait(full, 0); y[tid] = ((u32 *)smem)[tid ^ 65]; w_cp_commit(); w_cp_wait<0>();",
+    function(i, x) return x(i ~ 65) end },
+  { "two pairs of warps in turn, by named barriers", "u32 *const s = (u32 *)smem, sum = 0; for (u32 i = 0; i < 5; i++) { if (warp < 2) { if (i) w_bar_sync(6, 128); s[tid] = i * 100 + tid; w_bar_arrive(5, 128); } else { w_bar_sync(5, 128); sum += s[127 - tid]; if (i < 4) w_bar_arrive(6, 128); } } y[tid] = sum;",
+    function(i) return i < 64 and 0 or 1000 + 5 * (127 - i) end },
+  { "a warp's matrices, out of registers and back, transposed", "u32 r[4]; w_stmatrix4t(at + 16 * lane + 512 * warp, tid, tid + 1, tid + 2, tid + 3); w_sync_warp(); w_ldmatrix4t(at + 16 * lane + 512 * warp, r); u32 q[2]; w_ldmatrix2(at + 16 * (lane & 15) + 512 * warp, q); y[tid] = r[0] + r[1] + r[2] + r[3] + 16 * (w_movmatrix(q[1]) - tid - 1);",
+    function(i) return 4 * i + 6 end },
   { "loaded and stored again by the copy engine, in two groups", "if (tid == 0) { w_mbar_expect(full, 1024); w_bulk_load(at, x, 1024, full); w_mbar_wait(full, 0); w_bulk_store(y, at + 512, 512); w_bulk_commit(); w_bulk_store(y + 128, at, 512); w_bulk_commit(); w_bulk_wait<1>(); w_bulk_wait_read<0>(); w_bulk_wait<0>(); }",
     function(i, x) return i < 128 and x(128 + i) or x(i - 128) end, 256 },
 }

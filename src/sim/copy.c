@@ -675,14 +675,14 @@ const op *weiri_copy_reader(const cta *c, u32 addr) {
     return NULL;
 }
 
-const op *weiri_copy_filler(const cta *c, u32 addr) {
+const op *weiri_copy_filler(const cta *c, u32 addr, u32 n) {
     for (int i = 0; i < c->m->npending; i++) {
         const op *o = c->m->pending[i];
-        if (o->dst_cta == c && o->kind != OP_CP_ARRIVE && addr + GRANULE > o->dst && addr < o->dst + o->bytes) return o;
+        if (o->dst_cta == c && o->kind != OP_CP_ARRIVE && addr + n > o->dst && addr < o->dst + o->bytes) return o;
     }
     for (int i = 0; i < c->m->threads_per_cta; i++)
         for (const op *o = c->threads[i].cp; o; o = o->next)
-            if (o->kind == OP_CP && addr + GRANULE > o->dst && addr < o->dst + o->bytes) return o;
+            if (o->kind == OP_CP && addr + n > o->dst && addr < o->dst + o->bytes) return o;
     return NULL;
 }
 

@@ -343,8 +343,8 @@ bool weiri_copy_step(machine *m, bool any);          /* completes one pending op
 void weiri_copy_exit(thread *t);
 void weiri_copy_cta_exit(cta *c);
 const char *weiri_copy_name(op_kind k);              /* "a TMA load" */
-const op *weiri_copy_reader(const cta *c, u32 addr); /* an op that still reads or fills this address */
-const op *weiri_copy_filler(const cta *c, u32 addr);
+const op *weiri_copy_reader(const cta *c, u32 addr); /* an op that still reads this granule */
+const op *weiri_copy_filler(const cta *c, u32 addr, u32 n);   /* that fills some of these bytes */
 
 /* ---- wgmma.c ----------------------------------------------------------------------------------------------------------- */
 

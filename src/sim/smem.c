@@ -58,8 +58,9 @@ bool weiri_smem_inside(const cta *c, i64 addr, i64 n, const thread *by, const ch
 /* ---- who else is at these bytes ------------------------------------------------------------------------------------------ */
 
 /* "a TMA store (gemm.lua:60)": the asynchronous access in flight at an address. */
-static void name_other(const cta *c, u32 addr, bool fill, char *out, size_t size) {
-    const op *o = fill ? weiri_copy_filler(c, addr) : weiri_copy_reader(c, addr);
+static void name_other(const cta *c, u32 addr, const op *filler, char *out, size_t size) {
+    const bool fill = filler != NULL;
+    const op *o = fill ? filler : weiri_copy_reader(c, addr);
     const mma *w = fill || o ? NULL : weiri_wgmma_reader(c, addr);
     char at[160];
     u32 id = o ? o->at : w ? w->at : 0;
@@ -69,15 +70,20 @@ static void name_other(const cta *c, u32 addr, bool fill, char *out, size_t size
     snprintf(out, size, "%s%s%s%s", what, *at ? " (" : "", at, *at ? ")" : "");
 }
 
-/* Reports the first granule of the range for which `count` is not 0. */
+/* Reports the first granule of the range for which `count` is not 0. A cp.async of 4 or 8 bytes fills a part of one: its neighbours are
+ * others' to use. */
 static void busy(cta *c, const u16 *count, u32 addr, u32 n, const thread *by, u32 at, bool fill, const char *rule,
                  const char *what, const char *rest) {
+    const op *filler = fill ? weiri_copy_filler(c, addr, n) : NULL;
+    if (fill && !filler) return;
     for (u32 g = granule(addr); g < end_granule(addr, n); g++) {
         if (!count[g]) continue;
         u32 first = SMEM_BASE + g * GRANULE;
         char where[160], other[200];
+        if (filler && first + GRANULE <= filler->dst) continue;
+        if (filler && first < filler->dst) first = filler->dst;
         weiri_smem_name(c, first > addr ? first : addr, where, sizeof where);
-        name_other(c, first, fill, other, sizeof other);
+        name_other(c, first, filler, other, sizeof other);
         weiri_sim_fault(c->m, by, at, rule, "%s %s, %s %s", what, where, other, rest);
         return;
     }

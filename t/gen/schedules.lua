@@ -381,6 +381,9 @@ end
 
 -- ---- kernels ---------------------------------------------------------------------------------------------------------------------
 
+--- What the first byte of a stage of p holds: other bytes than in its neighbours' stages.
+function schedules.mark(p) return 16 * tonumber(p.name:match "%d+") end
+
 --- bodies: what threads fill and use is written and read (else the bodies are empty: for proofs)
 function schedules.kernel(weir, s, bodies)
   local P = weir.pipeline
@@ -397,11 +400,11 @@ function schedules.kernel(weir, s, bodies)
     elseif p.kind == "threads" or p.kind == "tx" then
       local bytes = p.kind == "tx" and 64 or nil
       local from = bytes and bodies and k:tensor { name = "B" .. p.name, dtype = "u8", shape = { 64 } }
-      local fill = from and "if (elected) w_bulk_load(w_addr(smem), from, 64, bar);" or "for (u32 i = tid; i < 64; i += nthreads) smem[i] = (u8)i;"
+      local fill = from and "if (elected) w_bulk_load(w_addr(smem), from, 64, bar);" or ("for (u32 i = tid; i < 64; i += nthreads) smem[i] = (u8)(i + %d);"):format(schedules.mark(p))
       of[p] = k:resource { name = p.name, space = "smem", dtype = "u8", tile = { 64 }, bind = from and { from = from } or nil,
         pipeline = P[bytes and "tma_async" or "async_async"] { stages = p.stages },
         work = { fill = weir.producer_work { code = bodies and fill or ";", tx_bytes = bytes },
-          use = weir.consumer_work { code = bodies and "for (u32 i = tid; i < 64; i += nthreads) if (smem[i] != i) __trap();" or ";" } } }
+          use = weir.consumer_work { code = bodies and ("for (u32 i = tid; i < 64; i += nthreads) if (smem[i] != i + %d) __trap();"):format(schedules.mark(p)) or ";" } } }
     else
       local pipe = copied[p.kind] == "tma_load" and P.tma_async { stages = p.stages } or P.async_async { stages = p.stages, producer_op = "load" }
       local shape = { name = p.name, dtype = "bf16", tile = { 64, 16 }, swizzle = 32, pipeline = pipe }

@@ -672,4 +672,48 @@ do
   k:task { name = "load", warps = { 0, 1 }, schedule = function() for _ in weir.domain_loop(0, 4) do s:acquire(); s:cp_async(x:at(0, 0)); s:commit() end end }
   prints("cp.async", k:print "plan", "cp_async_wait 0 by threads -- the copies are done")
 end
+-- ---- lowering: copies --------------------------------------------------------------------------------------------------------------------------------------
+-- One task that does f(r): what the plan says.
+local function low(name, want, o, f)
+  o[1] = { warps = o.warps, f }
+  refuses(name, want, kernel(o))
+end
+local function gm(r, name, dtype, tile, out, shape) return r.k:gmem_tile { name = name, tensor = r.k:tensor { name = name:upper(), dtype = dtype, shape = shape or tile, out = out }, tile = tile } end
+local function sm(r, name, dtype, tile, pipe, swizzle) return r.k:smem_tile { name = name, dtype = dtype, tile = tile, swizzle = swizzle, pipeline = pipe or P.tma_async { stages = 1 } } end
+local function load(_, g, s, o) s:acquire() s:tma_load(g, o) s:commit() end
+low("a release that keeps stages of a ring which another task opens", "PLAN-UNSUPPORTED: task 't1': ring:release keeps stages of a pipeline that this task does not open\n", {}, function(r) r.ring:release(2) end)
+low("two stages held of one", "PLAN-HELD: task 't1' may hold 2 stages of 'ring' at once, which has 1\n", { ring = { stages = 1 } }, function(r) r.ring:wait() r.ring:wait() r.ring:use() r.ring:release() r.ring:release() end)
+low("more than the sets count", "PLAN-HELD: task 't1' may hold more than 39 stages of 'ring' at once, which has 2\n", { ring = { stages = 2 } }, function(r) for _ = 1, 45 do r.ring:wait() end for _ = 1, 45 do r.ring:release() end end)
+low("a load of a stage", "PLAN-VIEW: task 't1': b:tma_load loads something that is not a tile of a tensor\n", { warps = { 0, 1 } }, function(r) local s = sm(r, "b", "f32", { 64, 64 }) s:acquire() s:tma_load(r.s:read()) s:commit() end)
+low("a load of what is transposed", "PLAN-UNSUPPORTED: task 't1': s:tma_load works on a part of a tile that no box can be (t, limit, or a single element)\n", { warps = { 0, 1 } }, function(r) load(r, r.x:at(0, 0):t(), r.s) end)
+low("a load of what is limited", "PLAN-UNSUPPORTED: task 't1': s:tma_load works on a part of a tile that no box can be (t, limit, or a single element)\n", { warps = { 0, 1 } }, function(r) load(r, r.x:at(0, 0):limit(3), r.s) end)
+low("a load of an element", "PLAN-UNSUPPORTED: task 't1': s:tma_load works on a part of a tile that no box can be (t, limit, or a single element)\n", { warps = { 0, 1 } }, function(r) load(r, gm(r, "g", "f32", { 4, 8 }):at(0, 0):sub(1):sub(2), r.s) end)
+low("a load from a column off 16 bytes", "PLAN-ALIGN: a box of 'g' begins at column 2 of its tile, off 16 bytes\n", { warps = { 0, 1 } }, function(r) load(r, gm(r, "g", "f32", { 64, 128 }):at(0, 0):cols(2, 64), r.s) end)
+low("a load of other columns", "PLAN-TILE: copies tiles { 64, 32 } of 'g' into stages { 64, 64 } of 's'\n", { warps = { 0, 1 } }, function(r) load(r, gm(r, "g", "f32", { 64, 32 }):at(0, 0), r.s) end)
+low("a load of other rows", "PLAN-TILE: copies tiles { 32, 64 } of 'g' into stages { 64, 64 } of 's'\n", { warps = { 0, 1 } }, function(r) load(r, gm(r, "g", "f32", { 32, 64 }):at(0, 0), r.s) end)
+low("a load of another dtype", "PLAN-DTYPE: copies 'g' of f16 into 's' of f32\n", { warps = { 0, 1 } }, function(r) load(r, gm(r, "g", "f16", { 64, 64 }):at(0, 0), r.s) end)
+low("a load of f32 as tf32", "", { warps = { 0, 1 }, dtype = "tf32" }, function(r) load(r, gm(r, "g", "f32", { 64, 64 }):at(0, 0), r.s) end)
+low("a load of tf32 as f32", "", { warps = { 0, 1 } }, function(r) load(r, gm(r, "g", "tf32", { 64, 64 }):at(0, 0), r.s) end)
+low("a load into a tile without a pipeline", "PLAN-UNSUPPORTED: task 't1': b:tma_load brings bytes that no pipeline counts\n", { warps = { 0, 1 } }, function(r) local s = r.k:smem_tile { name = "b", dtype = "f32", tile = { 64, 64 } } s:tma_load(r.x:at(0, 0)) end)
+low("a load: one row for two CTAs", "PLAN-MULTICAST: cuts tiles { 1, 64 } of 'g' into 2 slices, one a CTA\n", { warps = { 0, 1 }, cluster = { m = 2 } }, function(r) load(r, gm(r, "g", "f32", { 1, 64 }):at(0, 0), sm(r, "b", "f32", { 1, 64 }), { multicast = "m" }) end)
+low("a load: seven rows for two CTAs", "PLAN-MULTICAST: cuts tiles { 7, 64 } of 'g' into 2 slices, one a CTA\n", { warps = { 0, 1 }, cluster = { m = 2 } }, function(r) load(r, gm(r, "g", "f32", { 7, 64 }):at(0, 0), sm(r, "b", "f32", { 7, 64 }), { multicast = "m" }) end)
+low("a load: 512 rows: two boxes", "", { warps = { 0, 1 } }, function(r) load(r, gm(r, "g", "f32", { 512, 8 }):at(0, 0), sm(r, "b", "f32", { 512, 8 })) end)
+low("a load: 257 rows: no equal boxes", "PLAN-BOX: the tile of 'g' has 257 rows of 32 bytes, too many for one box\n", { warps = { 0, 1 } }, function(r) load(r, gm(r, "g", "f32", { 257, 8 }):at(0, 0), sm(r, "b", "f32", { 257, 8 })) end)
+low("a load: two slabs of 512 rows", "PLAN-BOX: task 't1': b:tma_load has a tile whose box would be longer than 256 elements\n", { warps = { 0, 1 } }, function(r) load(r, gm(r, "g", "f32", { 2, 512, 8 }):at(0, 0, 0), sm(r, "b", "f32", { 2, 512, 8 })) end)
+low("a load: 512 columns in plain rows", "PLAN-SWIZZLE: tile 'b': 512 columns without swizzle: a TMA box has at most 256; use swizzle = 128, which keeps the tile as panels\n", { warps = { 0, 1 } }, function(r) load(r, gm(r, "g", "f32", { 8, 512 }):at(0, 0), sm(r, "b", "f32", { 8, 512 })) end)
+low("a load: one row of 512", "", { warps = { 0, 1 } }, function(r) load(r, gm(r, "g", "f32", { 1, 512 }):at(0, 0), sm(r, "b", "f32", { 1, 512 })) end)
+low("a load: one of 1036: no equal boxes", "PLAN-BOX: the tile of 'g' has 1036 columns of 4 bytes, too many for one box\n", { warps = { 0, 1 } }, function(r) load(r, gm(r, "g", "f32", { 1, 1036 }):at(0, 0), sm(r, "b", "f32", { 1, 1036 })) end)
+low("a bulk store of no stage", "PLAN-VIEW: task 't1': y:tma_store stores something that is not a stage in shared memory\n", {}, function(r) r.y:tma_store(r.x:at(0, 0), r.y:at(0, 0)) end)
+local function st(r, view) local s = sm(r, "o", "f32", { 64, 64 }, P.async_tma { stages = 1 }, 128) s:acquire() s:store(1) s:commit() s:wait() r.y:tma_store(view(s:read()), r.y:at(0, 0)) s:release() end
+low("a bulk store of what is transposed", "PLAN-TILE: task 't1': y:tma_store stores a part of 'o' that is transposed, limited, or a single element\n", {}, function(r) st(r, function(v) return v:t() end) end)
+low("a bulk store of what is limited", "PLAN-TILE: task 't1': y:tma_store stores a part of 'o' that is transposed, limited, or a single element\n", {}, function(r) st(r, function(v) return v:limit(3) end) end)
+low("a bulk store of rows inside an atom", "PLAN-TILE: task 't1': y:tma_store stores a part of 'o' that begins inside an atom of the swizzle, which is 8 rows\n", { out = { 8, 64 } }, function(r) st(r, function(v) return v:rows(4, 8) end) end)
+low("a bulk store of half a panel", "PLAN-TILE: task 't1': y:tma_store stores a part of 'o' that takes columns that are no whole swizzle spans\n", { out = { 64, 16 } }, function(r) st(r, function(v) return v:cols(16, 16) end) end)
+low("a bulk store of a panel", "", { out = { 64, 32 } }, function(r) st(r, function(v) return v:cols(32, 32) end) end)
+low("a bulk store of a part, by two warpgroups", "PLAN-TILE: task 't1': y:tma_store stores a part of 'o' that is taken by several warpgroups, each of which stores its share of the whole\n", { out = { 8, 64 }, warps = { 0, 8 } }, function(r) st(r, function(v) return v:rows(8, 8) end) end)
+low("a bulk store of 64 rows, by two warpgroups", "PLAN-TILE: task 't1': y:tma_store stores a stage that does not divide among the task's warpgroups\n", { warps = { 0, 8 } }, function(r) st(r, function(v) return v end) end)
+low("cp.async of a stage", "PLAN-VIEW: task 't1': b:cp_async copies something that is not a tile of a tensor\n", {}, function(r) local s = sm(r, "b", "f32", { 64, 64 }, P.async_async { stages = 1 }) s:acquire() s:cp_async(r.s:read()) s:commit() end)
+low("cp.async of a part", "PLAN-UNSUPPORTED: task 't1': b:cp_async works on a part of a view (rows, cols, sub or limit), which cannot be built here yet\n", {}, function(r) local s = sm(r, "b", "f32", { 64, 64 }, P.async_async { stages = 1 }) s:acquire() s:cp_async(r.x:at(0, 0):rows(0, 8)) s:commit() end)
+low("cp.async of other columns", "PLAN-BOX: task 't1': b:cp_async copies rows that are no whole 16-byte pieces\n", {}, function(r) local s = sm(r, "b", "f32", { 64, 64 }, P.async_async { stages = 1 }) s:acquire() s:cp_async(gm(r, "g", "f32", { 64, 32 }):at(0, 0)) s:commit() end)
+low("cp.async from anywhere", "PLAN-BOX: task 't1': b:cp_async copies rows that are no whole 16-byte pieces\n", {}, function(r) local s = sm(r, "b", "f32", { 64, 64 }, P.async_async { stages = 1 }) s:acquire() s:cp_async(r.x:from(0, 0)) s:commit() end)
 tap.done()

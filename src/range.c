@@ -63,7 +63,7 @@ static bool corner(weir_op op, int64_t a, int64_t b, int64_t *out) {
 /* Operations that rise or fall along each side: their ends are at the corners. */
 static weiri_range corners(weiri_env *e, uint32_t id, weir_op op, weiri_range x, weiri_range y) {
     int64_t lo = INT64_MAX, hi = INT64_MIN, v;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0, n = point(&x) && point(&y) ? 1 : 4; i < n; i++) {
         if (!corner(op, i & 1 ? x.hi : x.lo, i & 2 ? y.hi : y.lo, &v)) return misfit(e, id, INT64_MAX, false);
         lo = least(lo, v), hi = most(hi, v);
     }
@@ -164,7 +164,7 @@ static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
     }
 }
 
-weiri_range weiri_range_of(weiri_env *e, uint32_t id) {
+static weiri_range range_of(weiri_env *e, uint32_t id) {
     const weiri_value *v = weiri_val(e->k, id);
     if (e->steps++ > MOST_STEPS) return unknown;
     if (v->kind == WEIR_VALUE_VIEW || v->kind == WEIR_VALUE_TILE) return unknown;
@@ -222,6 +222,31 @@ weiri_range weiri_range_of(weiri_env *e, uint32_t id) {
     case WEIR_OP_NOT: return span(!x[0].hi, !x[0].lo);
     default: return span(least(x[1].lo, x[2].lo), most(x[1].hi, x[2].hi)); /* SELECT */
     }
+}
+
+weiri_range weiri_range_of(weiri_env *e, uint32_t id) {
+    int place = e->memo ? e->memo->place[id] : 0;
+    if (!place) return range_of(e, id);
+    struct weiri_remembered *x = &e->memo->v.v[place - 1];
+    const int stamp = x->moves ? e->memo->number : e->memo->all;
+    if (x->stamp != stamp) { /* what does not fit its type stays unknown */
+        x->of = range_of(e, id);
+        x->stamp = stamp;
+    }
+    return x->of;
+}
+
+void weiri_memo_add(weiri_memo *m, const weir_kernel *k, weiri_arena *a, uint32_t id) {
+    const weiri_value *v = weiri_val(k, id);
+    if (!m->place) m->place = WEIRI_NEW_N(a, int, k->values.n + 1);
+    if (m->place[id]) return;
+    struct weiri_remembered x = { .moves = v->op == WEIR_OP_QUEUE_INDEX };
+    for (int i = 0; i < v->nargs; i++) {
+        weiri_memo_add(m, k, a, v->arg[i]);
+        x.moves = x.moves || m->v.v[m->place[v->arg[i]] - 1].moves;
+    }
+    WEIRI_PUSH(a, m->v, x);
+    m->place[id] = m->v.n;
 }
 
 bool weiri_range_number(weiri_env *e, uint32_t id, int64_t *out) {

@@ -10,6 +10,13 @@ typedef struct weiri_range {
     double f;
 } weiri_range;
 
+/* What values came out as, for many evaluations that differ in the tile's number alone: what does not hang on it is worked out once. */
+typedef struct weiri_memo {
+    int *place;                  /* by value: 1 + its place in v; 0: it is not remembered */
+    WEIRI_LIST(struct weiri_remembered { weiri_range of; int stamp; bool moves; }) v;    /* moves: it hangs on the number */
+    int all, number;             /* stamps of what is true now: raised for other arguments (both), for another number */
+} weiri_memo;
+
 typedef struct weiri_env {
     const weir_kernel *k;
     const int64_t *dims;         /* of k->dims; NULL: all that their bounds allow */
@@ -17,6 +24,7 @@ typedef struct weiri_env {
     const int64_t *coord;        /* of the tile; NULL: any of its queue's tiles */
     const int64_t *qindex;       /* the tile's number, which a raster is given; NULL: any */
     int cta;                     /* rank in the cluster; -1: any */
+    weiri_memo *memo;            /* NULL: nothing is remembered */
     bool counts;                 /* every number must stay in 32 bits, as those of a loop's bounds: else it counts as a misfit */
     /* what was met */
     uint32_t misfit;             /* a value that leaves its type, or is divided by 0; 0: none */
@@ -26,6 +34,8 @@ typedef struct weiri_env {
 } weiri_env;
 
 weiri_range weiri_range_of(weiri_env *e, uint32_t id);
+/* A memo is to remember the value and what it is made of. */
+void weiri_memo_add(weiri_memo *m, const weir_kernel *k, weiri_arena *a, uint32_t id);
 /* The one number it is; false: unknown, or several, or it does not fit its type. */
 bool weiri_range_number(weiri_env *e, uint32_t id, int64_t *out);
 /* Do the bounds of all loops stay in 32 bits? The proof counts in whole numbers (docs/proof.md). Else *loop is one that does not. */

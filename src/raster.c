@@ -22,6 +22,7 @@ static bool walk(const weiri_env *of, const weir_res *q, int64_t tiles, int64_t 
     for (i = 0; i < tiles; i++) owner[i] = -1;
     for (i = 0; i < tiles; i++) {
         int64_t at = 0;
+        e.memo->number++;
         r->bad_axis = -1;
         for (int a = 0; a < q->qrank; a++) {
             if (!weiri_range_number(&e, q->raster_coord[a].id, &x)) return false;
@@ -69,12 +70,18 @@ weiri_raster weiri_raster_try(const weir_kernel *k, const weir_res *q, weiri_are
     int most = fixed ? MOST_FIXED : MOST_TILES;
     int64_t *owner = WEIRI_NEW_N(a, int64_t, most);
     int64_t *last = WEIRI_NEW_N(a, int64_t, k->dims.n + 1);
-    weiri_env e = { .k = k, .dims = r.dims, .scalars = r.scalars, .cta = -1 };
+    weiri_memo memo = { .all = 0 };
+    weiri_env e = { .k = k, .dims = r.dims, .scalars = r.scalars, .cta = -1, .memo = &memo };
+    for (int i = 0; i < q->qrank; i++) {
+        weiri_memo_add(&memo, k, a, q->extent[i].id);
+        weiri_memo_add(&memo, k, a, q->raster_coord[i].id);
+    }
     int64_t numbers = 0, n;
     for (int attempt = 0; attempt < MOST_SIZES && (r.sizes || attempt < FEW_SIZES) && numbers < MOST_NUMBERS; attempt++) {
         weiri_sampler_next(&tries, r.dims, r.scalars);
         if (attempt && !k->scalars.n && !memcmp(last, r.dims, sizeof *last * (size_t)k->dims.n)) continue;
         memcpy(last, r.dims, sizeof *last * (size_t)k->dims.n);
+        memo.all++, memo.number++;
         bool allowed = true;
         for (int i = 0; i < k->assumes.n; i++)
             if (weiri_range_number(&e, k->assumes.v[i], &n) && !n) allowed = false;

@@ -11,6 +11,7 @@ typedef struct keeper {
     uint64_t even;                  /* actors all of whose threads know what they hand on, when they do */
     uint64_t gates;                 /* those, and actors that hand on the same threads' knowledge wherever they do */
     uint64_t *home;                 /* by ring: who asks of its bits or sets them */
+    uint64_t *late;                 /* by ring: whose accesses complete by themselves, which others may know sooner */
     uint64_t *comes;                /* by barrier: who does anything there */
     uint64_t *word;                 /* by word: actors that keep it */
 } keeper;
@@ -88,7 +89,12 @@ static bool look(keeper *k) {
             out = row;
             even = even && (me->nrows == 1 || a->kind == ACT_NAMED_SYNC || (row != WHOLE && have_met(me, c, target, x)));
         }
-        for (int q = 0; q < me->recs.n; q++) asks(k, self, &g->recs.v[me->recs.v[q]]);
+        for (int q = 0; q < me->recs.n; q++) {
+            const weiri_rec *rec = &g->recs.v[me->recs.v[q]];
+            asks(k, self, rec);
+            bool at_once = (rec->kind == REC_READ || rec->kind == REC_WRITE) && !rec->place;
+            if (!at_once && rec->kind != REC_PASSED) k->late[rec->ring] |= self;
+        }
         if (even) k->even |= self;
         if (gate || even) k->gates |= self;
         k->near[i] |= self;
@@ -117,7 +123,8 @@ static uint64_t reached(const keeper *k, uint64_t from, uint64_t shut) {
 }
 
 /* Who keeps each word. An actor that lies behind a gate, as seen from all that a ring concerns, learns of the ring only what the gate knew
- * before, and whatever comes back from there the gate knows already: so do all its threads, if they are even, and the ring may concern it. */
+ * before, and whatever comes back from there the gate knows already. If all its threads do, being even, the ring may concern the gate
+ * itself, but not by accesses of its own that arrive by themselves: who waits knows of their end before it does. */
 static void settle(keeper *k) {
     const weiri_prog *g = k->g;
     uint64_t *drop = WEIRI_NEW_N(g->a, uint64_t, g->rings.n);
@@ -127,7 +134,7 @@ static void settle(keeper *k) {
             uint64_t part = reached(k, rest & (~rest + 1), self);
             rest &= ~part;
             for (int r = 1; r < g->rings.n; r++)
-                if (!(k->home[r] & (part | (self & ~k->even)))) drop[r] |= part;
+                if (!(k->home[r] & (part | (self & (~k->even | k->late[r]))))) drop[r] |= part;
         }
     }
     for (int r = 0; r < g->rings.n; r++) {
@@ -166,6 +173,7 @@ void weiri_keep_place(weiri_prog *g) {
     g->rows = WEIRI_NEW_N(g->a, weiri_known, g->nrows);
     give_rows(g, 0, g->nrows, whole);
     k.home = WEIRI_NEW_N(g->a, uint64_t, g->rings.n);
+    k.late = WEIRI_NEW_N(g->a, uint64_t, g->rings.n);
     k.comes = WEIRI_NEW_N(g->a, uint64_t, g->nbars + 1);
     k.word = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
     if (g->nctas == 1 && n <= MOST_ACTORS && !(g->without & WEIRI_EVERYWHERE)) {

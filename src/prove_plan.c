@@ -124,14 +124,12 @@ static void check_copy(checker *c, const weiri_action *act, int task) {
     const weiri_copy *y = &p->copies.v[act->copy];
     const weiri_tmap_use *m = &p->tmaps.v[y->tmap];
     weiri_view v;
-    const weir_res *s = act->op->res, *g = act->op->res;
     bool load = act->kind == ACT_LOAD_BULK;
-    if (!weiri_view_of(p->k, act->op->arg[0], &v)) return;
-    if (load) g = v.res;
-    else s = v.res;
     weiri_tile_geom geo;
+    if (!weiri_view_of(p->k, act->op->arg[0], &v)) return; /* cover: assert: no plan copies what is no view */
+    const weir_res *s = load ? act->op->res : v.res, *g = load ? v.res : act->op->res;
+    if (!weiri_geom(p, s, &geo)) return; /* cover: assert: nor what lies in no region */
     const weir_place *at = weiri_act_at(act);
-    if (!g || !s || !g->tensor || !weiri_geom(p, s, &geo)) return;
     if (m->tensor != g->tensor->index) {
         find(c, "PROVE-PLAN", at, g->name, TEXT("a copy of '%s' has the tensor map '%s'", g->name, m->name), TEXT("a map of '%s'", g->tensor->name), m->name);
         return;
@@ -147,7 +145,7 @@ static void check_copy(checker *c, const weiri_action *act, int task) {
         find(c, "PROVE-TX", at, s->name, TEXT("%d box%s of '%s' bring%s %" PRId64 " bytes, the action counts %" PRId64, y->nbox, y->nbox == 1 ? "" : "es", m->name,
              y->nbox == 1 ? "s" : "", bytes, act->bytes), TEXT("%" PRId64 " bytes", bytes), TEXT("%" PRId64 " bytes", act->bytes));
     weir_cluster cl = p->k->cluster;
-    int cm = act->targets & 1 && cl.m > 0 ? cl.m : 1, cn = act->targets & 2 && cl.n > 0 ? cl.n : 1;
+    int cm = act->targets & 1 ? cl.m : 1, cn = act->targets & 2 ? cl.n : 1;
     int slices = load && !act->first ? cm * cn : 1, parts = !load && p->tasks[task].wg_actor ? p->tasks[task].warpgroups : 1;
     int all = slices * parts * y->nbox, n = 0, wrong = -1;
     piece *x = WEIRI_NEW_N(c->a, piece, all + 1);
@@ -225,8 +223,14 @@ static void check_action(checker *c, const weiri_action *a, int task) {
                  t->task->name, p->bars.v[a->bar].name, a->arrivals, t->wg_actor ? "warpgroup" : "warp"), TEXT("%d arrival%s", n, n == 1 ? "" : "s"),
                  TEXT("%d", a->arrivals));
     }
-    if ((a->kind == ACT_LOAD_BULK || a->kind == ACT_STORE_BULK) && a->copy >= 0 && a->copy < p->copies.n && a->op) check_copy(c, a, task);
-    if (a->kind == ACT_PUSH_BULK && a->copy >= 0 && a->copy < p->pushes.n) check_push(c, a);
+    const bool tile = a->op && a->op->res->kind != WEIR_RES_QUEUE; /* a queue hands its next tile on without boxes */
+    const bool copies = tile && (a->kind == ACT_LOAD_BULK || a->kind == ACT_STORE_BULK), pushes = tile && a->kind == ACT_PUSH_BULK;
+    const int there = copies ? p->copies.n : p->pushes.n;
+    if ((copies || pushes) && (a->copy < 0 || a->copy >= there))
+        find(c, "PROVE-PLAN", weiri_act_at(a), a->op->res->name, TEXT("a copy of '%s' is number %d of %d", a->op->res->name, a->copy, there),
+             TEXT("0 to %d", there - 1), TEXT("%d", a->copy));
+    else if (copies) check_copy(c, a, task);
+    else if (pushes) check_push(c, a);
 }
 
 static void check_list(checker *c, const weiri_pnode *n, int task) {

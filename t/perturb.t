@@ -316,7 +316,7 @@ do
     ["regs.task"] = "whose", ["regs.rows"] = "of more than one warpgroup or fragment", ["regs.frags"] = "of more than one fragment", ["regs.per_thread"] = "the length of an array",
     ["plan.ok"] = "whether the rest is to be read", ["plan.ntasks"] = "the length of a list", ["plan.nactions"] = "the length of a list", ["plan.nbarriers"] = "the length of a list",
     ["plan.smem_data"] = "printed", ["plan.smem_barrier"] = "printed", ["plan.smem_capacity"] = "printed", ["plan.warps"] = "of threads", ["plan.cluster"] = "also the kernel's",
-    ["plan.persistent"] = "the rule of the grid", ["plan.reg_split2"] = "no third warpgroup",
+    ["plan.tmem_alloc"] = "checked by tables.t", ["plan.tmem_columns"] = "checked by tables.t", ["plan.tmem_slot"] = "checked by tables.t", ["plan.persistent"] = "the rule of the grid", ["plan.reg_split2"] = "no third warpgroup",
   }
   local p = lab.gemm():build { device = lab.device() }
   for _, table in ipairs { "action", "bars", "smem", "cursors", "tmaps", "copies", "named", "regs", "plan" } do

@@ -115,6 +115,9 @@ static const field plan_fields[] = {
     F(weiri_plan, entry_registers, INT),
     F(weiri_plan, cluster, INT),
     F(weiri_plan, persistent, BOOL),
+    F(weiri_plan, tmem_alloc, INT),
+    F(weiri_plan, tmem_columns, INT),
+    F(weiri_plan, tmem_slot, INT64),
     { "reg_split0", offsetof(weiri_plan, reg_split), INT },
     { "reg_split1", offsetof(weiri_plan, reg_split) + sizeof(int), INT },
     { "reg_split2", offsetof(weiri_plan, reg_split) + 2 * sizeof(int), INT },
@@ -289,6 +292,19 @@ static int box(lua_State *L) {
     }
     lua_pushinteger(L, at->offset);
     return 2;
+}
+
+/* piece(program, push, piece [, to, from, bytes]) -> to, from, bytes of a piece of a push, which it sets */
+static int piece(lua_State *L) {
+    weiri_plan *p = program(L)->plan;
+    lua_Integer c = luaL_checkinteger(L, 2), i = luaL_checkinteger(L, 3);
+    if (c < 0 || c >= p->pushes.n || i < 0 || i >= p->pushes.v[c].npiece) return luaL_error(L, "no such piece");
+    weiri_piece *at = &p->pushes.v[c].piece[i];
+    if (!lua_isnoneornil(L, 4)) *at = (weiri_piece){ luaL_checkinteger(L, 4), luaL_checkinteger(L, 5), luaL_checkinteger(L, 6) };
+    lua_pushinteger(L, at->to);
+    lua_pushinteger(L, at->from);
+    lua_pushinteger(L, at->bytes);
+    return 3;
 }
 
 /* ---- trees --------------------------------------------------------------------------------------------------------------- */
@@ -510,7 +526,7 @@ WEIR_API int luaopen_weir_plan(lua_State *L);
 int luaopen_weir_plan(lua_State *L) {
     static const luaL_Reg functions[] = {
         { "count", count }, { "fields", fields },     { "get", get },       { "set", set },       { "line", line },
-        { "box", box },     { "tree", tree },         { "drop", drop },     { "swap", swap },     { "prove", prove },
+        { "box", box },     { "piece", piece },     { "tree", tree },         { "drop", drop },     { "swap", swap },     { "prove", prove },
         { "known", known },
         { "emit", emit },   { "run_text", run_text }, { "traced", traced }, { "open", open_ctx }, { "ranks", ranks },
         { NULL, NULL },

@@ -1,5 +1,5 @@
--- What validation, planning, proof and emission cost, kernel by kernel; how the proof grows with stages, tasks and moves; and what a
--- search of every state costs beside it. Results in bench/results/prove.json, the growth also as bench/results/prove.svg.
+-- What validation, planning, proof and emission cost, kernel by kernel; how the proof grows with stages, tasks, warps and moves; and what
+-- a search of every state costs beside it. Results in bench/results/prove.json, the growth also as bench/results/prove.svg.
 --   lua5.4 bench/prove.lua [--reps 15]           needs no GPU; one core
 -- The searches are those of the tests' module weir_plan (./weir build makes it).
 local common = require "bench.common"
@@ -73,6 +73,37 @@ local function chain(n)
   return k
 end
 
+--- One task that fills a ring for each of n - 1 others.
+local function star(n)
+  local k = weir.kernel { name = "star", arch = "sm_90a" }
+  local N, ring = k:dim "N", {}
+  for i = 1, n - 1 do ring[i] = bytes(k, "r" .. i, 2) end
+  k:task { name = "give", warps = { 0, 1 }, schedule = function()
+    for _ in weir.domain_loop(0, N) do
+      for i = 1, n - 1 do ring[i]:acquire(); ring[i]:fill(); ring[i]:commit() end
+    end
+  end }
+  for i = 1, n - 1 do
+    k:task { name = "get" .. i, warps = { i, 1 }, schedule = function()
+      for _ in weir.domain_loop(0, N) do ring[i]:wait(); ring[i]:use(); ring[i]:release() end
+    end }
+  end
+  return k
+end
+
+--- n warps of one task fill a ring, one warp of another empties it.
+local function warps(n)
+  local k = weir.kernel { name = "warps", arch = "sm_90a" }
+  local N, s = k:dim "N", bytes(k, "s", 2)
+  k:task { name = "give", warps = { 0, n }, schedule = function()
+    for _ in weir.domain_loop(0, N) do s:acquire(); s:fill(); s:commit() end
+  end }
+  k:task { name = "get", warps = { n, 1 }, schedule = function()
+    for _ in weir.domain_loop(0, N) do s:wait(); s:use(); s:release() end
+  end }
+  return k
+end
+
 --- Two tasks, n rounds of a ring of four stages in each step of the loop.
 local function rounds(n)
   local k = weir.kernel { name = "rounds", arch = "sm_90a" }
@@ -132,13 +163,15 @@ end
 
 for _, row in ipairs {
   { "stages", "stages of the GEMM of four tasks", four_tasks, { 1, 2, 3, 4, 6, 8, 10, 12 } },
-  { "tasks", "tasks of a chain", chain, { 2, 3, 4, 6, 8, 10, 12, 14 } },
-  { "moves", "rounds of a ring in one step", rounds, { 1, 2, 4, 6, 8, 12, 16, 20 } },
+  { "tasks", "tasks of a chain", chain, { 2, 4, 6, 8, 12, 16, 20, 24, 28, 32 } }, -- a CTA has 32 warps at most
+  { "arms", "tasks of a star", star, { 2, 4, 6, 8, 12, 16, 20, 24, 28, 32 } },
+  { "warps", "warps of a task", warps, { 1, 2, 4, 8, 12, 16, 20, 24, 28, 31 } },
+  { "moves", "rounds of a ring in one step", rounds, { 1, 2, 4, 6, 8, 12, 16, 20, 28, 36, 44 } },
 } do
   local series = { of = row[1], text = row[2], x = row[4], ms = {}, states = {} }
   for i, n in ipairs(row[4]) do
     local m = measure(function() return row[3](n):build() end)
-    series.ms[i], series.states[i] = common.median(m.prove), m.states
+    series.ms[i], series.states[i] = math.min(table.unpack(m.prove)), m.states
   end
   result.growth[#result.growth + 1] = series
   print(row[2], table.concat(series.ms, " "), table.concat(series.states, " "))
@@ -164,7 +197,7 @@ common.write("bench/results/prove.json", result)
 -- ---- the plot ----------------------------------------------------------------------------------------------------------------------
 
 local W, H, PAD = 300, 200, 44
-local svg = { ('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">'):format(3 * W, H),
+local svg = { ('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">'):format(#result.growth * W, H),
   '<rect width="100%" height="100%" fill="white"/>' }
 local function put(text, ...) svg[#svg + 1] = text:format(...) end
 for i, s in ipairs(result.growth) do

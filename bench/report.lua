@@ -159,6 +159,14 @@ function section.grouping(r, put)
   end
 end
 
+-- Of the line that fits y over x best, from the first to the last of them.
+local function slope(x, y, first, last)
+  local n, mx, my, xy, xx = last - first + 1, 0, 0, 0, 0
+  for i = first, last do mx, my = mx + x[i] / n, my + y[i] / n end
+  for i = first, last do xy, xx = xy + (x[i] - mx) * (y[i] - my), xx + (x[i] - mx) ^ 2 end
+  return xy / xx
+end
+
 function section.prove(r, put)
   put "## Proof\n"
   put "Milliseconds on one core, median (lowest to highest); every loop length and tile count is proved. States: of the proof's search."
@@ -170,11 +178,17 @@ function section.prove(r, put)
       select(3, range(k.prove)), ms(k.emit), k.states))
   end
   put "\nHow the proof grows (![plot](results/prove.svg)):\n"
-  put "| grows | from | to | ms | ms | per unit, last over first |"
-  put "|---|---|---|---|---|---|"
+  put "The least of the runs. Exponent: of the power of x that fits best. One more: ms for one more of them, in the upper half over in the lower;"
+  put "1 where it grows linearly.\n"
+  put "| grows | from | to | ms | ms | exponent | one more |"
+  put "|---|---|---|---|---|---|---|"
   for _, g in ipairs(r.growth) do
     local n = #g.x
-    put(("| %s | %d | %d | %.3f | %.3f | %.2f |"):format(g.text, g.x[1], g.x[n], g.ms[1], g.ms[n], g.ms[n] / g.x[n] / (g.ms[1] / g.x[1])))
+    local middle = (n + 1) // 2
+    local lx, ly = {}, {}
+    for i = 1, n do lx[i], ly[i] = math.log(g.x[i]), math.log(g.ms[i]) end
+    put(("| %s | %d | %d | %.3f | %.3f | %.2f | %s |"):format(g.text, g.x[1], g.x[n], g.ms[1], g.ms[n], slope(lx, ly, 1, n),
+      n > 2 and ("%.2f"):format(slope(g.x, g.ms, middle, n) / slope(g.x, g.ms, 1, middle)) or ""))
   end
   local proof = common.median(r.kernels[1].prove)
   put "\nBeside it, every state of the reference's model of that GEMM, one length at a time, by the tests' own explorer (t/c/credits.c). The"

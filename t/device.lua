@@ -239,6 +239,21 @@ case("__vimax3 __viaddmax", any, "o[0] = __vimax3_s32((int)a, (int)b, (int)c); o
     return u32(math.max(x, y, z)), math.min(a, b, c), u32(math.max(i32(x + y), z)), u32(math.max(x, y, z, 0))
   end)
 
+case("__vimax3_s16x2 __viaddmin_u16x2 ...", any, "bool hi, lo; o[0] = __vimax3_s16x2(a, b, c); o[1] = __viaddmin_u16x2(a, b, c); o[2] = __viaddmax_s16x2_relu(a, b, c); o[3] = __vibmax_u16x2(a, b, &hi, &lo) ^ (u32)(hi * 2 + lo);",
+  function(_, a, b, c)
+    local function each(f)
+      local r = 0
+      for i = 0, 1 do r = r | (f(i) & 0xffff) << 16 * i end
+      return r
+    end
+    local function h(x, i) return x >> 16 * i & 0xffff end
+    local function wrap(x) return ((x & 0xffff) ~ 0x8000) - 0x8000 end
+    local mark = 0
+    local top = each(function(i) if h(a, i) >= h(b, i) then mark = mark | 1 << i end return math.max(h(a, i), h(b, i)) end)
+    return each(function(i) return math.max(s16(a, i), s16(b, i), s16(c, i)) end), each(function(i) return math.min(h(a, i) + h(b, i) & 0xffff, h(c, i)) end),
+      each(function(i) return math.max(wrap(s16(a, i) + s16(b, i)), s16(c, i), 0) end), top ~ mark
+  end)
+
 -- ---- conversions and floats --------------------------------------------------------------------------------------------------------------------
 
 local function to_int(x, mode, lo, hi, nan)

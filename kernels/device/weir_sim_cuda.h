@@ -53,6 +53,11 @@ W_FN void __syncwarp(u32 members = 0xffffffffu) { w_sim_sync_warp(members); }
 W_FN void __threadfence(void) { w_sim_fence(); }
 W_FN void __threadfence_block(void) { w_sim_fence(); }
 W_FN void __threadfence_system(void) { w_sim_fence(); }
+W_FN void __threadfence_cluster(void) { w_sim_fence(); }
+W_FN void __cluster_barrier_arrive(void) { w_cluster_arrive(); }
+W_FN void __cluster_barrier_arrive_relaxed(void) { w_cluster_arrive_relaxed(); }
+W_FN void __cluster_barrier_wait(void) { w_cluster_wait(); }
+W_FN unsigned __clusterRelativeBlockRank(void) { return w_cluster_rank(); }
 
 #define W_SIM_SHUFFLE(NAME, KIND, LANE, T)                                                                      \
     W_FN T NAME(u32 members, T x, LANE lane, int width = 32) {                                                  \
@@ -488,6 +493,31 @@ W_FN unsigned __vsadu4(unsigned a, unsigned b) { return __dp4a(__vabsdiffu4(a, b
     W_FN T __vibmin_##S(T a, T b, bool *p) { *p = a <= b; return min(a, b); }
 W_SIM_DPX(int, s32) W_SIM_DPX(unsigned, u32)
 #undef W_SIM_DPX
+// the same of two halves of a word: sums wrap, a half at a time
+W_FN unsigned w_sim_relu2(unsigned x) { return __vmaxs2(x, 0); }
+#define W_SIM_DPX2(S, MAX, MIN)                                                                                 \
+    W_FN unsigned __vimax3_##S(unsigned a, unsigned b, unsigned c) { return MAX(MAX(a, b), c); }                \
+    W_FN unsigned __vimin3_##S(unsigned a, unsigned b, unsigned c) { return MIN(MIN(a, b), c); }                \
+    W_FN unsigned __viaddmax_##S(unsigned a, unsigned b, unsigned c) { return MAX(__vadd2(a, b), c); }          \
+    W_FN unsigned __viaddmin_##S(unsigned a, unsigned b, unsigned c) { return MIN(__vadd2(a, b), c); }          \
+    W_FN unsigned __vibmax_##S(unsigned a, unsigned b, bool *hi, bool *lo) {                                    \
+        const unsigned r = MAX(a, b);                                                                           \
+        *hi = r >> 16 == a >> 16, *lo = (r & 0xffff) == (a & 0xffff);                                           \
+        return r;                                                                                               \
+    }                                                                                                           \
+    W_FN unsigned __vibmin_##S(unsigned a, unsigned b, bool *hi, bool *lo) {                                    \
+        const unsigned r = MIN(a, b);                                                                           \
+        *hi = r >> 16 == a >> 16, *lo = (r & 0xffff) == (a & 0xffff);                                           \
+        return r;                                                                                               \
+    }
+W_SIM_DPX2(s16x2, __vmaxs2, __vmins2) W_SIM_DPX2(u16x2, __vmaxu2, __vminu2)
+#undef W_SIM_DPX2
+W_FN unsigned __vimax_s16x2_relu(unsigned a, unsigned b) { return w_sim_relu2(__vmaxs2(a, b)); }
+W_FN unsigned __vimin_s16x2_relu(unsigned a, unsigned b) { return w_sim_relu2(__vmins2(a, b)); }
+W_FN unsigned __vimax3_s16x2_relu(unsigned a, unsigned b, unsigned c) { return w_sim_relu2(__vimax3_s16x2(a, b, c)); }
+W_FN unsigned __vimin3_s16x2_relu(unsigned a, unsigned b, unsigned c) { return w_sim_relu2(__vimin3_s16x2(a, b, c)); }
+W_FN unsigned __viaddmax_s16x2_relu(unsigned a, unsigned b, unsigned c) { return w_sim_relu2(__viaddmax_s16x2(a, b, c)); }
+W_FN unsigned __viaddmin_s16x2_relu(unsigned a, unsigned b, unsigned c) { return w_sim_relu2(__viaddmin_s16x2(a, b, c)); }
 W_FN int __vimax_s32_relu(int a, int b) { return max(max(a, b), 0); }
 W_FN int __vimin_s32_relu(int a, int b) { return max(min(a, b), 0); }
 W_FN int __vimax3_s32_relu(int a, int b, int c) { return max(__vimax3_s32(a, b, c), 0); }

@@ -157,6 +157,7 @@ body("lanes that store to one place by one instruction", "right", "y[tid / 32] =
 body("CTAs that store to one place", "sim-race", "if (tid == 0) y[0] = w_block();", { grid = 2 }, "the two CTAs share no barrier; only fence, atomic, fence would order them")
 body("CTAs that tell by fence, atomic, fence", "right",
   "if (tid == 0) { if (w_block() == 0) { y[1] = 5; __threadfence(); atomicExch(y, 1u); } else { while (atomicAdd(y, 0u) == 0) {} __threadfence(); y[2] = y[1]; } }", { grid = 2 })
+body("CTAs of a cluster, by CUDA's own functions", "right", "if (__clusterRelativeBlockRank() == 0) y[tid] = 1; __threadfence_cluster(); __cluster_barrier_arrive(); __cluster_barrier_wait(); if (__clusterRelativeBlockRank() == 1) y[tid] = 2;", { cluster = 2 })
 body("CTAs of a cluster, at their barrier", "right", "if (w_cluster_rank() == 0) y[tid] = 1; w_cluster_arrive(); w_cluster_wait(); if (w_cluster_rank() == 1) y[tid] = 2;", { cluster = 2 })
 body("a relaxed arrive releases nothing", "sim-race", "if (w_cluster_rank() == 0) y[tid] = 1; w_cluster_arrive_relaxed(); w_cluster_wait(); if (w_cluster_rank() == 1) y[tid] = 2;", { cluster = 2 },
   "a store to 'y' byte")

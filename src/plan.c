@@ -1042,7 +1042,7 @@ static int boxes_of(const weiri_task *t) {
     for (const weiri_node *i = weiri_node_next(t->root, NULL); i; i = weiri_node_next(t->root, i)) {
         if (i->kind != NODE_OP || i->op->atom != ATOM_TMA_LOAD) continue;
         const weir_res *r = i->op->res;
-        const int row = r->rank > 0 ? r->tile[r->rank - 1] * weir_dtype_size(r->dtype) : 0;
+        const int row = r->tile[r->rank - 1] * weir_dtype_size(r->dtype);
         n += r->swizzle > 0 && row > r->swizzle ? row / r->swizzle : 1;
     }
     return n;

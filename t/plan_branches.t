@@ -431,6 +431,18 @@ do
   tap.is({ 168, 0, 0, 0 }, p and { plan.get(p, "plan", 0, "entry_registers"), plan.get(p, "plan", 0, "reg_split0"), plan.get(p, "plan", 0, "reg_split1"), plan.get(p, "plan", 0, "reg_split2") },
     "registers: three warpgroups of mathematics share alike")
 end
+-- Registers beside mathematics: of a task of six warps that only waits, and of what copies; { 240 or so, 128, ... } by task.
+local function beside_math(name, want, waits, copies)
+  local _, p = planned(kernel { with = function(k, r) r.c = k:smem_tile { name = "c", dtype = "f32", tile = { 64, 64 }, pipeline = P.async_async { stages = 1 } } end,
+    { function(r) r.k:reg_tile { name = "t", dtype = "f32", tile = { 64, 64 } }:zero() end },
+    { warps = waits, function(r) r.s:wait(); r.s:release() end },
+    { warps = copies, function(r) r.c:acquire(); r.c:cp_async(r.x:at(0, 0)); r.c:commit() end } })
+  local seen = {}
+  for i, t in ipairs(p and lab.rows(p, "tasks", "registers") or {}) do seen[i] = t.registers end
+  tap.is(want, seen, name)
+end
+beside_math("a task that shares a warpgroup with what copies has as many registers in all of its own", { 240, 128, 128 }, { 4, 6 }, { 10, 2 })
+beside_math("what copies in two warpgroups has one number", { 224, 32, 128 }, { 4, 4 }, { 8, 8 }) -- of 4 x 128
 
 -- ---- tiles that TMA stores: one warpgroup, or several -----------------------------------------------------------------------------------------------------
 -- What each task does: f fills, w waits, s stores, r releases.

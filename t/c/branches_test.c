@@ -8,6 +8,7 @@
 #include "layout.h"
 #include "model.h"
 #include "number.h"
+#include "plan.h"
 #include "protocol.h"
 #include "tcgen05.h"
 #include "tmap.h"
@@ -743,8 +744,35 @@ static void group_pipelines(void) {
 
 /* ---- layout ------------------------------------------------------------------------------------------------------------- */
 
+/* Whose data a region has that lies in the storage of another. */
+static void data_regions(void) {
+    weir_res fork = { .kind = WEIR_RES_GROUP, .mode = WEIR_GROUP_FORK }, other = fork,
+             merge = { .kind = WEIR_RES_GROUP, .mode = WEIR_GROUP_MERGE };
+    weir_res of_fork = { .group = &fork }, of_other = { .group = &other }, of_merge = { .group = &merge }, of_none = { .group = NULL };
+    const struct {
+        const char *name;
+        const weir_res *first, *second, *third; /* each in the storage of the one before */
+        int data;
+    } t[] = {
+        { "a member of a fork has the first one's", &of_fork, &of_fork, &of_fork, 0 },
+        { "in the storage of another fork it has its own", &of_other, &of_other, &of_fork, 2 },
+        { "behind that, of its own fork", &of_other, &of_fork, &of_fork, 1 },
+        { "a member of a merge has its own", &of_merge, &of_merge, &of_merge, 2 },
+        { "a tile of no group, too", &of_none, &of_none, &of_none, 2 },
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        weiri_region r[3] = { { .res = t[i].first, .same_as = -1 }, { .res = t[i].second, .same_as = 0 }, { .res = t[i].third, .same_as = 1 } };
+        weiri_plan p = { .smem = { .v = r, .n = 3 } };
+        is_int(t[i].data, weiri_data_region(&p, 2), t[i].name);
+    }
+}
+
 static void layouts(weir_ctx *ctx) {
     char why[256];
+    int64_t bytes, align;
+    ok(weir_tile_bytes(ctx, &(weir_tile_desc){ .dtype = WEIR_F32, .tile = { 8, 8 }, .rank = 2, .stages = -1 }, &bytes, &align) == WEIR_E_ARGUMENT,
+       "bytes of less than one stage");
+    is_str("stages = -1; at least 1", weir_error(ctx), "it says so");
     static const struct {
         const char *name;
         weiri_item item;
@@ -1327,6 +1355,7 @@ int main(void) {
     groups();
     group_pipelines();
     group_calls(ctx);
+    data_regions();
     layouts(ctx);
     numbers();
     maps();

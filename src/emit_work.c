@@ -77,9 +77,10 @@ void em_push(emitter *e, const weiri_action *a) {
 
 /* An arrive at every CTA that the stage is shared with. */
 void em_remote_arrive(emitter *e, const weiri_action *a, const char *at) {
+    const bool each = e->pt->solo || a->who == WHO_THREADS; /* every thread that is here at all of them, else one thread at each */
     if (a->reach) { /* thread i for CTA i */
-        const char *i = e->pt->solo ? "q" : a->who == WHO_LANE_CTAS ? "lane" : "wtid";
-        if (e->pt->solo) em_line(e, "W_AT(%d); for (u32 q = 0; q < %d; q++) if (%s >> q & 1) w_mbar_arrive_remote(%s, q);", a->id, e->p->cluster, em_reach(e, a), at);
+        const char *i = each ? "q" : a->who == WHO_LANE_CTAS ? "lane" : "wtid";
+        if (each) em_line(e, "W_AT(%d); for (u32 q = 0; q < %d; q++) if (%s >> q & 1) w_mbar_arrive_remote(%s, q);", a->id, e->p->cluster, em_reach(e, a), at);
         else em_line(e, "W_AT(%d); if (%s < %d && %s >> %s & 1) w_mbar_arrive_remote(%s, %s);", a->id, i, e->p->cluster, em_reach(e, a), i, at, i);
         return;
     }
@@ -90,7 +91,7 @@ void em_remote_arrive(emitter *e, const weiri_action *a, const char *at) {
     const char *rank;
     int sm = stride_of_axis(c, 1), sn = stride_of_axis(c, 2);
     const char *m0 = em_cta_expr(e, 'm'), *n0 = em_cta_expr(e, 'n');
-    if (e->pt->solo) t = "q";
+    if (each) t = "q";
     if (a->targets == 3 && a->cross)
         rank = em_fmt(e, "(%s < %d ? rank - %s * %d + %s * %d : rank - %s * %d + (%s - %d + (%s - %d >= (u32)%s)) * %d)", t, cm,
                       m0, sm, t, sm, n0, sn, t, cm, t, cm, n0, sn);
@@ -101,7 +102,7 @@ void em_remote_arrive(emitter *e, const weiri_action *a, const char *at) {
         bool only = e->p->cluster == n; /* the cluster is this axis */
         rank = only ? t : em_fmt(e, "rank - %s * %d + %s * %d", axis == 1 ? m0 : n0, s, t, s);
     }
-    if (e->pt->solo) em_line(e, "W_AT(%d); for (u32 q = 0; q < %d; q++) w_mbar_arrive_remote(%s, %s);", a->id, n, at, rank);
+    if (each) em_line(e, "W_AT(%d); for (u32 q = 0; q < %d; q++) w_mbar_arrive_remote(%s, %s);", a->id, n, at, rank);
     else em_line(e, "W_AT(%d); if (%s < %d) w_mbar_arrive_remote(%s, %s);", a->id, t, n, at, rank);
 }
 

@@ -26,6 +26,17 @@ for _, c in ipairs { { "along m", 2, 1 }, { "along m and along n", 2, 2 }, { "al
   end
 end
 
+-- Every thread releases for itself, at every CTA that fills the stage.
+for _, c in ipairs { { 2, 1, "slices" }, { 2, 2, "slices" }, { 2, 2, "first" } } do
+  local m, n, issue = table.unpack(c)
+  for _, group in ipairs { "fused_merge", "none" } do
+    local name = ("grain of threads, cluster of %d x %d, by %s, %s"):format(m, n, issue, group)
+    local p = build(lab.gemm { cluster = m, cluster_n = n, issue = issue, grain = "thread", group = group })
+    tap.is({ "SAFE", true, "" }, { p.report.proof.verdict, lab.run_gemm(p, 140, 150, 200, { device = dev }) }, name)
+    p:close()
+  end
+end
+
 -- One load for all CTAs of the cluster, of a tile that cannot be cut into slices; by one thread, or by one of a warp whose threads also
 -- wait for something else.
 local function copy(threads, n, stages, warps)

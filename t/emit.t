@@ -344,4 +344,30 @@ else
   tap.matches("C75%d%d", p:log(), "and the log tells of a serialised wgmma")
 end
 
+-- What registers take from a stage they must have before the stage goes back to the copy engine; threads that fill it wait for the same
+-- mbarrier in the proxy of the reads, and a store has its operands.
+do
+  local function held(pipe, set)
+    local k = lab.weir.kernel { name = "held", arch = "sm_90a" }
+    local X, Y = k:tensor { name = "X", dtype = "f32", shape = { 64, 64 } }, k:tensor { name = "Y", dtype = "f32", shape = { 64, 64 }, out = true }
+    local gx, gy = k:gmem_tile { name = "gx", tensor = X, tile = { 64, 64 } }, k:gmem_tile { name = "gy", tensor = Y, tile = { 64, 64 } }
+    local s = k:smem_tile { name = "s", dtype = "f32", tile = { 64, 64 }, pipeline = lab.weir.pipeline[pipe] { stages = 1 } }
+    local r = k:reg_tile { name = "r", dtype = "f32", tile = { 64, 64 } }
+    local c = k:resource { name = "c", work = { first = lab.weir.consumer_work { params = "view v", returns = "f32 x", code = "x = v[tid];" } } }
+    k:task { name = "fill", warps = { 4, 1 }, schedule = function() s:acquire(); if pipe == "tma_async" then s:tma_load(gx:at(0, 0)) else s:store(gx:at(0, 0)) end s:commit() end }
+    k:task { name = "take", warps = { 0, 4 }, schedule = function()
+      s:wait()
+      if set == "set" then r:set(s:read():load()) elseif set == "body" then r:zero(); r:set(r:read() + c:first(s:read())) else gy:store(s:read(), gy:at(0, 0)) end
+      s:release()
+      if set then gy:store(r:read(), gy:at(0, 0)) end
+    end }
+    local text = k:source()
+    local at, release = text:find("w_reads_done();", 1, true), text:find("w_mbar_arrive(s_empty", 1, true)
+    return at and (release > at and "before the release" or "behind it") or "none"
+  end
+  tap.is("before the release", held("tma_async", "set"), "a register tile set from a stage that TMA fills: the loads are over")
+  tap.is("before the release", held("tma_async", "body"), "so are those of a body that returns what it read")
+  tap.is("none", held("tma_async"), "a store has what it stores")
+  tap.is("none", held("async_async", "set"), "a stage that threads fill: nothing")
+end
 tap.done()

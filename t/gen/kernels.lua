@@ -147,7 +147,8 @@ function kernels.test(tap, dev, from, to, o)
         local ok, text = got ~= nil, message
         if got then ok, text = kernels.check(l, got) end
         local elements = ok and text or 0
-        if ok and o.other then
+        for _ = 1, ok and o.other and (o.times or 1) or 0 do
+          if not ok then break end
           local there
           there, text = kernels.run(program, l, o.other)
           ok = there ~= nil

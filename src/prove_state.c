@@ -174,17 +174,22 @@ bool weiri_run_merge(const weiri_prog *g, void *into, const void *other) {
     }
     /* A record that stands in one state alone is known as there: the other says nothing against it. Of what must have happened
      * (initialisation, the grid's wait) only what both had happen counts. */
-    for (int rw = g->nrows - 1; rw >= 0; rw--) { /* row 0, which says what stands, last */
+    uint64_t news = 0;
+    for (int rw = g->nrows - 1; rw > 0; rw--) { /* row 0, which says what stands, last */
         const weiri_keep *k = g->rows[rw].keep;
         uint64_t *x = a.w + g->rows[rw].first;
         const uint64_t *y = b.w + g->rows[rw].first;
         for (int i = 0; i < k->n; i++) {
-            int w = k->word[i];
-            uint64_t must = g->must_mask[w], sx = a.w[w], sy = b.w[w], z = rw ? (x[i] | ~sx) & (y[i] | ~sy) & (sx | sy) : x[i] | y[i];
-            z = (z & ~must) | (x[i] & y[i] & must);
-            changed = changed || z != x[i];
+            const uint64_t must = g->must_mask[k->word[i]], sx = a.w[k->word[i]], sy = b.w[k->word[i]];
+            const uint64_t z = ((x[i] | ~sx) & (y[i] | ~sy) & (sx | sy) & ~must) | (x[i] & y[i] & must);
+            news |= z ^ x[i];
             x[i] = z;
         }
     }
-    return changed;
+    for (int w = 0; w < g->nwords; w++) {
+        const uint64_t z = (a.w[w] & b.w[w]) | ((a.w[w] | b.w[w]) & ~g->must_mask[w]);
+        news |= z ^ a.w[w];
+        a.w[w] = z;
+    }
+    return changed || news;
 }

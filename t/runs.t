@@ -644,4 +644,53 @@ first_changed("and one before the hand-over", "PROVE-PROXY",
 local function count(bar, n) return function(p) plan.set(p, "bars", lab.index(p, "bars", bar), "count", n) end end
 first_changed("a commit to two CTAs of which one counts", "PROVE-COUNT",
   "arrivals of 'mma of CTA 0' at ab_empty[0] of CTA 0 come after the phase they belong to is complete: it counts 1 arrival and 0 bytes (with K = 1)", s100.gemm { cluster = { 2, 1 } }, count("ab_empty", 1))
+local function dropped(...)
+  local all = { ... }
+  return function(p) for _, d in ipairs(all) do plan.drop(p, lab.action(p, d[1], d[2], d[3])) end end
+end
+first_changed("arrivals and bytes are missing", "PROVE-COUNT", "'mma' waits at ab_full[0] for phase 0 (parity 0), 1 of 2 arrivals and 8192 bytes missing; 'load' has ended (with K = 1)", lab.gemm(),
+  dropped({ "bulk_issue", nil, 2 }, { "bulk_issue" }, { "expect_tx", nil, 2 }))
+first_changed("who waits for the CTA is named behind who has a line", "PROVE-DEADLOCK",
+  "'store warp 0' waits at acc_full[0] for phase 0 (parity 0), 1 of 1 arrivals missing; 'load' waits for the CTA; 'mma' waits for the CTA (with K = 1)", s100.gemm(), dropped { "tcgen05_commit", "acc_full" })
+local function in_registers() -- the first operand of the mmas
+  local k = weir.kernel { name = "regs", arch = "sm_90a" }
+  local N, gb = k:dim "n", k:gmem_tile { name = "gb", tensor = k:tensor { name = "B", dtype = "bf16", shape = { 64, 64 } }, tile = { 64, 64 } }
+  local b = k:smem_tile { name = "b", dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = P.tma_async { stages = 2 } }
+  local r, acc = k:reg_tile { name = "r", dtype = "bf16", tile = { 64, 64 } }, k:wgmma_tile { name = "acc", tile = { 64, 64 } }
+  k:task { name = "load", warps = { 0, 1 }, schedule = function() for _ in weir.domain_loop(0, N) do b:acquire(); b:tma_load(gb:at(0, 0)); b:commit() end end }
+  k:task { name = "mma", warps = { 4, 4 }, schedule = function()
+    acc:zero()
+    for i in weir.domain_loop(0, N) do r:set(i); b:wait(); acc:mma(r:read(), b:read()); acc:drain(); b:release() end
+  end }
+  return k
+end
+check("an operand in registers", "SAFE", in_registers())
+do
+  local program = assert(plan.of(in_registers()))
+  dropped { "mma_wait" }(program)
+  local rules = {}
+  local verdict, findings = plan.prove(program, true)
+  for _, found in ipairs(findings) do rules[#rules + 1] = found.message end
+  tap.is("UNSAFE", verdict, "an operand in registers, no drain")
+  tap.like("the work of 'mma' touches register tile 'r' while an mma may still read it (with n = 2)", table.concat(rules, "\n"), "an operand in registers, no drain: what is said of the registers")
+end
+do
+  local k = weir.kernel { name = "many", arch = "sm_90a" }
+  local r = {}
+  for i = 1, 9 do r[i] = ring(k, "r" .. i, 1) end
+  for i = 1, 9 do k:task { name = "t" .. i, warps = { i - 1, 1 }, schedule = function() use(r[i]); fill(r[i % 9 + 1]) end } end
+  local _, text = said(k, { warn_only = true })
+  local names = {}
+  for name in text:gmatch "'(t%d)' waits at" do names[#names + 1] = name end
+  tap.is({ "t1", "t2", "t3", "t4", "t5", "t6", "t7" }, names, "nine wait for each other: one and six more are named")
+end
+do
+  local k = weir.kernel { name = "ctas", arch = "sm_90a", cluster = { m = 2 } }
+  local a = ring(k, "a", 1)
+  k:task { name = "one", warps = { 0, 2 }, cta = { m = 0 }, schedule = function() fill(a) end }
+  k:task { name = "two", warps = { 2, 2 }, cta = { m = 1 }, schedule = function() fill(a) end }
+  k:task { name = "get", warps = { 4, 1 }, schedule = function() use(a) end }
+  check("tasks of a CTA each: who is missing in a CTA", "PROVE-COUNT", k, { options = { warn_only = true },
+    text = "'get of CTA 1' waits at a_full[0] of CTA 1 for phase 0 (parity 0), 2 of 4 arrivals missing; 'one warp 0 of CTA 0' waits for the cluster" })
+end
 tap.done()

@@ -228,6 +228,7 @@ typedef struct weiri_prog {
     WEIRI_LIST(weiri_tape) tapes;
     WEIRI_LIST(weiri_ring) rings;
     WEIRI_LIST(weiri_lane) lanes;
+    int *ring_origin, *lane_origin;  /* of the state that is brought to its canonical form: what is taken off uses (prove_state.c) */
     WEIRI_LIST(weiri_loc) locs;
     WEIRI_LIST(weiri_rec) recs;
     WEIRI_LIST(int) eff;

@@ -1248,5 +1248,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
         me->ring = WEIRI_NEW_N(a, int, c->ncursors + 1);
         for (int q = 0; q < c->ncursors; q++) me->ring[q] = ring_of(&j, j.cursor_at[i] + q);
     }
+    g->ring_origin = WEIRI_NEW_N(a, int, g->rings.n + 1);
+    g->lane_origin = WEIRI_NEW_N(a, int, g->lanes.n + 1);
     return g;
 }

@@ -38,45 +38,42 @@ void weiri_run_start(weiri_run *r) {
 
 /* Uses are counted from the next open of the ring's reference cursor, LAPS laps in. A ring that turns has its stages renamed to
  * match; others are moved by whole laps. What is older than that is merely old. */
-typedef struct origins { int ring[256], lane[256]; } origins;
 
 /* What is taken off uses of a stage (or by a cursor of that lane). */
-static int origin_of(const weiri_prog *g, const origins *o, int ring, int stage) {
+static int origin_of(const weiri_prog *g, int ring, int stage) {
     const weiri_ring *q = &g->rings.v[ring];
-    return q->lanes > 1 ? o->lane[q->first_lane + stage % q->lanes] : o->ring[ring];
+    return q->lanes > 1 ? g->lane_origin[q->first_lane + stage % q->lanes] : g->ring_origin[ring];
 }
 
 static int next_of(const weiri_run *r, int actor, int cur, int var) {
     return r->v[r->g->actors.v[actor].cursors + C_VARS * cur + var];
 }
 
-static bool is_ref(const weiri_prog *g, const weiri_ring *q, int lane, int actor, int cur, int var) {
-    const weiri_lane *l = q->lanes > 1 ? &g->lanes.v[q->first_lane + lane] : NULL;
-    return l ? l->ref_actor == actor && l->ref_cur == cur && (var < 0 || l->ref_var == var)
-             : q->ref_actor == actor && q->ref_cur == cur && (var < 0 || q->ref_var == var);
+static bool is_ref(const weiri_prog *g, const weiri_ring *q, int lane, int actor, int cur) {
+    if (q->lanes < 2) return q->ref_actor == actor && q->ref_cur == cur;
+    const weiri_lane *l = &g->lanes.v[q->first_lane + lane];
+    return l->ref_actor == actor && l->ref_cur == cur;
 }
 
 void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
     weiri_run a = { 0 }, b = { 0 };
     weiri_run_init(&a, g, NULL, state);
     weiri_run_init(&b, g, NULL, scratch);
-    origins o;
     bool any = false;
-    if (g->rings.n > 256 || g->lanes.n > 256) return;
     for (int i = 0; i < g->rings.n; i++) {
         const weiri_ring *q = &g->rings.v[i];
-        o.ring[i] = 0;
+        g->ring_origin[i] = 0;
         for (int n = 0; q->lanes > 1 && n < q->lanes; n++) {
             const weiri_lane *l = &g->lanes.v[q->first_lane + n];
             int u = l->ref_actor < 0 ? LAPS * q->stages : next_of(&a, l->ref_actor, l->ref_cur, l->ref_var);
-            o.lane[q->first_lane + n] = (lap(u, q->stages) - LAPS) * q->stages;
-            any = any || o.lane[q->first_lane + n] != 0;
+            g->lane_origin[q->first_lane + n] = (lap(u, q->stages) - LAPS) * q->stages;
+            any = any || g->lane_origin[q->first_lane + n] != 0;
         }
         if (q->ref_actor < 0 || q->lanes > 1) continue;
         int u = next_of(&a, q->ref_actor, q->ref_cur, q->ref_var);
         if (!q->turns) u = lap(u, q->stages) * q->stages;
-        o.ring[i] = u - LAPS * q->stages;
-        any = any || o.ring[i] != 0;
+        g->ring_origin[i] = u - LAPS * q->stages;
+        any = any || g->ring_origin[i] != 0;
     }
     for (int i = 0; i < g->actors.n; i++) {
         const weiri_actor *me = &g->actors.v[i];
@@ -85,13 +82,13 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
         for (int k = 0; k < c->ncursors; k++) {
             const weiri_ring *q = &g->rings.v[me->ring[k]];
             int *u = a.v + me->cursors + C_VARS * k;
-            int lane = weiri_prog_lane(g, me, c->cursor[k]), from = origin_of(g, &o, me->ring[k], lane);
+            int lane = weiri_prog_lane(g, me, c->cursor[k]), from = origin_of(g, me->ring[k], lane);
             u[C_OPEN] -= from;
             u[C_CLOSE] -= from;
-            bool ref = is_ref(g, q, lane, i, k, -1);
+            bool ref = is_ref(g, q, lane, i, k); /* by what matters */
             /* a count that nothing depends on says nothing; it could grow for ever */
             if ((ended || !c->matters[C_OPEN][k]) && !ref) u[C_OPEN] = 0;
-            if (((ended && !ref) || !c->matters[C_CLOSE][k]) && !is_ref(g, q, lane, i, k, C_CLOSE)) u[C_CLOSE] = 0;
+            if ((ended && !ref) || !c->matters[C_CLOSE][k]) u[C_CLOSE] = 0;
         }
     }
     if (!any) return;
@@ -99,7 +96,7 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
     /* bits of a stage move with it, in every row */
     for (int i = 0; i < g->rings.n; i++) {
         const weiri_ring *q = &g->rings.v[i];
-        int by = q->turns ? mod(-o.ring[i], q->stages) * q->stride : 0, all = q->stages * q->stride;
+        int by = q->turns ? mod(-g->ring_origin[i], q->stages) * q->stride : 0, all = q->stages * q->stride;
         if (!by) continue;
         const weiri_held *held = &g->held[q->at / 64];
         if (q->stride % 64) { /* a field of one word */
@@ -124,7 +121,7 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
         int n = g->rings.v[q->ring].stages;
         for (int s = 0; s < n; s++) {
             const int *from = b.v + q->vars + B_VARS * s;
-            int use = from[B_PHASE] * n + s - origin_of(g, &o, q->ring, s), t = mod(use, n), *to = a.v + q->vars + B_VARS * t;
+            int use = from[B_PHASE] * n + s - origin_of(g, q->ring, s), t = mod(use, n), *to = a.v + q->vars + B_VARS * t;
             memcpy(to, from, sizeof(int) * B_VARS);
             to[B_PHASE] = use < 0 ? ANCIENT : lap(use, n);
             const weiri_known *rows = g->rows + q->row; /* two a stage, side by side, and all keep the same */
@@ -136,10 +133,9 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
         int n = g->rings.v[q->ring].stages;
         for (int s = 0; s < n; s++) {
             const int *from = b.v + q->aux + R_VARS * s;
-            int off = origin_of(g, &o, q->ring, s), *to = a.v + q->aux + R_VARS * mod(s - off, n);
+            int off = origin_of(g, q->ring, s), *to = a.v + q->aux + R_VARS * mod(s - off, n);
             memcpy(to, from, sizeof(int) * R_VARS);
-            bool stands = has(&a, 0, bit_of(g, q->ring, mod(s - off, n), q->bit));
-            if (to[R_GEN] != 0 && to[R_GEN] != GEN_MANY) to[R_GEN] = from[R_GEN] - off > 0 && stands ? from[R_GEN] - off : 0;
+            if (to[R_GEN] != 0 && to[R_GEN] != GEN_MANY) to[R_GEN] = from[R_GEN] - off > 0 ? from[R_GEN] - off : 0;
         }
     }
 }

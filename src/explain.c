@@ -148,7 +148,7 @@ static void put_plain_action(const explainer *e, const weiri_action *a, weiri_bu
         put_who(t, a, n, b);
         weiri_put(b, " waits until at most %d of its stores %s", a->n, a->read ? "still read" : "are not done");
         return;
-    case ACT_FENCE_ASYNC: weiri_put(b, "every thread fences its writes for the async proxy"); return;
+    case ACT_FENCE_ASYNC: weiri_put(b, "every thread fences what it wrote or read for the async proxy"); return;
     case ACT_WARP_SYNC: weiri_put(b, "the warp joins"); return;
     case ACT_NAMED_SYNC: weiri_put(b, "%d threads join at named barrier %d", a->threads, a->named); return;
     default: return;
@@ -393,7 +393,7 @@ static void put_rows(const char *op, const weiri_row *r, const weiri_proto *pr, 
         case ROW_UMMA_COMMIT: weiri_put(b, "tcgen05.commit by the issuing thread arrives on %s once the mma is done", bar); break;
         case ROW_TC_AFTER: weiri_put(b, "every thread may touch what was handed over: tcgen05.fence::after_thread_sync"); break;
         case ROW_TC_BEFORE: weiri_put(b, "every thread hands over what it loaded: tcgen05.fence::before_thread_sync"); break;
-        case ROW_FENCE_ASYNC: weiri_put(b, "every thread fences its writes for the async proxy"); break;
+        case ROW_FENCE_ASYNC: weiri_put(b, "every thread fences what it wrote or read for the async proxy"); break;
         case ROW_WARP_SYNC: weiri_put(b, "the warp joins"); break;
         case ROW_WG_SYNC: weiri_put(b, "the warpgroup joins at its named barrier"); break;
         case ROW_BULK_WAIT: weiri_put(b, "%s waits until its stores have read the stage", who); break;
@@ -428,6 +428,7 @@ size_t weir_explain_pipeline(weir_ctx *ctx, const weir_explain_desc *desc, char 
     in.producer = side(producers, fills);
     in.consumer = side(consumers, reads || desc->mma_reads);
     in.consumer.only_mma_reads = in.consumer.async_reads = reads || desc->mma_reads;
+    in.consumer.thread_reads = !in.consumer.only_mma_reads;
     in.serve = (desc->multicast & 1 && c.m > 1 ? 1 : 0) | (desc->multicast & 2 && c.n > 1 ? 2 : 0);
     weiri_proto pr;
     weiri_protocol(&in, &pr);

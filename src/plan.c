@@ -354,6 +354,25 @@ static bool async_reads(const weir_kernel *k, const weir_res *r) {
     return false;
 }
 
+/* Do threads read a stage of r with plain loads? */
+static bool thread_reads(const weir_kernel *k, const weir_res *r) {
+    for (int ti = 0; ti < k->tasks.n; ti++)
+        for (const weiri_node *n = weiri_node_next(k->tasks.v[ti]->root, NULL); n;
+             n = weiri_node_next(k->tasks.v[ti]->root, n)) {
+            if (n->kind != NODE_OP) continue;
+            const weiri_op *op = n->op;
+            if (op->work && op->work->async_read) continue;
+            if (op->atom == ATOM_CUSTOM && op->res == r && op->work->side == WEIR_SIDE_CONSUMER && !op->work->aux) return true;
+            if (op->atom == ATOM_MMA || op->atom == ATOM_TMA_STORE || op->atom == ATOM_TMA_REDUCE_ADD || op->atom == ATOM_PUSH)
+                continue;
+            for (int i = 0; i < op->nargs; i++) {
+                weiri_view v; /* a view that is loaded inside arithmetic has an op of its own */
+                if (weiri_view_of(k, op->arg[i], &v) && v.res == r && v.op == WEIR_OP_VIEW_READ) return true;
+            }
+        }
+    return false;
+}
+
 /* Axes (bits 1 m, 2 n) along which loads of r are multicast in slices; cross: as separate loads. first: bits 1 m, 2 n, 4 both, of loads
  * that one CTA issues for all. */
 static int serve_axes(const weir_kernel *k, const weir_res *r, bool *cross, int *first) {
@@ -609,6 +628,7 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
     in.consumer = side_of(p, r, STAGE_CONS_RELEASE);
     in.consumer.only_mma_reads = only_mma_reads(k, r);
     in.consumer.async_reads = in.consumer.only_mma_reads || async_reads(k, r);
+    in.consumer.thread_reads = thread_reads(k, r);
     in.serve = serve_axes(k, r, &in.serve_cross, &in.first);
     int own_serve = in.serve;
     for (int i = 0; r->group && i < r->group->nmembers; i++) {
@@ -621,6 +641,7 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         bool tensor = m->pipe.given.type == WEIR_UMMA_ASYNC;
         in.tensor_wait = in.tensor_wait || (tensor && r->group->mode == WEIR_GROUP_FUSED_MERGE);
         in.tensor_release = in.tensor_release || (tensor && !fork);
+        in.fence_release = in.fence_release || (!fork && weiri_filled_by_tma(m->pipe.given.type) && thread_reads(k, m));
         if (r->group->mode == WEIR_GROUP_FUSED_MERGE && producer_op(p, m, false) == WEIR_PRODUCER_LOAD) in.fence_wait = true;
     }
     for (int i = 0; r->group && r->group->mode == WEIR_GROUP_FORK && i < r->group->nmembers; i++) {
@@ -638,6 +659,7 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         weiri_pside consumer = side_of_push(p, r, STAGE_CONS_RELEASE, &pushes);
         consumer.only_mma_reads = in.consumer.only_mma_reads;
         consumer.async_reads = in.consumer.async_reads;
+        consumer.thread_reads = in.consumer.thread_reads;
         in.consumer = consumer;
     }
     if (type == WEIR_ASYNC_TMA) {

@@ -49,6 +49,7 @@ typedef struct weiri_pside {
     int warpgroups;             /* of tasks whose actor is the warpgroup */
     bool only_mma_reads;        /* consumer: the stage is read by wgmma alone */
     bool async_reads;           /* consumer: the async proxy reads the stage too (wgmma, bulk store, a body that says so) */
+    bool thread_reads;          /* consumer: threads read it with plain loads */
     int max_warps_of_a_task;
     int domain_lanes;           /* interleaved by the loops' starts: lanes, each with as many warps; 0: by warps */
     bool dealt;                 /* lanes of the work tiles take the stages in turn: the numbers are one lane's */
@@ -70,6 +71,7 @@ typedef struct weiri_proto_in {
     bool fence_wait;            /* fused_merge: the one wait is also for a member that cp.async fills */
     bool tensor_wait;           /* fused merge: the wait also takes over tensor memory, of another member */
     bool tensor_release;        /* merge: the release also gives back tensor memory, of another member */
+    bool fence_release;         /* merge: the release also gives back a member that threads read and the async proxy fills again */
     bool fence_commit;          /* fork: the commit also hands over to a member that the async proxy reads */
 } weiri_proto_in;
 
@@ -110,6 +112,7 @@ uint32_t weiri_cta_mask(weir_cluster c, int rank, int serve, bool cross);
  * and another's next release could come before that is known. */
 uint32_t weiri_reach(weir_cluster c, int rank, int serve, bool cross, int first);
 const char *weiri_pipe_type_name(weir_pipe_type t);   /* "tma_async" */
+bool weiri_filled_by_tma(weir_pipe_type t);
 
 /* ---- group compatibility ---- */
 typedef struct weiri_group_in {

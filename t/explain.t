@@ -65,7 +65,8 @@ pipeline 'a': tma_async, 3 stages
                          one thread arrives on a_full and arms 2048 bytes
   tma_load  load         one thread copies 1024 bytes, counted on a_full in 2 CTAs (along m)
   wait      store        every thread (4 warps) waits on a_full
-  release   store        the warp joins
+  release   store        every thread fences what it wrote or read for the async proxy
+                         the warp joins
                          lane i of each warp (4 warps), for CTA i, arrives on a_empty in 2 CTAs (along m)
   a_full, 3 stages: 1 arrival a phase, 2048 bytes (1 warp that arms)
             1  a.acquire by load: 1 thread
@@ -84,7 +85,7 @@ tap.like("another kernel", other:explain(a), "a resource of another kernel")
 tap.is([[
 async_tma, 2 stages, sm_90a, cluster { v = 1, m = 1, n = 1, k = 1 }; 4 warps fill, 1 warp empty
   acquire  every thread waits on empty
-  commit   every thread fences its writes for the async proxy
+  commit   every thread fences what it wrote or read for the async proxy
            the warp joins
            one lane of each warp arrives on full
   wait     every thread waits on full

@@ -420,6 +420,33 @@ static const weir_res *storage_of(const weir_res *r) {
     return r;
 }
 
+/* ---- shared memory ------------------------------------------------------------------------------------------------------- */
+
+static int alias_phase(const weir_kernel *k, const weir_res *r, int *group) {
+    for (int g = 0; g < k->aliases.n; g++)
+        for (int f = 0; f < k->aliases.v[g].n; f++)
+            for (int i = 0; i < k->aliases.v[g].phase[f].n; i++)
+                if (k->aliases.v[g].phase[f].res[i] == r) {
+                    *group = g;
+                    return f;
+                }
+    *group = -1;
+    return -1;
+}
+
+/* Does TMA fill the bytes of r again: as r's own, as another's with the same storage, or as those of a mate in an alias group? */
+static bool tma_refills(const weir_kernel *k, const weir_res *r) {
+    int alias, other;
+    alias_phase(k, storage_of(r), &alias);
+    for (int i = 0; i < k->res.n; i++) {
+        const weir_res *m = k->res.v[i];
+        if (m->kind != WEIR_RES_SMEM || !weiri_filled_by_tma(m->pipe.given.type)) continue;
+        alias_phase(k, storage_of(m), &other);
+        if (storage_of(m) == storage_of(r) || (alias >= 0 && other == alias)) return true;
+    }
+    return false;
+}
+
 /* Does the task close a stage of r with `stage`? */
 static bool closes(const weiri_task *t, const weir_res *r, weiri_stage stage) {
     const weir_res *g = r->group;
@@ -629,6 +656,7 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
     in.consumer.only_mma_reads = only_mma_reads(k, r);
     in.consumer.async_reads = in.consumer.only_mma_reads || async_reads(k, r);
     in.consumer.thread_reads = thread_reads(k, r);
+    in.refilled = tma_refills(k, r);
     in.serve = serve_axes(k, r, &in.serve_cross, &in.first);
     int own_serve = in.serve;
     for (int i = 0; r->group && i < r->group->nmembers; i++) {
@@ -641,7 +669,7 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         bool tensor = m->pipe.given.type == WEIR_UMMA_ASYNC;
         in.tensor_wait = in.tensor_wait || (tensor && r->group->mode == WEIR_GROUP_FUSED_MERGE);
         in.tensor_release = in.tensor_release || (tensor && !fork);
-        in.fence_release = in.fence_release || (!fork && weiri_filled_by_tma(m->pipe.given.type) && thread_reads(k, m));
+        in.fence_release = in.fence_release || (!fork && tma_refills(k, m) && thread_reads(k, m));
         if (r->group->mode == WEIR_GROUP_FUSED_MERGE && producer_op(p, m, false) == WEIR_PRODUCER_LOAD) in.fence_wait = true;
     }
     for (int i = 0; r->group && r->group->mode == WEIR_GROUP_FORK && i < r->group->nmembers; i++) {
@@ -846,20 +874,6 @@ static void check_pairs_groups(weiri_plan *p) {
             break;
         }
     }
-}
-
-/* ---- shared memory ------------------------------------------------------------------------------------------------------- */
-
-static int alias_phase(const weir_kernel *k, const weir_res *r, int *group) {
-    for (int g = 0; g < k->aliases.n; g++)
-        for (int f = 0; f < k->aliases.v[g].n; f++)
-            for (int i = 0; i < k->aliases.v[g].phase[f].n; i++)
-                if (k->aliases.v[g].phase[f].res[i] == r) {
-                    *group = g;
-                    return f;
-                }
-    *group = -1;
-    return -1;
 }
 
 static int64_t round_up(int64_t x, int64_t a) { return (x + a - 1) / a * a; }

@@ -632,7 +632,7 @@ bool weiri_filled_by_tma(weir_pipe_type t) { return types[t].producer == BY_TMA;
  * proxy"). */
 static bool read_and_refilled(const facts *f) {
     return f->in->fence_release ||
-           (f->in->consumer.thread_reads && (types[f->type].producer == BY_TMA || f->in->senders > 0));
+           (f->in->consumer.thread_reads && (types[f->type].producer == BY_TMA || f->in->refilled || f->in->senders > 0));
 }
 
 /* wait, release, empty_count */

@@ -13,21 +13,6 @@ static const char *everybody(emitter *e, const weiri_action *a) {
     return a->leader && !(e->pt && e->pt->leader) ? "if (leader) " : "";
 }
 
-/* Registers that were filled from a stage of the copy engine must have what they read before the stage is given back: an arrive does not
- * wait for loads that are under way, and on an H200 the bytes of the next copy overtook some (rows of f32 without swizzle, whose loads
- * queue up). What is stored at once needs no such wait, as a store has its operands. */
-static void reads_done(emitter *e, const weiri_action *a) {
-    for (int i = 0; i < a->neff; i++) {
-        if (a->eff[i].write || a->eff[i].async || a->eff[i].region < 0) continue;
-        for (int q = 0; q < e->p->pipes.n; q++) {
-            const weiri_ppipe *pp = &e->p->pipes.v[q];
-            if (pp->region != a->eff[i].region || (pp->type != WEIR_TMA_ASYNC && pp->type != WEIR_TMA_UMMA && !pp->dest)) continue;
-            em_line(e, "w_reads_done();");
-            return;
-        }
-    }
-}
-
 static void emit_action(emitter *e, const weiri_action *a) {
     e->act = a;
     switch (a->kind) {
@@ -123,15 +108,9 @@ static void emit_action(emitter *e, const weiri_action *a) {
             em_read(e, a);
             em_store_frag_smem(e, a, 0, e->k->res.v[a->reg]);
             return;
-        case ATOM_SET:
-            em_set(e, a);
-            reads_done(e, a);
-            return;
+        case ATOM_SET: em_set(e, a); return;
         case ATOM_READ: em_read(e, a); return;
-        case ATOM_CUSTOM:
-            em_call(e, a);
-            if (a->op->nret) reads_done(e, a);
-            return;
+        case ATOM_CUSTOM: em_call(e, a); return;
         case ATOM_QUEUE_ADVANCE:
             em_line(e, "W_AT(%d); %s_next = *(const i32 *)w_ptr(%s);", a->id, em_queue(e, a->op->res),
                     em_region_addr(e, a->eff[0].region, a->eff[0].cur, a->eff[0].stage, a->eff[0].back));
@@ -143,7 +122,6 @@ static void emit_action(emitter *e, const weiri_action *a) {
                 if (v->kind == WEIR_VALUE_TILE) continue; /* loaded where its elements are used */
                 em_line(e, "const %s v%u = %s;", em_type(v), a->op->ret[i],
                         em_view_element(e, v->arg[0], "0", "0", true));
-                reads_done(e, a);
             }
             return;
         default: return;

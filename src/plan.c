@@ -420,8 +420,7 @@ static const weir_res *storage_of(const weir_res *r) {
     return r;
 }
 
-/* ---- shared memory ------------------------------------------------------------------------------------------------------- */
-
+/* The phase of r in its alias group, which *group is; -1: none. */
 static int alias_phase(const weir_kernel *k, const weir_res *r, int *group) {
     for (int g = 0; g < k->aliases.n; g++)
         for (int f = 0; f < k->aliases.v[g].n; f++)
@@ -875,6 +874,8 @@ static void check_pairs_groups(weiri_plan *p) {
         }
     }
 }
+
+/* ---- shared memory ------------------------------------------------------------------------------------------------------- */
 
 static int64_t round_up(int64_t x, int64_t a) { return (x + a - 1) / a * a; }
 

@@ -216,7 +216,6 @@ template <int N> W_FN void w_reg_dec(void) { asm volatile("setmaxnreg.dec.sync.a
 
 // By every thread that wrote, before the barrier that tells the issuing thread.
 W_FN void w_fence_async(void) { W_ASM("fence.proxy.async.shared::cta;" ::); }
-W_FN void w_reads_done(void) { W_ASM("fence.proxy.async.shared::cta;" ::); }
 W_FN void w_fence_async_global(void) { W_ASM("fence.proxy.async.global;" ::); }
 
 // ---- tensor maps and bulk copies ("cp.async.bulk.tensor") -------------------------------------------------------------------

@@ -405,7 +405,6 @@ W_FN void w_cluster_arrive(void) { w_sim_cluster_arrive(1); }
 W_FN void w_cluster_arrive_relaxed(void) { w_sim_cluster_arrive(0); }
 template <int N> W_FN void w_reg_inc(void) { w_sim_regs(N, 1); }
 template <int N> W_FN void w_reg_dec(void) { w_sim_regs(N, 0); }
-W_FN void w_reads_done(void) {}           // not modelled: a load is over when its statement is
 W_FN void w_fence_async_global(void) {}   // not modelled: global memory has one proxy here
 
 // ---- tensor maps and bulk copies ----------------------------------------------------------------------------------------

@@ -395,6 +395,9 @@ for name, cuda in sorted { f16 = "half", bf16 = "bfloat16" } do
       return bits(single(x + y)), s, t, (z > y and 1 or 0) | (z >= y and 2 or 0)
     end)
 end
+case("a product half way between two halves, and a sum that tells which: rounded once", any,
+  "o[0] = __hfma2(w_as_bf16x2(0x3f813f81u), w_as_bf16x2(0x3fc03fc0u), w_as_bf16x2(0x0d808d80u)).bits(); o[1] = __hfma2(w_as_f16x2(0x3c013c01u), w_as_f16x2(0x3e003e00u), w_as_f16x2(0x00018001u)).bits(); o[2] = o[3] = 0;",
+  function() return 0x3fc23fc1, 0x3e023e01, 0, 0 end)
 case("fp8: to and fro", modest, "o[0] = e4m3(fa).bits; o[1] = e5m2(fa).bits; o[2] = __float_as_uint((float)e4m3(fa)); e5m2 q(fa); q += 1.f; o[3] = __float_as_uint(q);",
   function(_, a)
     local x = f32(a)

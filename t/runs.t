@@ -599,6 +599,22 @@ do
   check("a loop of ten million turns", "INCOMPLETE", k, { text = "a task makes very many steps that no length decides: a fixed loop is too long, or never ends" })
 end
 
+do
+  local function rings(n_get) -- 33 in each of 8 CTAs: more than 256
+    local k = weir.kernel { name = "rings", arch = "sm_90a", cluster = { m = 8 } }
+    local n, r = k:dim "n", {}
+    for i = 1, 33 do r[i] = ring(k, "r" .. i, 1) end
+    for side, op in ipairs { fill, use } do
+      k:task { name = side == 1 and "give" or "get", warps = { side - 1, 1 }, schedule = function()
+        for _ in weir.domain_loop(0, side == 1 and n or n + n_get) do for i = 1, 33 do op(r[i]) end end
+      end }
+    end
+    return k
+  end
+  check("264 rings", "SAFE", rings(0), { text = SAFE })
+  check("264 rings, one round more", "PROVE-DEADLOCK", rings(1), { text = "waits at r1_full[0] of CTA 0 for phase 0" })
+end
+
 -- ---- tables changed by hand: the prover does not take one for the other -----------------------------------------------------------------------
 local function changed(name, rule, text, k, change)
   local program, why = plan.of(k)

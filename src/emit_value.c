@@ -298,6 +298,7 @@ static const char *sum(emitter *e, uint32_t id, const char *op) {
 
 static const char *negative(emitter *e, uint32_t id, const char *x) {
     const char *u = wrapping(e, id);
+    if (weiri_val(e->k, id)->dtype != WEIR_I64 && (u || is_index(e, id))) return em_fmt(e, "w_neg(%s)", x);
     return u ? em_fmt(e, "(%s)(0 - (%s)%s)", weiri_ctype(weiri_val(e->k, id)->dtype), u, x) : em_fmt(e, "(-%s)", x);
 }
 
@@ -357,8 +358,13 @@ static const char *part(emitter *e, uint32_t id) {
         return a;
     }
     case WEIR_OP_ADD: return sum(e, id, "+");
-    case WEIR_OP_SUB: return sum(e, id, "-");
-    case WEIR_OP_MUL: return sum(e, id, "*");
+    case WEIR_OP_SUB:
+        if (weiri_value_const(e->k, v->arg[0], &c) && c == 0) return negative(e, id, part(e, v->arg[1]));
+        return sum(e, id, "-");
+    case WEIR_OP_MUL:
+        for (int i = 0; i < 2; i++)
+            if (weiri_value_const(e->k, v->arg[i], &c) && c == -1) return negative(e, id, part(e, v->arg[1 - i]));
+        return sum(e, id, "*");
     case WEIR_OP_DIV:
         if (e->made[id] == MADE_INVERSE && !e->row) {
             const weiri_value *y = weiri_val(e->k, v->arg[1]);

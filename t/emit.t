@@ -344,6 +344,18 @@ else
   tap.matches("C75%d%d", p:log(), "and the log tells of a serialised wgmma")
 end
 
+-- However an integer is negated, ptxas must not see it: it loses the sign in max(max(x, -y), z) (weir_cuda.h, w_neg).
+for name, f in pairs { ["-x"] = function(x) return -x end, ["0 - x"] = function(x) return 0 - x end, ["x * -1"] = function(x) return x * -1 end,
+                       ["-1 * x"] = function(x) return -1 * x end, ["abs(x)"] = function(x) return lab.weir.abs(x) end } do
+  for _, dtype in ipairs { "i32", "i16", "i64", "f32" } do
+    local k = lab.weir.kernel { name = "negated", arch = "sm_90a" }
+    local X, Y = k:tensor { name = "X", dtype = dtype, shape = { 64 } }, k:tensor { name = "Y", dtype = dtype, shape = { 64 }, out = true }
+    local gx, gy = k:gmem_tile { name = "gx", tensor = X, tile = { 64 } }, k:gmem_tile { name = "gy", tensor = Y, tile = { 64 } }
+    k:task { name = "t", warps = { 0, 1 }, schedule = function() gy:store(lab.weir.cast(f(gx:at(0):load()), dtype), gy:at(0)) end }
+    tap.is(dtype == "i32" or dtype == "i16", k:source():find("w_neg(", 1, true) ~= nil, ("%s of %s: %s"):format(name, dtype, dtype:find "^i[13]" and "hidden" or "plain"))
+  end
+end
+
 -- What threads read of a stage they must have before the stage goes back to the copy engine: an arrive does not wait for loads, and the
 -- async proxy does not queue behind them (t/gpu/random.t 259-265 x20 fails without the fence). Threads that fill it again do.
 do

@@ -609,6 +609,7 @@ W_FN i32 w_div(i32 a, i32 b) { return b == -1 ? (i32)(0u - (u32)a) : b ? a / b :
 W_FN i32 w_mod(i32 a, i32 b) { return b == -1 || !b ? 0 : a % b; }
 W_FN i32 w_ceil_div(i32 a, i32 b) { return (i32)(w_div(a, b) + (w_mod(a, b) != 0 && (a < 0) == (b < 0))); }
 W_FN i32 w_floor_div(i32 a, i32 b) { i32 q = w_div(a, b); return q - ((w_mod(a, b) != 0) && ((a < 0) != (b < 0))); }
+W_FN i32 w_neg(i32 x) { return (i32)(0 - (u32)x); }
 W_FN i32 w_min(i32 a, i32 b) { return a < b ? a : b; }
 W_FN i32 w_max(i32 a, i32 b) { return a > b ? a : b; }
 W_FN u32 w_min_u32(u32 a, u32 b) { return a < b ? a : b; }

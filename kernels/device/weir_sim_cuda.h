@@ -399,8 +399,7 @@ W_FN unsigned __byte_perm(unsigned a, unsigned b, unsigned s) {
     const u64 x = (u64)b << 32 | a;
     unsigned r = 0;
     for (int i = 0; i < 4; i++) {
-        const unsigned sel = s >> 4 * i & 15, byte = (unsigned)(x >> 8 * (sel & 7)) & 255;
-        r |= (sel & 8 ? (byte & 128 ? 255u : 0u) : byte) << 8 * i;   // bit 3: the byte's sign, eight times
+        r |= ((unsigned)(x >> 8 * (s >> 4 * i & 7)) & 255) << 8 * i; // unlike prmt: bit 3 is not looked at (so does an H200)
     }
     return r;
 }

@@ -197,8 +197,8 @@ stopped("a branch that threads take apart", lab.gemm(), run_gemm, function(sourc
   return lab.edit(source, "W_AT(27); w_fence_async();", "if (lane < 16) { W_AT(27); } w_fence_async();")
 end, { "[sim-plan]", "fence_async" })
 stopped("a role that stops early", lab.tma_copy(), function(p) return lab.run_copy(p, { 24, 100 }, { grid = 1 }) end, function(source)
-  return lab.edit(source, "W_AT(12); w_sync_warp();", "W_AT(12); w_sync_warp(); if (wq_index > 2) return;")
-end, { "[sim-plan]", "the plan expects 13 arrive 'ring_empty' (t/lab.lua:" })
+  return lab.edit(source, "W_AT(13); w_sync_warp();", "W_AT(13); w_sync_warp(); if (wq_index > 2) return;")
+end, { "[sim-plan]", "the plan expects 14 arrive 'ring_empty' (t/lab.lua:" })
 -- The same text under a plan in another order.
 do
   local p = lab.gemm():build { device = lab.device() }

@@ -133,6 +133,19 @@ function section.pipes(r, put)
   put(("%sweir %s, %s.\n"):format(sim and "" or r.device:gsub(", ", ", driver ") .. "; ", r.revision:sub(1, 12), r.date))
 end
 
+function section.random(r, put)
+  put "## Random kernels, simulator against GPU\n"
+  local names, list = {}, {}
+  for name in pairs(r.families) do names[#names + 1] = name end
+  table.sort(names)
+  for i, name in ipairs(names) do list[i] = ("%d %s"):format(r.families[name], name) end
+  put(("`lua5.4 t/gpu/random.t`: %d kernels from seeds (%s), each proved safe, %d of them with real-valued inputs; %d launches, each %d times on the GPU,")
+    :format(r.kernels, table.concat(list, ", "), r.real, r.launches, r.times))
+  put(("%d elements: against a reference in Lua and, bit for bit, against the simulator (real ones within the bound of each element; %d zeros have the other sign)%s"):format(
+    r.elements, r.zeros, #r.failed > 0 and "; WRONG: " .. table.concat(r.failed, ", ") or ": all right."))
+  put(("%s; weir %s, %s.\n"):format(r.device:gsub(", ", ", driver "), r.revision:sub(1, 12), r.date))
+end
+
 function section.grouping(r, put)
   put "## What a group buys\n"
   put "The same work with the same geometry, only the barriers differ (`bench/grouping.lua`). Arrivals, waits and copies: of one tile's steps in"

@@ -54,7 +54,8 @@ enum {                                       /* CUresult */
     X(module_load, "cuModuleLoadData", "cuModuleLoadData", 2000, (weiri_cumod * m, const void *image)) \
     X(module_unload, "cuModuleUnload", "cuModuleUnload", 2000, (weiri_cumod m)) \
     X(module_function, "cuModuleGetFunction", "cuModuleGetFunction", 2000, (weiri_cufn * f, weiri_cumod m, const char *name)) \
-    X(module_global, "cuModuleGetGlobal_v2", "cuModuleGetGlobal", 3020, (weiri_cuptr * p, size_t * n, weiri_cumod m, const char *name)) \
+    X(module_global, "cuModuleGetGlobal_v2", "cuModuleGetGlobal", 3020, \
+      (weiri_cuptr * p, size_t * n, weiri_cumod m, const char *name)) \
     X(func_get, "cuFuncGetAttribute", "cuFuncGetAttribute", 2020, (int *value, int attribute, weiri_cufn f)) \
     X(func_set, "cuFuncSetAttribute", "cuFuncSetAttribute", 9000, (weiri_cufn f, int attribute, int value)) \
     X(launch, "cuLaunchKernelEx", "cuLaunchKernelEx", 11060, \
@@ -75,8 +76,8 @@ enum {                                       /* CUresult */
     X(error_name, "cuGetErrorName", "cuGetErrorName", 6000, (weiri_cures r, const char **text)) \
     X(error_text, "cuGetErrorString", "cuGetErrorString", 6000, (weiri_cures r, const char **text)) \
     X(tensor_map, "cuTensorMapEncodeTiled", "cuTensorMapEncodeTiled", 12000, \
-      (weiri_cumap * m, int type, unsigned rank, void *base, const uint64_t *dim, const uint64_t *stride, \
-       const uint32_t *box, const uint32_t *step, int interleave, int swizzle, int l2_promotion, int oob_fill))
+      (weiri_cumap * m, int type, unsigned rank, void *base, const uint64_t *dim, const uint64_t *stride, const uint32_t *box, \
+       const uint32_t *step, int interleave, int swizzle, int l2_promotion, int oob_fill))
 
 typedef struct weiri_cuda {
     void *lib;

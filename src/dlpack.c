@@ -54,7 +54,8 @@ weir_status weir_dlpack_arg(weir_ctx *ctx, const void *managed, bool versioned, 
     if (!managed) return weiri_fail(ctx, WEIR_E_ARGUMENT, "the DLPack tensor is null");
     const dl_versioned *v = versioned ? managed : NULL;
     if (v && v->major != 1) {
-        return weiri_fail(ctx, WEIR_E_ARGUMENT, "the DLPack tensor is of version %u.%u; 1.x is read (a tensor without a version: versioned = false)",
+        return weiri_fail(ctx, WEIR_E_ARGUMENT,
+                          "the DLPack tensor is of version %u.%u; 1.x is read (a tensor without a version: versioned = false)",
                           (unsigned)v->major, (unsigned)v->minor);
     }
     const dl_tensor *t = v ? &v->tensor : &((const dl_managed *)managed)->tensor;
@@ -66,13 +67,15 @@ weir_status weir_dlpack_arg(weir_ctx *ctx, const void *managed, bool versioned, 
     case DL_CUDA_HOST:
     case DL_CUDA_MANAGED: break; /* both sides reach it */
     default:
-        return weiri_fail(ctx, WEIR_E_ARGUMENT, "the DLPack tensor is on a device of type %d; CPU (1) and CUDA (2, 3, 13) are possible",
+        return weiri_fail(ctx, WEIR_E_ARGUMENT,
+                          "the DLPack tensor is on a device of type %d; CPU (1) and CUDA (2, 3, 13) are possible",
                           (int)t->device.type);
     }
     a.gpu = t->device.id;
     a.dtype = dtype_of(t->dtype.code, t->dtype.bits);
     if (a.dtype == WEIR_DTYPE_NONE || t->dtype.lanes != 1) {
-        return weiri_fail(ctx, WEIR_E_ARGUMENT, "the DLPack tensor has elements of type code %d, %d bits, %d lanes, which weir has no dtype for",
+        return weiri_fail(ctx, WEIR_E_ARGUMENT,
+                          "the DLPack tensor has elements of type code %d, %d bits, %d lanes, which weir has no dtype for",
                           t->dtype.code, t->dtype.bits, t->dtype.lanes);
     }
     if (t->ndim < 1 || t->ndim > WEIR_MAX_RANK)

@@ -19,8 +19,8 @@ static void emit_action(emitter *e, const weiri_action *a) {
     case ACT_WAIT: {
         const char *n = em_cursor_name(e, a->cur);
         const weir_place *at = em_place_of(a);
-        em_line(e, "W_AT(%d); %sw_mbar_wait(%s, %s_phase);%s", a->id, a->cta0 ? "if (rank == 0) " : em_guard(e, a), em_bar_addr(e, a), n,
-                at ? em_fmt(e, "  // %s:%d", em_base_name(e, at->file), at->line) : "");
+        em_line(e, "W_AT(%d); %sw_mbar_wait(%s, %s_phase);%s", a->id, a->cta0 ? "if (rank == 0) " : em_guard(e, a),
+                em_bar_addr(e, a), n, at ? em_fmt(e, "  // %s:%d", em_base_name(e, at->file), at->line) : "");
         return;
     }
     case ACT_ARRIVE:
@@ -162,7 +162,13 @@ static bool is_pure(emitter *e, uint32_t id) {
     const weiri_value *v = weiri_val(e->k, id);
     bool pure = v->kind == WEIR_VALUE_SCALAR || (v->kind == WEIR_VALUE_COND && v->rows * v->cols <= 1);
     switch (v->op) {
-    case WEIR_OP_INT: case WEIR_OP_FLOAT: case WEIR_OP_DIM: case WEIR_OP_SCALAR: case WEIR_OP_CTA: case WEIR_OP_INDEX: case WEIR_OP_COORD:
+    case WEIR_OP_INT:
+    case WEIR_OP_FLOAT:
+    case WEIR_OP_DIM:
+    case WEIR_OP_SCALAR:
+    case WEIR_OP_CTA:
+    case WEIR_OP_INDEX:
+    case WEIR_OP_COORD:
     case WEIR_OP_QUEUE_INDEX: break;
     default: pure = pure && v->nargs > 0 && v->op != WEIR_OP_LOAD && v->op != WEIR_OP_RETURN && v->op != WEIR_OP_READ_REG;
     }
@@ -751,7 +757,8 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
     em_line(e, "const u32 warp = w_warp(), lane = w_lane(), smem_base = w_smem_base(); (void)lane; (void)smem_base;");
     em_line(e, "W_ENTER();");
     if (p->cluster > 1) em_line(e, "const u32 rank = w_cluster_rank(); (void)rank;");
-    if (weiri_tc_pair(k)) em_line(e, "const bool leader = rank %% 2 == 0; (void)leader;  // of the pair of CTAs that share each mma");
+    if (weiri_tc_pair(k))
+        em_line(e, "const bool leader = rank %% 2 == 0; (void)leader;  // of the pair of CTAs that share each mma");
     for (int i = 0; i < p->smem.n && !p->smem.v[i].tmem; i++) /* tensor memory comes last */
         em_line(e, "const u32 %s = smem_base + %" PRId64 ";  // %d x %" PRId64 " bytes",
                 em_region(e, i), p->smem.v[i].offset, p->smem.v[i].stages, p->smem.v[i].stage_bytes);

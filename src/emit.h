@@ -191,7 +191,8 @@ void weiri_em_body(emitter *e, const weir_res *r, const weiri_work *w);
 void weiri_em_call(emitter *e, const weiri_action *a);
 const char *weiri_em_dest(emitter *e, const weiri_action *a);    /* the one CTA that it names */
 void weiri_em_push(emitter *e, const weiri_action *a);
-const char *weiri_em_reach(emitter *e, const weiri_action *a);   /* CTAs that an arrival with `reach` is for: a mask, by the own rank */
+const char *weiri_em_reach(emitter *e,
+                           const weiri_action *a); /* CTAs that an arrival with `reach` is for: a mask, by the own rank */
 const char *weiri_em_mask(emitter *e, int axes);             /* of the CTAs that differ along these axes */
 
 /* emit_tc.c */

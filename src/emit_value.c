@@ -327,7 +327,8 @@ static const char *part(emitter *e, uint32_t id) {
     const char *a;
     int64_t c;
     if (e->names && e->part[id].names == e->names && e->part[id].name) return em_fmt(e, "e%u", e->part[id].name);
-    if (e->made[id] == MADE && (v->kind == WEIR_VALUE_SCALAR || (v->kind == WEIR_VALUE_COND && !is_tile(v)))) return em_fmt(e, "v%u", id);
+    if (e->made[id] == MADE && (v->kind == WEIR_VALUE_SCALAR || (v->kind == WEIR_VALUE_COND && !is_tile(v))))
+        return em_fmt(e, "v%u", id);
     if (e->made[id] == MADE && !e->row && v->op != WEIR_OP_READ_REG)
         return array_element(e, em_fmt(e, "v%u", id), v->rows, v->cols);
     switch (v->op) {
@@ -342,7 +343,8 @@ static const char *part(emitter *e, uint32_t id) {
     case WEIR_OP_RETURN:
     case WEIR_OP_LOAD:
         if (v->kind == WEIR_VALUE_TILE)
-            return em_view_element(e, v->arg[0], e->row ? e->row : frag_row(e, e->share), e->row ? e->col : frag_col(e, e->share), true);
+            return em_view_element(e, v->arg[0], e->row ? e->row : frag_row(e, e->share),
+                                   e->row ? e->col : frag_col(e, e->share), true);
         return em_fmt(e, "v%u", id);
     case WEIR_OP_ROW: return em_fmt(e, "%s", e->row ? e->row : frag_row(e, share_of(e, v->res)));
     case WEIR_OP_COL: return em_fmt(e, "%s", e->row ? e->col : frag_col(e, share_of(e, v->res)));
@@ -372,15 +374,16 @@ static const char *part(emitter *e, uint32_t id) {
         }
         return em_fmt(e, "((%s)%s / (%s)%s)", em_type(v), argument(e, v, 0), em_type(v), argument(e, v, 1));
     case WEIR_OP_IDIV:
-        if (em_is_float(v->dtype)) return em_fmt(e, "%s(%s / %s)", math(e, v->dtype, "floor"), argument(e, v, 0), argument(e, v, 1));
+        if (em_is_float(v->dtype))
+            return em_fmt(e, "%s(%s / %s)", math(e, v->dtype, "floor"), argument(e, v, 0), argument(e, v, 1));
         if (weiri_value_is_unsigned(v->dtype) || (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1]))) return divide(e, v, "/", "w_div");
         return em_fmt(e, "%s(%s, %s)", whole(e, v->dtype, "w_floor_div"), part(e, v->arg[0]), part(e, v->arg[1]));
     case WEIR_OP_MOD:
         if (weiri_value_is_unsigned(v->dtype) || (nonneg(e, v->arg[0]) && nonneg(e, v->arg[1]))) return divide(e, v, "%", "w_mod");
         a = em_fmt(e, "%s(%s, %s)", whole(e, v->dtype, "w_floor_div"), part(e, v->arg[0]), part(e, v->arg[1]));
         if (is_index(e, id)) return em_fmt(e, "(%s - %s * %s)", part(e, v->arg[0]), a, part(e, v->arg[1]));
-        return em_fmt(e, "(%s)((%s)%s - (%s)%s * (%s)%s)", weiri_ctype(v->dtype), wrapping(e, id), part(e, v->arg[0]), wrapping(e, id), a,
-                      wrapping(e, id), part(e, v->arg[1]));
+        return em_fmt(e, "(%s)((%s)%s - (%s)%s * (%s)%s)", weiri_ctype(v->dtype), wrapping(e, id), part(e, v->arg[0]),
+                      wrapping(e, id), a, wrapping(e, id), part(e, v->arg[1]));
     case WEIR_OP_CEIL_DIV:
         if (weiri_value_const(e->k, v->arg[1], &c) && c == 1) return part(e, v->arg[0]);
         return em_fmt(e, "%s(%s, %s)", whole(e, v->dtype, "w_ceil_div"), part(e, v->arg[0]), part(e, v->arg[1]));
@@ -605,7 +608,8 @@ const char *em_view_element(emitter *e, uint32_t view, const char *row, const ch
         em_gmem_index(e, &v, row, col, 1, &index, &exists);
         const char *lv = em_fmt(e, "%s[%s]", em_arg(e, t->name), index);
         if (!load) return em_fmt(e, "if (%s) %s", exists, lv);
-        return em_fmt(e, "(%s ? %s : %s)", exists, load_type(e, t->dtype, lv), em_is_float(t->dtype) && t->dtype != WEIR_F64 ? "0.f" : "0");
+        return em_fmt(e, "(%s ? %s : %s)", exists, load_type(e, t->dtype, lv),
+                      em_is_float(t->dtype) && t->dtype != WEIR_F64 ? "0.f" : "0");
     }
     if (r->kind == WEIR_RES_TMEM && e->tensor.n) return em_tc_element(e, view);
     for (int i = 0; load && i < e->npack; i++)
@@ -696,7 +700,8 @@ void em_make(emitter *e, uint32_t id, uint8_t how) {
 static void make_reduction(emitter *e, uint32_t id, const weiri_value *v, const weiri_preg *pr) {
     const weiri_value *x = weiri_val(e->k, v->arg[0]);
     const bool real = em_is_float(v->dtype);
-    const char *most = real ? math(e, v->dtype, "fmax") : whole(e, v->dtype, "w_max"), *least = real ? math(e, v->dtype, "fmin") : whole(e, v->dtype, "w_min");
+    const char *most = real ? math(e, v->dtype, "fmax") : whole(e, v->dtype, "w_max"),
+               *least = real ? math(e, v->dtype, "fmin") : whole(e, v->dtype, "w_min");
     const char *op = v->op == WEIR_OP_ROW_SUM ? "%s + %s" : em_fmt(e, "%s(%%s, %%s)", v->op == WEIR_OP_ROW_MAX ? most : least);
     const char *type = em_type(v);
     em_line(e, "%s v%u[%d];  // %s of %d columns", type, id, 2 * pr->frags,

@@ -55,7 +55,8 @@ const char *em_dest(emitter *e, const weiri_action *a) {
 void em_push(emitter *e, const weiri_action *a) {
     const weiri_push *c = &e->p->pushes.v[a->copy];
     const weiri_effect *src = &a->eff[0], *dst = &a->eff[1];
-    const char *to = em_region_addr(e, c->to, dst->cur, dst->stage, dst->back), *from = em_region_addr(e, c->from, src->cur, src->stage, src->back), *col;
+    const char *to = em_region_addr(e, c->to, dst->cur, dst->stage, dst->back),
+               *from = em_region_addr(e, c->from, src->cur, src->stage, src->back), *col;
     weiri_view v;
     const char *rows = weiri_view_of(e->k, c->from_view, &v) ? em_slab(e, &v, &col) : NULL;
     if (rows) from = em_fmt(e, "%s + (u32)(%s) * %" PRId64, from, rows, c->from_row);
@@ -68,7 +69,8 @@ void em_push(emitter *e, const weiri_action *a) {
     }
     for (int i = 0; i < c->npiece; i++)
         em_line(e, "%sw_bulk_push(%s, %s, %" PRId64 ", %s, %s);", c->npiece > 1 ? "" : em_fmt(e, "W_AT(%d); %s", a->id, guard),
-                add_offset(e, to, c->piece[i].to), add_offset(e, from, c->piece[i].from), c->piece[i].bytes, em_bar_addr(e, a), em_dest(e, a));
+                add_offset(e, to, c->piece[i].to), add_offset(e, from, c->piece[i].from), c->piece[i].bytes, em_bar_addr(e, a),
+                em_dest(e, a));
     if (c->npiece > 1) {
         e->depth--;
         em_line(e, "}");
@@ -80,8 +82,12 @@ void em_remote_arrive(emitter *e, const weiri_action *a, const char *at) {
     const bool each = e->pt->solo || a->who == WHO_THREADS; /* every thread that is here at all of them, else one thread at each */
     if (a->reach) { /* thread i for CTA i */
         const char *i = each ? "q" : a->who == WHO_LANE_CTAS ? "lane" : "wtid";
-        if (each) em_line(e, "W_AT(%d); for (u32 q = 0; q < %d; q++) if (%s >> q & 1) w_mbar_arrive_remote(%s, q);", a->id, e->p->cluster, em_reach(e, a), at);
-        else em_line(e, "W_AT(%d); if (%s < %d && %s >> %s & 1) w_mbar_arrive_remote(%s, %s);", a->id, i, e->p->cluster, em_reach(e, a), i, at, i);
+        if (each)
+            em_line(e, "W_AT(%d); for (u32 q = 0; q < %d; q++) if (%s >> q & 1) w_mbar_arrive_remote(%s, q);", a->id,
+                    e->p->cluster, em_reach(e, a), at);
+        else
+            em_line(e, "W_AT(%d); if (%s < %d && %s >> %s & 1) w_mbar_arrive_remote(%s, %s);", a->id, i, e->p->cluster,
+                    em_reach(e, a), i, at, i);
         return;
     }
     weir_cluster c = e->k->cluster;
@@ -137,7 +143,8 @@ const char *em_mask(emitter *e, int axes) {
     weir_cluster c = e->k->cluster;
     unsigned mask = weiri_cta_mask(c, 0, axes, false); /* of CTA 0; another's is as far on as the CTA where its axes are 0 */
     if (weiri_served(c, axes, false) == e->p->cluster) return em_fmt(e, "(u16)0x%x", mask);
-    const char *shift = em_fmt(e, "%s%s%s", axes & 8 ? em_leader_rank(e) : "rank", axes & 1 ? em_fmt(e, " - %s * %d", em_cta_expr(e, 'm'), c.v) : "",
+    const char *shift = em_fmt(e, "%s%s%s", axes & 8 ? em_leader_rank(e) : "rank",
+                               axes & 1 ? em_fmt(e, " - %s * %d", em_cta_expr(e, 'm'), c.v) : "",
                                axes & 2 ? em_fmt(e, " - %s * %d", em_cta_expr(e, 'n'), c.v * c.m) : "");
     return em_fmt(e, "(u16)(0x%x << (%s))", mask, shift);
 }
@@ -525,8 +532,8 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
         e->fr = "f";
         e->el = "(h * 2)";
         em_line(e, "const i32 col = (i32)(lane %% 4) + %s;", c0);
-        em_line(e, "if (%slane %% 4 < %d && %srow < %s && %scol < %s) out[col] = %s;", e->pt->by_cols ? "wg == 0 && " : "", place_cols, low,
-                rows, left, limit, to_dtype(e, t->dtype, em_expr(e, value)));
+        em_line(e, "if (%slane %% 4 < %d && %srow < %s && %scol < %s) out[col] = %s;", e->pt->by_cols ? "wg == 0 && " : "",
+                place_cols, low, rows, left, limit, to_dtype(e, t->dtype, em_expr(e, value)));
         e->depth--;
         em_line(e, "}");
         e->depth--;
@@ -547,7 +554,8 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     em_line(e, "if (%srow < %s) {", low, rows);
     e->depth++;
     if (packs) {
-        if (t->dtype == WEIR_F32) em_line(e, "if (pairs && %scol + 1 < %s) *(float2 *)(out + col) = make_float2(x0, x1);", left, limit);
+        if (t->dtype == WEIR_F32)
+            em_line(e, "if (pairs && %scol + 1 < %s) *(float2 *)(out + col) = make_float2(x0, x1);", left, limit);
         else em_line(e, "if (pairs && %scol + 1 < %s) *(u32 *)(out + col) = %s(x0, x1);", left, limit, pack);
         em_line(e, "else {");
         e->depth++;

@@ -80,7 +80,8 @@ static weir_status refuse(const weir_bound *b, const char *fmt, ...) {
 }
 
 static weir_status refuse_dtype(const weir_bound *b, const weir_tensor *t, int dtype) {
-    return refuse(b, "tensor '%s' is %s; the kernel takes %s", t->name, weir_dtype_name((weir_dtype)dtype), weir_dtype_name(t->dtype));
+    return refuse(b, "tensor '%s' is %s; the kernel takes %s", t->name, weir_dtype_name((weir_dtype)dtype),
+                  weir_dtype_name(t->dtype));
 }
 
 static weir_status fail_gone(const weir_bound *b) {
@@ -289,7 +290,8 @@ static weir_status check_shapes(weir_bound *b) {
                 return refuse(b, "tensor '%s': axis %d steps by %" PRId64 " elements; strides must not be negative", t->name, a,
                               stride);
             if (t->out && stride == 0 && g->shape[a] > 1)
-                return refuse(b, "tensor '%s': axis %d steps by 0 elements; what is written must have places of its own", t->name, a);
+                return refuse(b, "tensor '%s': axis %d steps by 0 elements; what is written must have places of its own",
+                              t->name, a);
             if (a == t->rank - 1 && stride != 1 && g->shape[a] > 1)
                 return refuse(b, "tensor '%s': its innermost axis steps by %" PRId64 " elements; it must step by 1", t->name,
                               stride);
@@ -326,7 +328,8 @@ static weir_status check_counts(weir_bound *b) {
     if (weiri_range_counts(&e, &loop)) return WEIR_OK;
     const weir_place *at = loop->at.n > 0 ? &loop->at.at[0] : NULL;
     const char *what = value_text(b, e.misfit);
-    if (e.by_zero) return refuse(b, "the bounds of the loop at %s:%d divide by 0: %s", at ? at->file : "?", at ? at->line : 0, what);
+    if (e.by_zero)
+        return refuse(b, "the bounds of the loop at %s:%d divide by 0: %s", at ? at->file : "?", at ? at->line : 0, what);
     return refuse(b, "%s reaches %" PRId64 " in the bounds of the loop at %s:%d; kernels count in 32 bits", what, e.reaches,
                   at ? at->file : "?", at ? at->line : 0);
 }
@@ -371,12 +374,15 @@ static weir_status check_wide(const weir_bound *b, int i, uint64_t address) {
     const given *g = b->tensor[i];
     if (!b->p->plan->wide || !b->p->plan->wide[i]) return WEIR_OK;
     if (address % 16)
-        return refuse(b, "tensor '%s': its address 0x%" PRIx64 " is no multiple of 16 bytes, which its copies by cp.async need", t->name, address);
+        return refuse(b, "tensor '%s': its address 0x%" PRIx64 " is no multiple of 16 bytes, which its copies by cp.async need",
+                      t->name, address);
     for (int a = 0; a + 1 < t->rank; a++) {
         int64_t pitch = g->stride[a] * weir_dtype_size(t->dtype);
         if (pitch % 16 && g->shape[a] > 1)
-            return refuse(b, "tensor '%s': axis %d has a pitch of %" PRId64 " bytes, no multiple of 16, which its copies by cp.async need; %" PRId64
-                             " would do", t->name, a, pitch, (pitch + 15) / 16 * 16);
+            return refuse(b,
+                          "tensor '%s': axis %d has a pitch of %" PRId64
+                          " bytes, no multiple of 16, which its copies by cp.async need; %" PRId64 " would do",
+                          t->name, a, pitch, (pitch + 15) / 16 * 16);
     }
     return WEIR_OK;
 }
@@ -815,8 +821,10 @@ weir_status weir_bound_set_buffer(weir_bound *b, const char *tensor, const weir_
     if (t->rank != g->rank) return refuse(b, "tensor '%s' has rank %d; it is bound with rank %d", tensor, t->rank, g->rank);
     for (int a = 0; a < g->rank; a++)
         if (t->shape[a] != g->shape[a] || (t->stride[a] != g->stride[a] && g->shape[a] > 1))
-            return refuse(b, "tensor '%s': axis %d has %" PRId64 " elements with stride %" PRId64 "; it is bound with %" PRId64 " and %" PRId64
-                          ": bind once more for another shape", tensor, a, t->shape[a], t->stride[a], g->shape[a], g->stride[a]);
+            return refuse(b,
+                          "tensor '%s': axis %d has %" PRId64 " elements with stride %" PRId64 "; it is bound with %" PRId64
+                          " and %" PRId64 ": bind once more for another shape",
+                          tensor, a, t->shape[a], t->stride[a], g->shape[a], g->stride[a]);
     weir_status st = weir_bound_set_address(b, tensor, t->address);
     if (st == WEIR_OK) b->tensor[i]->foreign = 0;
     return st;
@@ -896,8 +904,8 @@ static weir_status run_sim(weir_bound *b, const void *stream) {
         size_t n = extent_of(g, k->tensors.v[lent]->dtype);
         size_t has = 0;
         if (g->foreign && n && weiri_sim_holds(b->ctx, at, &has) && has < n)
-            st = refuse(b, "tensor '%s' takes %zu bytes from its address on, where the simulator's tensor has %zu left", k->tensors.v[lent]->name,
-                        n, has);
+            st = refuse(b, "tensor '%s' takes %zu bytes from its address on, where the simulator's tensor has %zu left",
+                        k->tensors.v[lent]->name, n, has);
         else if (g->foreign && n && !weiri_sim_lend(b->ctx, at, n))
             st = weiri_fail(b->ctx, WEIR_E_MEMORY, "out of memory: simulated tensors");
         else weiri_sim_name(b->ctx, at, k->tensors.v[lent]->name);

@@ -739,7 +739,8 @@ static bool part_of_tile(lowering *l, const weiri_op *op, const weiri_view *v, c
     if ((int64_t)v->col0 * weir_dtype_size(g->tensor->dtype) % 16) {
         weir_finding *f = weiri_find(&l->p->findings, "PLAN-ALIGN", weiri_place_of(&op->at),
                                      "a box of '%s' begins at column %d of its tile, off 16 bytes", g->name, v->col0);
-        f->expected = weiri_arena_fmt(&l->p->a, "a multiple of %d elements of %s", 16 / weir_dtype_size(g->tensor->dtype), weir_dtype_name(g->tensor->dtype));
+        f->expected = weiri_arena_fmt(&l->p->a, "a multiple of %d elements of %s", 16 / weir_dtype_size(g->tensor->dtype),
+                                      weir_dtype_name(g->tensor->dtype));
         f->objects[0] = g->name;
         return false;
     }
@@ -764,8 +765,9 @@ static int equal_boxes(uint32_t all, int64_t bytes) {
 
 static int uncut(lowering *l, const weiri_op *op, const weir_res *g, const char *what, uint32_t all, int64_t bytes) {
     weiri_plan *p = l->p;
-    weir_finding *f = weiri_find(&p->findings, "PLAN-BOX", weiri_place_of(&op->at),
-                                 "the tile of '%s' has %u %s of %" PRId64 " bytes, too many for one box", g->name, all, what, bytes);
+    weir_finding *f =
+        weiri_find(&p->findings, "PLAN-BOX", weiri_place_of(&op->at),
+                   "the tile of '%s' has %u %s of %" PRId64 " bytes, too many for one box", g->name, all, what, bytes);
     f->expected = weiri_arena_fmt(&p->a, "at most 256, or a multiple of %d: boxes begin at multiples of 128 bytes in the stage",
                                   box_unit(bytes));
     f->got = weiri_arena_fmt(&p->a, "%u", all);
@@ -784,9 +786,12 @@ static int64_t part_of_stage(lowering *l, const weiri_op *op, const weiri_view *
     const int cols = v->ncols ? v->ncols : geo->cols;
     const char *why = NULL;
     if (v->t || v->limit || (v->nsub && v->axis + v->nsub >= s->rank)) why = "is transposed, limited, or a single element";
-    else if (v->row0 % unit || (v->nsub && rows % unit)) why = geo->swizzle ? "begins inside an atom of the swizzle, which is 8 rows" : "begins off 128 bytes";
-    else if (cols != geo->cols && (v->col0 % geo->panel_cols || cols % geo->panel_cols)) why = "takes columns that are no whole swizzle spans";
-    else if (l->pt->wg_actor && l->pt->warpgroups > 1) why = "is taken by several warpgroups, each of which stores its share of the whole";
+    else if (v->row0 % unit || (v->nsub && rows % unit))
+        why = geo->swizzle ? "begins inside an atom of the swizzle, which is 8 rows" : "begins off 128 bytes";
+    else if (cols != geo->cols && (v->col0 % geo->panel_cols || cols % geo->panel_cols))
+        why = "takes columns that are no whole swizzle spans";
+    else if (l->pt->wg_actor && l->pt->warpgroups > 1)
+        why = "is taken by several warpgroups, each of which stores its share of the whole";
     if (why) {
         complain(l, "PLAN-TILE", op, "store a whole stage, or slabs, rows and columns of it that begin where a box can",
                  weiri_arena_fmt(&l->p->a, "stores a part of '%s' that %s", s->name, why));
@@ -801,7 +806,8 @@ static int64_t part_of_stage(lowering *l, const weiri_op *op, const weiri_view *
 
 /* The boxes that move a tile of the tensor of `g` to or from a stage of `s`; from: the view of the stage that is stored. -1 with a finding
  * when they cannot. */
-static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const int *tile, const weir_res *s, const weiri_view *from, int served) {
+static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const int *tile, const weir_res *s,
+                     const weiri_view *from, int served) {
     weiri_plan *p = l->p;
     const bool store = from != NULL;
     weiri_tile_geom geo;
@@ -838,7 +844,8 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const i
             outer = d;
         }
     int rows = geo.rows;
-    const int sharing = store && l->pt->wg_actor ? l->pt->warpgroups : 1, panels = l->pt->by_cols ? geo.panels / sharing : geo.panels;
+    const int sharing = store && l->pt->wg_actor ? l->pt->warpgroups : 1,
+              panels = l->pt->by_cols ? geo.panels / sharing : geo.panels;
     if (sharing > 1 && l->pt->by_cols) { /* whole panels, for a box lies densely in shared memory */
         if (geo.panels % sharing) {
             complain(l, "PLAN-TILE", op,
@@ -869,8 +876,9 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const i
                 weiri_find(&p->findings, "PLAN-MULTICAST", weiri_place_of(&op->at),
                            "cuts tiles %s of '%s' into %d slices, one a CTA",
                            tile_text(p, tile, g->rank), g->name, served);
-            f->hint = weiri_arena_fmt(&p->a, "the outermost axis must be a multiple of %d; or issue = \"first\": one CTA loads it whole",
-                                      served * step);
+            f->hint = weiri_arena_fmt(
+                &p->a, "the outermost axis must be a multiple of %d; or issue = \"first\": one CTA loads it whole",
+                served * step);
             return -1;
         }
         box[outer] /= (uint32_t)served;
@@ -1228,7 +1236,8 @@ bool weiri_view_operand(const weiri_plan *p, const weiri_view *v, weiri_tile_geo
     return true;
 }
 
-bool weiri_view_part(const weiri_plan *p, const weiri_view *v, int part, int parts, weiri_tile_geom *g, int64_t *offset, char *why, size_t size) {
+bool weiri_view_part(const weiri_plan *p, const weiri_view *v, int part, int parts, weiri_tile_geom *g, int64_t *offset,
+                     char *why, size_t size) {
     weiri_view x = *v;
     int *first = v->t ? &x.col0 : &x.row0, *n = v->t ? &x.ncols : &x.nrows;
     why[0] = '\0';
@@ -1246,7 +1255,8 @@ static void check_operand(lowering *l, const weiri_op *op, int i, const weiri_vi
     weiri_operand o;
     char why[256];
     int64_t offset;
-    int parts = i && l->pt->by_cols ? l->pt->warpgroups : 1; /* of b's rows, one a warpgroup; if the second may begin there, all may */
+    int parts =
+        i && l->pt->by_cols ? l->pt->warpgroups : 1; /* of b's rows, one a warpgroup; if the second may begin there, all may */
     bool part = weiri_view_part(l->p, v, parts > 1, parts, &g, &offset, why, sizeof why);
     if (pr < 0 || (!part && !why[0])) return; /* said elsewhere */
     if (part &&
@@ -1381,9 +1391,10 @@ static int make_push(lowering *l, const weiri_op *op, const weiri_view *src, con
                                    !alike   ? "copies bytes as they lie, and the two tiles lie differently"
                                    : turned ? "takes a slab that begins inside an atom of the swizzle, which is 8 rows"
                                             : "copies pieces that are no multiple of 16 bytes");
-        f->expected = weiri_arena_fmt(&p->a, "swizzle %d, rows of %" PRId64 " bytes in %d panel%s", b.swizzle, b.row_bytes, b.panels, b.panels == 1 ? "" : "s");
-        f->got = weiri_arena_fmt(&p->a, "swizzle %d, rows of %" PRId64 " bytes in %d panel%s, %" PRId64 " of them", a.swizzle, a.row_bytes, a.panels,
-                                 a.panels == 1 ? "" : "s", rows);
+        f->expected = weiri_arena_fmt(&p->a, "swizzle %d, rows of %" PRId64 " bytes in %d panel%s", b.swizzle, b.row_bytes,
+                                      b.panels, b.panels == 1 ? "" : "s");
+        f->got = weiri_arena_fmt(&p->a, "swizzle %d, rows of %" PRId64 " bytes in %d panel%s, %" PRId64 " of them", a.swizzle,
+                                 a.row_bytes, a.panels, a.panels == 1 ? "" : "s", rows);
         return -1;
     }
     weiri_push c = { .npiece = a.panels, .to = weiri_region_of(p, r), .from = weiri_region_of(p, src->res), .from_view = op->arg[0],
@@ -1405,11 +1416,13 @@ static void lower_push(lowering *l, weiri_pnode *at, const weiri_op *op) {
     if (weiri_pipe_of(p, r) < 0 || !p->pipes.v[weiri_pipe_of(p, r)].dest) return; /* plan_push.c says why */
     const weiri_ppipe *pipe = &p->pipes.v[weiri_pipe_of(p, r)];
     if (!op->nargs || !weiri_view_of(l->k, op->arg[0], &src) || !src.res || weiri_region_of(p, src.res) < 0) {
-        complain(l, "PLAN-VIEW", op, "write s:push(t:read(), s:sub(i), { k = r })", "copies something that is not a stage in shared memory");
+        complain(l, "PLAN-VIEW", op, "write s:push(t:read(), s:sub(i), { k = r })",
+                 "copies something that is not a stage in shared memory");
         return;
     }
     if (op->nargs > 1 && op->arg[1] && (!weiri_view_of(l->k, op->arg[1], &to) || to.res != r || to.op != WEIR_OP_VIEW_SUB)) {
-        complain(l, "PLAN-VIEW", op, "write s:push(view, s:sub(i), { k = r }), or leave the place out", "goes to something that is no slab of its own tile");
+        complain(l, "PLAN-VIEW", op, "write s:push(view, s:sub(i), { k = r }), or leave the place out",
+                 "goes to something that is no slab of its own tile");
         return;
     }
     if (!whole_rows(&src) || !whole_rows(&to)) {
@@ -1434,7 +1447,8 @@ static void lower_push(lowering *l, weiri_pnode *at, const weiri_op *op) {
     effect(l, a, false, true, weiri_region_of(p, src.res), cur, cur >= 0 ? working_stage(l, src.res, false) : STAGE_NONE, src.back);
     weiri_effect *e = effect(l, a, true, true, weiri_region_of(p, r), a->cur, a->stage, 0);
     int64_t row;
-    if (to.nsub && a->copy >= 0 && p->pushes.v[a->copy].npiece == 1 && weiri_push_rows(l->k, &to, -1, &row)) { /* the same in every CTA */
+    if (to.nsub && a->copy >= 0 && p->pushes.v[a->copy].npiece == 1 &&
+        weiri_push_rows(l->k, &to, -1, &row)) { /* the same in every CTA */
         e->lo = row * p->pushes.v[a->copy].to_row;
         e->hi = e->lo + a->bytes;
     }
@@ -1489,7 +1503,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         a->targets = served > 1 ? axes : 0;
         a->first = served > 1 && op->issue_first;
         if (op->issue_first && weiri_tc_leaders_full(k, r->pipe.given.type))
-            complain(l, "PLAN-UNSUPPORTED", op, "leave issue out: each CTA loads its slice", "is issued by the first CTA (issue = \"first\") for operands of an mma of two CTAs (v = 2)");
+            complain(l, "PLAN-UNSUPPORTED", op, "leave issue out: each CTA loads its slice",
+                     "is issued by the first CTA (issue = \"first\") for operands of an mma of two CTAs (v = 2)");
         a->at_leader = weiri_tc_leaders_full(k, r->pipe.given.type);
         check_start(l, op, &v, v.res);
         a->copy = make_copy(l, op, v.res, part, r, NULL, a->first ? 1 : served);
@@ -1605,7 +1620,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         if (!op->work->aux && weiri_in_smem(r))
             stage_access(l, a, r, op->work->side == WEIR_SIDE_PRODUCER, op->work->side == WEIR_SIDE_PRODUCER,
                          op->work->async_read || weiri_tc_body(k, op));
-        if (weiri_pipe_of(p, r) >= 0 && (op->work->tx_bytes || (!op->work->aux && !weiri_in_smem(r)))) { /* which stage: no access says it */
+        if (weiri_pipe_of(p, r) >= 0 &&
+            (op->work->tx_bytes || (!op->work->aux && !weiri_in_smem(r)))) { /* which stage: no access says it */
             a->cur = cursor_for(l, r, op->work->side == WEIR_SIDE_PRODUCER);
             a->stage = working_stage(l, r, op->work->side == WEIR_SIDE_PRODUCER);
         }

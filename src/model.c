@@ -81,7 +81,8 @@ static const char *take_name(weir_kernel *k, const char *what, const char *name)
         weiri_kernel_fault(k, &k->here, "M-NAME", "give it a name", "%s has no name", what);
         return "unnamed";
     }
-    weiri_kernel_fault(k, &k->here, "M-NAME", "letters, digits and _, not starting with a digit", "%s: '%s' is no C identifier", what, name);
+    weiri_kernel_fault(k, &k->here, "M-NAME", "letters, digits and _, not starting with a digit", "%s: '%s' is no C identifier",
+                       what, name);
     return weiri_arena_str(&k->a, name);
 }
 
@@ -89,7 +90,8 @@ static const char *take_name(weir_kernel *k, const char *what, const char *name)
 static const char *take_word(weir_kernel *k, const char *what, const char *name) {
     const char *got = take_name(k, what, name), *taken = weiri_taken_by(got);
     if (taken && is_identifier(name))
-        weiri_kernel_fault(k, &k->here, "M-NAME", "choose another name: the text of a body uses it as it is", "%s: '%s' is %s", what, name, taken);
+        weiri_kernel_fault(k, &k->here, "M-NAME", "choose another name: the text of a body uses it as it is", "%s: '%s' is %s",
+                           what, name, taken);
     return got;
 }
 
@@ -650,7 +652,8 @@ static void keep_inside(weir_kernel *k, weir_res *q) {
     for (int id = (int)q->qindex.id; id < k->values.n; id++) {
         weiri_value *v = &k->values.v[id];
         bool of = v->op == WEIR_OP_QUEUE_INDEX && v->res == q;
-        for (int i = 0; i < v->nargs && !of; i++) of = weiri_value_uses(k, v->arg[i], WEIR_OP_QUEUE_INDEX) && weiri_val(k, v->arg[i])->tiles == q;
+        for (int i = 0; i < v->nargs && !of; i++)
+            of = weiri_value_uses(k, v->arg[i], WEIR_OP_QUEUE_INDEX) && weiri_val(k, v->arg[i])->tiles == q;
         if (of) v->tiles = q;
     }
 }
@@ -752,7 +755,8 @@ static bool is_move(const char *name) {
 
 /* What a body's text can already name; a bind brings its shape and strides. */
 static const char *meaning_in_body(const weir_res *r, const weiri_work *w, const char *name, const void *self) {
-    static const char *const given[] = { "iter", "stage", "bar", "tid", "nthreads", "warp", "lane", "elected", "tile", "task_sync" };
+    static const char *const given[] = { "iter", "stage", "bar",     "tid",  "nthreads",
+                                         "warp", "lane",  "elected", "tile", "task_sync" };
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         if (strcmp(given[i], name) == 0) return "what every body is given";
     if (r->space == WEIR_SPACE_SMEM && strcmp(name, "smem") == 0) return "this stage's storage";
@@ -775,10 +779,12 @@ static const char *meaning_in_body(const weir_res *r, const weiri_work *w, const
     return NULL;
 }
 
-static void want_new_word(weir_kernel *k, const weir_res *r, const weiri_work *w, const char *what, const char *name, const void *self) {
+static void want_new_word(weir_kernel *k, const weir_res *r, const weiri_work *w, const char *what, const char *name,
+                          const void *self) {
     const char *is = meaning_in_body(r, w, name, self);
     if (!is) return;
-    weiri_kernel_fault(k, &k->here, "M-NAME", "choose another name: the text of a body uses it as it is", "%s: '%s' is %s already", what, name, is);
+    weiri_kernel_fault(k, &k->here, "M-NAME", "choose another name: the text of a body uses it as it is",
+                       "%s: '%s' is %s already", what, name, is);
     about(k, r->name);
 }
 
@@ -788,7 +794,8 @@ static void want_new_words(weir_kernel *k, const weir_res *r, const weiri_work *
     for (int i = 0; i < w->nparams + w->nreturns; i++) {
         const char *name = i < w->nparams ? w->params[i].name : w->returns[i - w->nparams].name, *taken = weiri_taken_by(name);
         if (!taken) continue;
-        weiri_kernel_fault(k, &k->here, "M-NAME", "choose another name: the text of a body uses it as it is", "%s: '%s' is %s", what, name, taken);
+        weiri_kernel_fault(k, &k->here, "M-NAME", "choose another name: the text of a body uses it as it is", "%s: '%s' is %s",
+                           what, name, taken);
         about(k, r->name);
     }
 }
@@ -856,8 +863,13 @@ static void want_pairs(weir_kernel *k, const weiri_work *w, const char *what) {
     weiri_chain there = { w->file ? WEIRI_NEW(&k->a, weir_place) : NULL, w->file != NULL };
     if (there.n && there.at) *(weir_place *)there.at = at;
     weiri_kernel_fault(k, there.n && there.at ? &there : &k->here, "M-WORK",
-                       which == '_' ? "declare a resource with space = \"smem\": its body has the storage as `smem`, typed" : NULL, "%s: '%s' %s", what,
-                       which == '/' ? "/*" : which == '_' ? "__shared__" : weiri_arena_fmt(&k->a, "%c", which), wrong);
+                       which == '_' ? "declare a resource with space = \"smem\": its body has the storage as `smem`, typed"
+                                    : NULL,
+                       "%s: '%s' %s", what,
+                       which == '/'   ? "/*"
+                       : which == '_' ? "__shared__"
+                                      : weiri_arena_fmt(&k->a, "%c", which),
+                       wrong);
 }
 
 static void take_work(weir_kernel *k, weir_res *r, const weir_work_def *d) {
@@ -882,8 +894,8 @@ static void take_work(weir_kernel *k, weir_res *r, const weir_work_def *d) {
             weiri_kernel_fault(k, &k->here, "C-NAME-02", NULL, "%s is declared twice", what);
     if (d->tx_bytes < 0) weiri_kernel_fault(k, &k->here, "M-WORK", NULL, "%s: tx_bytes is %lld", what, (long long)d->tx_bytes);
     if (d->tx_bytes > 0 && d->side == WEIR_SIDE_CONSUMER)
-        weiri_kernel_fault(k, &k->here, "M-WORK", "declare it with producer_work", "%s: only producer work brings bytes (tx_bytes is %lld)", what,
-                           (long long)d->tx_bytes);
+        weiri_kernel_fault(k, &k->here, "M-WORK", "declare it with producer_work",
+                           "%s: only producer work brings bytes (tx_bytes is %lld)", what, (long long)d->tx_bytes);
     if (d->returns && *skip_blanks(d->returns) && d->side == WEIR_SIDE_PRODUCER)
         weiri_kernel_fault(k, &k->here, "M-WORK", "declare it with consumer_work", "%s: only consumer work returns values",
                            what);
@@ -917,7 +929,8 @@ weir_res *weir_resource(weir_kernel *k, const weir_resource_desc *d) {
         r->consts[i] = d->consts[i];
         r->consts[i].name = take_word(k, weiri_arena_fmt(&k->a, "const of %s", weiri_label(k, r)), d->consts[i].name);
     }
-    for (int i = 0; i < r->nbind; i++) want_new_word(k, r, NULL, weiri_arena_fmt(&k->a, "bind of %s", weiri_label(k, r)), r->bind[i].name, &r->bind[i]);
+    for (int i = 0; i < r->nbind; i++)
+        want_new_word(k, r, NULL, weiri_arena_fmt(&k->a, "bind of %s", weiri_label(k, r)), r->bind[i].name, &r->bind[i]);
     for (int i = 0; i < r->nconsts; i++)
         want_new_word(k, r, NULL, weiri_arena_fmt(&k->a, "const of %s", weiri_label(k, r)), r->consts[i].name, &r->consts[i]);
     r->work = WEIRI_NEW_N(&k->a, weiri_work, d->nwork + 1);
@@ -967,8 +980,8 @@ int64_t weiri_tile_bytes(const weir_res *r) { return weiri_tile_elems(r) * weir_
 /* What depends, alias, src and dst name: the bare resource. NULL, with a fault, for anything else. */
 bool weiri_foreign(weir_kernel *k, const char *what, const weir_res *r) {
     if (r->k == k) return false;
-    weiri_kernel_fault(k, &k->here, "C-ARG-01", "a kernel takes resources of its own", "%s: %s belongs to another kernel, '%s'", what,
-                       weiri_label(k, r), r->k->name);
+    weiri_kernel_fault(k, &k->here, "C-ARG-01", "a kernel takes resources of its own", "%s: %s belongs to another kernel, '%s'",
+                       what, weiri_label(k, r), r->k->name);
     return true;
 }
 

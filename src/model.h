@@ -18,11 +18,15 @@ typedef struct weiri_value {
     int rows, cols;              /* TILE: shape; VIEW: unused */
     bool uniform;                /* equal in all threads of a task */
     uint32_t arg[6]; int nargs;  /* values */
-    int64_t i; double f;         /* INT, FLOAT; CTA: axis letter; INDEX: loop node; COORD, QUEUE_INDEX: axis; VIEW_READ: back; VIEW_ROWS/COLS, TILE_COLS: first; ROW_*: columns kept */
+    int64_t i;
+    double
+        f; /* INT, FLOAT; CTA: axis letter; INDEX: loop node; COORD, QUEUE_INDEX: axis; VIEW_READ: back; VIEW_ROWS/COLS, TILE_COLS: first; ROW_*: columns kept */
     int count;                   /* VIEW_ROWS/COLS, TILE_COLS: count; RETURN: index of the return */
-    struct weir_res *res;        /* READ_REG, VIEW_READ, VIEW_AT, VIEW_FROM, VIEW_SUB of smem, ROW, COL, COORD's and QUEUE_INDEX's queue */
+    struct weir_res
+        *res; /* READ_REG, VIEW_READ, VIEW_AT, VIEW_FROM, VIEW_SUB of smem, ROW, COL, COORD's and QUEUE_INDEX's queue */
     struct weiri_op *by;         /* RETURN, READ_REG, LOAD, VIEW_READ: the op that produced it (its place in the schedule) */
-    struct weiri_node *loop;     /* INDEX: its loop; COORD, VIEW_TILE: a work-tile loop over the queue `res` (the first one: all loops over a queue share the value) */
+    struct weiri_node *
+        loop; /* INDEX: its loop; COORD, VIEW_TILE: a work-tile loop over the queue `res` (the first one: all loops over a queue share the value) */
     struct weiri_node *scope;    /* innermost block it may be used in, NULL: anywhere its `tiles` are */
     struct weir_res *tiles;      /* queue whose tile it depends on, or NULL */
     bool used;                   /* by another value, an op or a block */
@@ -112,15 +116,26 @@ typedef enum weiri_stage { /* ORDER STAGE: spec/validation.md 2.1 */
     STAGE_PROD_AUX, STAGE_PROD_TRY, STAGE_PROD_ACQUIRE, STAGE_PROD_WORK, STAGE_PROD_COMMIT
 } weiri_stage;
 
-typedef enum weiri_atom { /* what a work op does, known to the core */
-    ATOM_NONE = 0,           /* a move */
-    ATOM_CUSTOM,             /* res->work[] */
-    ATOM_TMA_LOAD, ATOM_CP_ASYNC, ATOM_STORE, ATOM_TMA_STORE, ATOM_TMA_REDUCE_ADD, ATOM_PUSH,
-    ATOM_ZERO, ATOM_SET, ATOM_MMA, ATOM_DRAIN,
-    ATOM_READ,               /* r:read() of a register tile: a snapshot where it is written; s:read() of a stage: only marks the place */
-    ATOM_LOAD,               /* view:load(), or a view met as a value */
-    ATOM_QUEUE_ADVANCE, ATOM_QUEUE_FETCH, ATOM_QUEUE_INIT,
-    ATOM_GRID_WAIT, ATOM_GRID_LAUNCH
+typedef enum weiri_atom {                /* what a work op does, known to the core */
+                          ATOM_NONE = 0, /* a move */
+                          ATOM_CUSTOM,   /* res->work[] */
+                          ATOM_TMA_LOAD,
+                          ATOM_CP_ASYNC,
+                          ATOM_STORE,
+                          ATOM_TMA_STORE,
+                          ATOM_TMA_REDUCE_ADD,
+                          ATOM_PUSH,
+                          ATOM_ZERO,
+                          ATOM_SET,
+                          ATOM_MMA,
+                          ATOM_DRAIN,
+                          ATOM_READ, /* r:read() of a register tile: a snapshot where it is written; s:read() of a stage: only marks the place */
+                          ATOM_LOAD, /* view:load(), or a view met as a value */
+                          ATOM_QUEUE_ADVANCE,
+                          ATOM_QUEUE_FETCH,
+                          ATOM_QUEUE_INIT,
+                          ATOM_GRID_WAIT,
+                          ATOM_GRID_LAUNCH
 } weiri_atom;
 
 typedef struct weiri_op {
@@ -166,7 +181,12 @@ typedef struct weiri_task {
 } weiri_task;
 
 typedef struct weiri_edge { weir_res *down; weir_res **up; int nup; weiri_chain at; } weiri_edge;
-typedef struct weiri_labels { weir_res *up, *down; const char **work; int n; weiri_chain at; } weiri_labels; /* releases an edge is about */
+typedef struct weiri_labels {
+    weir_res *up, *down;
+    const char **work;
+    int n;
+    weiri_chain at;
+} weiri_labels; /* releases an edge is about */
 typedef struct weiri_alias { weir_phase *phase; int n; weiri_chain at; } weiri_alias;
 
 enum { WEIRI_MAX_STAGES = 65535 }; /* far more than fit anywhere: numbers of mbarriers stay small ints */
@@ -224,14 +244,15 @@ void weiri_visit_begin(const weir_kernel *k);
 bool weiri_visit(const weir_kernel *k, uint32_t id);
 /* Can it be used here? Records a fault (`what` names the use) when it is none, made in a closed block, or of no open tile. */
 bool weiri_value_usable(weir_kernel *k, uint32_t id, const char *what);
-weir_value weiri_value_load(weir_kernel *k, weir_value v);                    /* a view becomes the value loaded from it; others stay */
+weir_value weiri_value_load(weir_kernel *k, weir_value v); /* a view becomes the value loaded from it; others stay */
 /* Extents of a view, outermost first, leading 1s dropped; returns the rank. The resource it looks at (bare). */
 int weiri_view_shape(const weir_kernel *k, uint32_t id, int shape[WEIR_MAX_RANK]);
 weir_res *weiri_view_base(const weir_kernel *k, uint32_t id);
 int weiri_tile_shape(const weir_res *r, int shape[WEIR_MAX_RANK]);            /* of a resource, leading 1s dropped */
 
 /* model.c */
-void weiri_kernel_fault(weir_kernel *k, const weiri_chain *at, const char *rule, const char *hint, const char *fmt, ...) WEIRI_PRINTF(5, 6);
+void weiri_kernel_fault(weir_kernel *k, const weiri_chain *at, const char *rule, const char *hint, const char *fmt, ...)
+    WEIRI_PRINTF(5, 6);
 weiri_chain weiri_here(weir_kernel *k);                                       /* a copy of the current place */
 void weiri_second_place(weir_finding *f, const weiri_chain *at, const char *what); /* if there is one */
 void weiri_also_at(weir_kernel *k, const weiri_chain *at, const char *what);        /* second place of the fault just recorded */
@@ -240,13 +261,13 @@ weir_res *weiri_res_add(weir_kernel *k, weir_res_kind kind, const char *name); /
 int64_t weiri_tile_elems(const weir_res *r);
 const char *weiri_res_kind_name(weir_res_kind kind);                          /* "smem_tile" */
 bool weiri_foreign(weir_kernel *k, const char *what, const weir_res *r);      /* a resource of another kernel is a fault */
-const char *weiri_label(weir_kernel *k, const weir_res *r);                   /* "pipeline 'ab'", "wgmma_tile 'acc'": for messages */
+const char *weiri_label(weir_kernel *k, const weir_res *r); /* "pipeline 'ab'", "wgmma_tile 'acc'": for messages */
 const char *weiri_nearest(const char *name, const char *const *list, int n);  /* closest spelling, or NULL */
 /* group.c */
 bool weiri_group_collapses(weir_group_mode mode, weir_move move);             /* is the move written on the group? */
 const char *weiri_group_mode_name(weir_group_mode mode);                      /* "fused_merge" */
 /* capture.c: ops of a task in order, each once; prints trees */
-weiri_op *weiri_capture_op(weir_kernel *k, const weiri_op *op);               /* appends an op to the open block; ret is filled later */
+weiri_op *weiri_capture_op(weir_kernel *k, const weiri_op *op); /* appends an op to the open block; ret is filled later */
 weiri_op *weiri_capture_read(weir_kernel *k, weir_res *r, weiri_atom atom, const uint32_t *arg, int nargs);
 bool weiri_capture_target(weir_kernel *k, weir_res *r, const char *what, weir_res **bare, weir_res **group);
 const char *weiri_stage_name(weiri_stage s);                                  /* "ConsumerWait" */
@@ -255,7 +276,9 @@ const char *weiri_move_name(weir_move m);                                     /*
 weiri_node *weiri_node_next(const weiri_node *root, const weiri_node *n);     /* pre-order walk; NULL: start / end */
 void weiri_capture_print(const weir_kernel *k, weiri_buf *b);
 /* Is the storage of r shared memory? */
-static inline bool weiri_in_smem(const weir_res *r) { return r->kind == WEIR_RES_SMEM || (r->kind == WEIR_RES_CUSTOM && r->space == WEIR_SPACE_SMEM); }
+static inline bool weiri_in_smem(const weir_res *r) {
+    return r->kind == WEIR_RES_SMEM || (r->kind == WEIR_RES_CUSTOM && r->space == WEIR_SPACE_SMEM);
+}
 static inline bool weiri_piped(const weir_res *r) { return r->pipe.given.type != WEIR_PIPE_NONE; }
 
 #endif

@@ -44,7 +44,8 @@ static bool is_spelled(const weiri_plan *p, const char *base, const char *suffix
         /* base + suffix == x->base + one of x's */
         if (m > n ? !begins(x->base, base) : !begins(base, x->base)) continue;
         for (const char *const *s = suffixes_of((weiri_name_kind)x->kind); *s; s++)
-            if (m > n ? begins(suffix, x->base + n) && strcmp(suffix + (m - n), *s) == 0 : begins(*s, base + m) && strcmp(*s + (n - m), suffix) == 0)
+            if (m > n ? begins(suffix, x->base + n) && strcmp(suffix + (m - n), *s) == 0
+                      : begins(*s, base + m) && strcmp(*s + (n - m), suffix) == 0)
                 return true;
     }
     return false;
@@ -64,9 +65,12 @@ const char *weiri_name(const weiri_plan *p, weiri_name_kind kind, int index, con
     weiri_arena *a = (weiri_arena *)&p->a;
     weiri_spelling x = { (int)kind, index, weiri_arena_str(a, text), NULL };
     x.base = x.text;
-    const char *front = weiri_is_family(text) || weiri_is_family(weiri_arena_fmt(a, "%s_", text)) ? "u_" : ""; /* nothing behind such a name makes it another */
+    const char *front = weiri_is_family(text) || weiri_is_family(weiri_arena_fmt(a, "%s_", text))
+                            ? "u_"
+                            : ""; /* nothing behind such a name makes it another */
     for (int n = 1; !is_free(p, kind, x.base) && !a->oom; n++)
-        x.base = n == 1 ? weiri_arena_fmt(a, "%s%s%s", front, text, *front ? "" : "_") : weiri_arena_fmt(a, "%s%s_%d", front, text, n);
+        x.base = n == 1 ? weiri_arena_fmt(a, "%s%s%s", front, text, *front ? "" : "_")
+                        : weiri_arena_fmt(a, "%s%s_%d", front, text, n);
     WEIRI_PUSH(a, ((weiri_plan *)p)->names, x);
     return x.base;
 }

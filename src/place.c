@@ -87,7 +87,8 @@ int weir_barrier_records(const weir_barrier_set *s, weir_barrier_record *out) {
     }
     const bool fork = s->mode == WEIR_GROUP_FORK, fused = s->mode == WEIR_GROUP_FUSED_MERGE;
     for (int i = 1; i < s->n; i++)
-        if (fork ? s->members[i].producers != s->members[0].producers : s->members[i].consumers != s->members[0].consumers) return -1;
+        if (fork ? s->members[i].producers != s->members[0].producers : s->members[i].consumers != s->members[0].consumers)
+            return -1;
     for (int side = 0; side < 2; side++) {
         bool shared = side ? !fork : fork || fused;
         if (s->mode == WEIR_GROUP_DEFAULT) shared = false;

@@ -612,14 +612,16 @@ static weir_producer_op producer_op(weiri_plan *p, const weir_res *r, bool say) 
     if (r->group && r->group->mode == WEIR_GROUP_FORK && r->member > 0) return op; /* said of the first */
     bool both = load && other;
     weir_finding *f =
-        both ? weiri_find(&p->findings, "CN7", weiri_place_of(&wrong->at), "pipeline '%s': the stage is filled by cp_async and by %s",
-                          r->name, weiri_atom_name(other->atom))
-             : weiri_find(&p->findings, "CN7", weiri_place_of(&wrong->at), "pipeline '%s': producer_op is \"%s\", but %s fills the stage",
-                          r->name, op == WEIR_PRODUCER_LOAD ? "load" : "thread", weiri_atom_name(wrong->atom));
+        both ? weiri_find(&p->findings, "CN7", weiri_place_of(&wrong->at),
+                          "pipeline '%s': the stage is filled by cp_async and by %s", r->name, weiri_atom_name(other->atom))
+             : weiri_find(&p->findings, "CN7", weiri_place_of(&wrong->at),
+                          "pipeline '%s': producer_op is \"%s\", but %s fills the stage", r->name,
+                          op == WEIR_PRODUCER_LOAD ? "load" : "thread", weiri_atom_name(wrong->atom));
     f->objects[0] = r->name;
     if (both) weiri_second_place(f, &load->at, "the cp_async");
     else weiri_second_place(f, &r->at, "declared here"), f->expected = load ? "load" : "thread", f->got = load ? "thread" : "load";
-    f->hint = both ? "fill a stage in one way, or take a pipeline for each: its commit arrives when the threads come, or when their copies land"
+    f->hint = both ? "fill a stage in one way, or take a pipeline for each: its commit arrives when the threads come, or when "
+                     "their copies land"
                    : "leave producer_op out: it follows from the work";
     return op;
 }
@@ -803,7 +805,8 @@ static void make_bars(weiri_plan *p, const weiri_proto *protos) {
                     weiri_ppipe *pp = &p->pipes.v[weiri_pipe_of(p, b)];
                     if (bar < 0 && empty) bar = push_empty(p, name, s, pr);
                     else if (bar < 0 && shared) bar = push_bar(p, name, s, nfull, tx, weiri_arena_str(&p->a, sum.s), true, false);
-                    else if (bar < 0) bar = push_bar(p, name, s, pr->full_count, pp->tx, weiri_arena_str(&p->a, pr->full_sum), true, false);
+                    else if (bar < 0)
+                        bar = push_bar(p, name, s, pr->full_count, pp->tx, weiri_arena_str(&p->a, pr->full_sum), true, false);
                     if (full) pp->full = bar;
                     else pp->empty = bar;
                 }
@@ -823,8 +826,8 @@ static void make_bars(weiri_plan *p, const weiri_proto *protos) {
 
 static void asked(weiri_plan *p, const weir_res *g, const char *rule, const char *field, int64_t given, int64_t made) {
     if (!given || given == made) return;
-    weir_finding *f = weiri_find(&p->findings, rule, weiri_place_of(&g->at), "group '%s': %s = %" PRId64 ", but its members make %" PRId64,
-                                 g->name, field, given, made);
+    weir_finding *f = weiri_find(&p->findings, rule, weiri_place_of(&g->at),
+                                 "group '%s': %s = %" PRId64 ", but its members make %" PRId64, g->name, field, given, made);
     f->objects[0] = g->name;
     f->expected = weiri_arena_fmt(&p->a, "%" PRId64, made);
     f->got = weiri_arena_fmt(&p->a, "%" PRId64, given);
@@ -862,12 +865,13 @@ static void check_pairs_groups(weiri_plan *p) {
             bool full = g->mode != WEIR_GROUP_MERGE && weiri_tc_leaders_full(k, x) != weiri_tc_leaders_full(k, y);
             bool empty = g->mode != WEIR_GROUP_FORK && (x == WEIR_UMMA_ASYNC) != (y == WEIR_UMMA_ASYNC);
             if (!full && !empty) continue;
-            weir_finding *f = weiri_find(&p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&g->at),
-                                         "group '%s': with v = 2 the %s barriers of '%s' (%s) are %s, those of '%s' (%s) %s",
-                                         g->name, full ? "full" : "empty", first->name, weiri_pipe_type_name(x),
-                                         (full ? weiri_tc_leaders_full(k, x) : x == WEIR_UMMA_ASYNC) ? "the leader CTA's" : "each CTA's own",
-                                         g->members[m]->name, weiri_pipe_type_name(y),
-                                         (full ? weiri_tc_leaders_full(k, y) : y == WEIR_UMMA_ASYNC) ? "the leader CTA's" : "each CTA's own");
+            weir_finding *f =
+                weiri_find(&p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&g->at),
+                           "group '%s': with v = 2 the %s barriers of '%s' (%s) are %s, those of '%s' (%s) %s", g->name,
+                           full ? "full" : "empty", first->name, weiri_pipe_type_name(x),
+                           (full ? weiri_tc_leaders_full(k, x) : x == WEIR_UMMA_ASYNC) ? "the leader CTA's" : "each CTA's own",
+                           g->members[m]->name, weiri_pipe_type_name(y),
+                           (full ? weiri_tc_leaders_full(k, y) : y == WEIR_UMMA_ASYNC) ? "the leader CTA's" : "each CTA's own");
             f->objects[0] = g->name;
             f->hint = "leave the two out of one group, or v = 1";
             break;
@@ -1508,7 +1512,9 @@ void weiri_plan_print(const weiri_plan *p, weiri_buf *b) {
 
 static const char *at_whom(const weiri_action *a) {
     if (a->reach) return " of every CTA that fills the stage";
-    return a->at_leader ? a->targets ? " of the leader CTA of every pair served" : " of the leader CTA" : a->targets ? " of every CTA served" : "";
+    return a->at_leader ? a->targets ? " of the leader CTA of every pair served" : " of the leader CTA"
+           : a->targets ? " of every CTA served"
+                        : "";
 }
 
 static void lowered_action(const weiri_plan *p, const weiri_action *a, weiri_buf *b) {
@@ -1526,7 +1532,9 @@ static void lowered_action(const weiri_plan *p, const weiri_action *a, weiri_buf
         weiri_put(b, "tcgen05.commit to %s%s, which counts %d (%s)", bar, at_whom(a),
                   p->bars.v[a->bar].count, p->bars.v[a->bar].sum ? p->bars.v[a->bar].sum : ""); /* cover: memory */
         return;
-    case ACT_EXPECT: weiri_put(b, "arms %" PRId64 " bytes on %s%s", a->bytes, bar, a->reach ? " of the CTA that is pushed to" : ""); return;
+    case ACT_EXPECT:
+        weiri_put(b, "arms %" PRId64 " bytes on %s%s", a->bytes, bar, a->reach ? " of the CTA that is pushed to" : "");
+        return;
     case ACT_CP_ARRIVE: weiri_put(b, "%d cp.async arrivals on %s", a->arrivals, bar); return;
     case ACT_LOAD_BULK:
         weiri_put(b, "%d box%s, %" PRId64 " bytes to %s%s%s", a->copy >= 0 ? p->copies.v[a->copy].nbox : 0,

@@ -11,38 +11,43 @@
 /* ORDER ACT: src/plan.c keeps the names in this order */
 typedef enum weiri_act {
     ACT_NONE = 0,
-    ACT_WAIT,           /* wait for the phase of `bar` at the stage of `cur` (STAGE_NEXT) */
-    ACT_ARRIVE,         /* arrive on `bar` at `stage`: `arrivals` by one execution of one actor, at each target CTA */
-    ACT_EXPECT,         /* arrive.expect_tx: one arrival (`arrivals` = 1) and `bytes` expected, own CTA */
-    ACT_CP_ARRIVE,      /* cp.async.mbarrier.arrive.noinc: `arrivals` once the actor's cp.asyncs have landed */
-    ACT_UMMA_COMMIT,    /* tcgen05.commit: one arrival once the thread's earlier MMAs are done. A producer's: `reg` its tmem_tile */
-    ACT_ADVANCE,        /* local state only. stage NEXT: the use `cur` was about to open is open now (held + 1, NEXT moves on);
+    ACT_WAIT,        /* wait for the phase of `bar` at the stage of `cur` (STAGE_NEXT) */
+    ACT_ARRIVE,      /* arrive on `bar` at `stage`: `arrivals` by one execution of one actor, at each target CTA */
+    ACT_EXPECT,      /* arrive.expect_tx: one arrival (`arrivals` = 1) and `bytes` expected, own CTA */
+    ACT_CP_ARRIVE,   /* cp.async.mbarrier.arrive.noinc: `arrivals` once the actor's cp.asyncs have landed */
+    ACT_UMMA_COMMIT, /* tcgen05.commit: one arrival once the thread's earlier MMAs are done. A producer's: `reg` its tmem_tile */
+    ACT_ADVANCE,     /* local state only. stage NEXT: the use `cur` was about to open is open now (held + 1, NEXT moves on);
                            stage CLOSE: the oldest held use is given back (held - 1, CLOSE moves on) */
-    ACT_LOAD_BULK,      /* TMA load into the stage: writes, `bytes` complete on `bar` at each target CTA */
-    ACT_STORE_BULK,     /* TMA store or reduce from the stage: asynchronous read, completed by BULK_WAIT of the same thread */
-    ACT_PUSH_BULK,      /* own smem -> smem of the CTA that `reach` names, bytes on its barrier: asynchronous read and write, over
+    ACT_LOAD_BULK,   /* TMA load into the stage: writes, `bytes` complete on `bar` at each target CTA */
+    ACT_STORE_BULK,  /* TMA store or reduce from the stage: asynchronous read, completed by BULK_WAIT of the same thread */
+    ACT_PUSH_BULK,   /* own smem -> smem of the CTA that `reach` names, bytes on its barrier: asynchronous read and write, over
                            for whoever has waited for that barrier's phase */
-    ACT_BULK_COMMIT,    /* closes a bulk group of the issuing thread */
-    ACT_BULK_WAIT,      /* until at most `n` groups are open; read: only their reads */
+    ACT_BULK_COMMIT, /* closes a bulk group of the issuing thread */
+    ACT_BULK_WAIT,   /* until at most `n` groups are open; read: only their reads */
     ACT_CP_ASYNC,
-    ACT_CP_WAIT,        /* closes a group of the thread's cp.asyncs and waits until at most `n` are open */
-    ACT_MMA_FENCE,      /* wgmma.fence */
-    ACT_MMA,            /* one batch of MMAs into `reg`, a register tile or, by one thread, a tmem_tile whose stage is in `eff`:
+    ACT_CP_WAIT,     /* closes a group of the thread's cp.asyncs and waits until at most `n` are open */
+    ACT_MMA_FENCE,   /* wgmma.fence */
+    ACT_MMA,         /* one batch of MMAs into `reg`, a register tile or, by one thread, a tmem_tile whose stage is in `eff`:
                            asynchronous reads of the stages in `eff` */
-    ACT_MMA_COMMIT,     /* wgmma.commit_group: the batch becomes a group */
-    ACT_MMA_WAIT,       /* wgmma.wait_group n */
-    ACT_FENCE_ASYNC,    /* fence.proxy.async.shared::cta: own generic writes before later async reads */
-    ACT_WARP_SYNC,      /* __syncwarp */
-    ACT_NAMED_SYNC,     /* bar.sync named, `threads` */
-    ACT_CTA_SYNC, ACT_CLUSTER_ARRIVE, ACT_CLUSTER_WAIT,
-    ACT_GRID_WAIT, ACT_GRID_LAUNCH,
-    ACT_REGS,           /* setmaxnreg: `n` registers */
-    ACT_TMEM_ALLOC, ACT_TMEM_FREE,   /* by warp tmem_warp, all columns; v = 2: of both CTAs, each by its own warp */
-    ACT_TC_BEFORE, ACT_TC_AFTER,     /* tcgen05.fence::before_thread_sync, after_thread_sync: own accesses of tensor memory are
+    ACT_MMA_COMMIT,  /* wgmma.commit_group: the batch becomes a group */
+    ACT_MMA_WAIT,    /* wgmma.wait_group n */
+    ACT_FENCE_ASYNC, /* fence.proxy.async.shared::cta: own generic writes before later async reads */
+    ACT_WARP_SYNC,   /* __syncwarp */
+    ACT_NAMED_SYNC,  /* bar.sync named, `threads` */
+    ACT_CTA_SYNC,
+    ACT_CLUSTER_ARRIVE,
+    ACT_CLUSTER_WAIT,
+    ACT_GRID_WAIT,
+    ACT_GRID_LAUNCH,
+    ACT_REGS, /* setmaxnreg: `n` registers */
+    ACT_TMEM_ALLOC,
+    ACT_TMEM_FREE, /* by warp tmem_warp, all columns; v = 2: of both CTAs, each by its own warp */
+    ACT_TC_BEFORE,
+    ACT_TC_AFTER, /* tcgen05.fence::before_thread_sync, after_thread_sync: own accesses of tensor memory are
                                         handed over; what was handed over may be accessed */
-    ACT_INIT,           /* all mbarriers, then the init fence */
-    ACT_BODY,           /* work of threads: custom bodies, stores, register arithmetic; for a commit: register tile `reg` goes to the stage */
-    ACT_ZERO,           /* register tile: the next MMA overwrites */
+    ACT_INIT,     /* all mbarriers, then the init fence */
+    ACT_BODY, /* work of threads: custom bodies, stores, register arithmetic; for a commit: register tile `reg` goes to the stage */
+    ACT_ZERO, /* register tile: the next MMA overwrites */
     ACT_COUNT
 } weiri_act;
 const char *weiri_act_name(weiri_act a);
@@ -89,7 +94,7 @@ typedef struct weiri_action {
     int copy;            /* index in copies[] (PUSH_BULK: in pushes[]), or -1 */
     int pipe;            /* index in pipes[] the action belongs to, or -1 */
     int reg;             /* ZERO, MMA, MMA_WAIT: register tile (weir_res index), or -1 */
-    int fresh;           /* MMA, BODY that reads `reg`: bit 0: a zero() may be pending, so the tile counts as 0; bit 1: it may hold sums */
+    int fresh; /* MMA, BODY that reads `reg`: bit 0: a zero() may be pending, so the tile counts as 0; bit 1: it may hold sums */
     weiri_effect *eff; int neff;
     bool twl;            /* only in the first warp of the task (task-warp-leader signaling) */
     bool cta0;           /* only in CTA 0 of the cluster */
@@ -97,7 +102,8 @@ typedef struct weiri_action {
     bool at0;            /* ARRIVE: on the barrier of CTA 0 of the cluster */
     const uint16_t *reach;   /* by rank of the CTA that executes it: the CTAs it is for, a bit each. NULL: `targets` says */
     bool leader;         /* v = 2: only in CTAs with v = 0 */
-    bool at_leader;      /* v = 2, ARRIVE, LOAD_BULK: on the barrier of the CTA with v = 0 of its pair, for a load of each target's */
+    bool
+        at_leader; /* v = 2, ARRIVE, LOAD_BULK: on the barrier of the CTA with v = 0 of its pair, for a load of each target's */
     const weiri_op *op;  /* the captured op, or NULL for the plan's own (prologue, drains, exits) */
     const char *note;    /* why it is there, shown as comment: "acquire ab.a" */
 } weiri_action;
@@ -112,9 +118,9 @@ struct weiri_pnode {
     weiri_pnode *parent, *next, *first, *last;
     weiri_action *act;           /* ACTION */
     const weiri_node *src;       /* LOOP, GUARD, TILES, SKIPPABLE: the captured block */
-    weiri_pnode *skip;           /* TILES dealt to lanes: what a tile of another lane takes instead of the body. It moves the cursors
+    weiri_pnode *skip; /* TILES dealt to lanes: what a tile of another lane takes instead of the body. It moves the cursors
                                     that the lanes share past that lane's stages, and takes the tile from a dynamic queue. A list */
-    int deal, lane;              /* LOOP: its iterations, by one, are dealt to `deal` lanes in turn; the actor takes those of `lane`, or
+    int deal, lane;    /* LOOP: its iterations, by one, are dealt to `deal` lanes in turn; the actor takes those of `lane`, or
                                     (-1) each warp of the task those of its own number. 0: all are its own */
     int cur, keep; bool once;    /* HELD */
 };
@@ -169,7 +175,7 @@ typedef struct weiri_cursor {    /* position of one task on one side of one pipe
     bool needs_held;             /* the number held must be counted at run time */
     bool split_close;            /* opens and closes move separately: needs a second index */
     int tile_lane, tile_lanes;   /* skips the other lanes' stages at tile borders; 0, 1: none */
-    int stride, lane;            /* takes every stride-th stage, from `lane` on, or (-1) each warp of the task from its own number on */
+    int stride, lane; /* takes every stride-th stage, from `lane` on, or (-1) each warp of the task from its own number on */
 } weiri_cursor;
 
 typedef struct weiri_tmap_use {  /* a tensor map the kernel takes as parameter */
@@ -180,19 +186,26 @@ typedef struct weiri_tmap_use {  /* a tensor map the kernel takes as parameter *
     bool store;
 } weiri_tmap_use;
 
-typedef struct weiri_box { int32_t c[5]; int64_t offset; } weiri_box;   /* element offsets from the tile's origin, innermost first; bytes into the stage */
+typedef struct weiri_box {
+    int32_t c[5];
+    int64_t offset;
+} weiri_box;                     /* element offsets from the tile's origin, innermost first; bytes into the stage */
 typedef struct weiri_copy {      /* the boxes of one bulk copy of a tile */
     int tmap;
     weiri_box *box; int nbox;    /* issued by one CTA */
     int slice_axis;              /* tensor dimension (innermost first) along which a multicast is cut, -1 none */
     int slice_elems; int64_t slice_bytes;   /* step per rank along the multicast axes */
-    int wg_axis, wg_elems; int64_t wg_bytes;    /* stores: share of one warpgroup: element step (dimension, innermost first; -1 none) and byte step */
+    int wg_axis, wg_elems;
+    int64_t wg_bytes; /* stores: share of one warpgroup: element step (dimension, innermost first; -1 none) and byte step */
     int64_t bytes;               /* sum over the boxes */
     int tile[5];                 /* of the tensor, innermost first: what all who share the copy move */
-    int64_t base, row_bytes;     /* of the part of the stage that is moved: bytes in front of it, slabs of a value apart; from row to row */
+    int64_t base,
+        row_bytes; /* of the part of the stage that is moved: bytes in front of it, slabs of a value apart; from row to row */
 } weiri_copy;
 
-typedef struct weiri_piece { int64_t to, from, bytes; } weiri_piece;   /* bytes into the stage that is filled, and into the source's */
+typedef struct weiri_piece {
+    int64_t to, from, bytes;
+} weiri_piece;                   /* bytes into the stage that is filled, and into the source's */
 typedef struct weiri_push {      /* the pieces of a copy into another CTA */
     weiri_piece *piece; int npiece;
     int to, from;                /* regions */
@@ -228,7 +241,12 @@ typedef struct weiri_ptask {
 } weiri_ptask;
 
 typedef enum weiri_kparam_kind { KP_TMAP, KP_PTR, KP_SHAPE, KP_STRIDE, KP_DIM, KP_SCALAR, KP_COUNTER } weiri_kparam_kind;
-typedef struct weiri_kparam { weiri_kparam_kind kind; int index, axis; const char *name, *type; int size; } weiri_kparam;  /* type: C type in the source */
+typedef struct weiri_kparam {
+    weiri_kparam_kind kind;
+    int index, axis;
+    const char *name, *type;
+    int size;
+} weiri_kparam; /* type: C type in the source */
 
 typedef struct weiri_spelling { int kind, index; const char *text, *base; } weiri_spelling; /* names.h */
 typedef struct weiri_named { int id, threads; const char *owner; } weiri_named;

@@ -27,7 +27,8 @@ bool weiri_push_rows(const weir_kernel *k, const weiri_view *v, int rank, int64_
     for (int i = 0; i < v->nsub; i++) {
         int64_t x, step = 1;
         if (v->axis + i + 1 >= v->res->rank) return false;
-        if (rank < 0 ? !weiri_value_const(k, v->sub[i], &x) : !weiri_value_eval_cta(k, v->sub[i], NULL, NULL, 0, rank, &x)) return false;
+        if (rank < 0 ? !weiri_value_const(k, v->sub[i], &x) : !weiri_value_eval_cta(k, v->sub[i], NULL, NULL, 0, rank, &x))
+            return false;
         for (int d = v->axis + i + 1; d + 1 < v->res->rank; d++) step *= v->res->tile[d];
         *row += x * step;
     }
@@ -71,8 +72,9 @@ static bool side_by_side(weiri_plan *p, const landing *x, const landing *y) {
         return false;
     }
     if (x->row + x->rows <= y->row || y->row + y->rows <= x->row) return true;
-    weir_finding *f = refuse(p, y->op, "give each sender a slab of its own: s:sub(k.cta.k - 1)",
-                             weiri_arena_fmt(&p->a, "of CTA %d writes where a push of CTA %d does, in CTA %d", y->from, x->from, x->to));
+    weir_finding *f =
+        refuse(p, y->op, "give each sender a slab of its own: s:sub(k.cta.k - 1)",
+               weiri_arena_fmt(&p->a, "of CTA %d writes where a push of CTA %d does, in CTA %d", y->from, x->from, x->to));
     f->expected = weiri_arena_fmt(&p->a, "rows beside %" PRId64 " to %" PRId64, x->row, x->row + x->rows - 1);
     f->got = weiri_arena_fmt(&p->a, "rows %" PRId64 " to %" PRId64, y->row, y->row + y->rows - 1);
     if (x->op != y->op) weiri_second_place(f, &x->op->at, "the other push");
@@ -112,7 +114,8 @@ static bool arms_in_vain(weiri_plan *p, const weir_res *r, const weiri_pushes *s
     const weir_kernel *k = p->k;
     for (int t = 0; t < k->tasks.n; t++)
         for (const weiri_node *n = weiri_node_next(k->tasks.v[t]->root, NULL); n; n = weiri_node_next(k->tasks.v[t]->root, n))
-            for (int rank = 0; n->kind == NODE_OP && n->op->res == r && n->op->stage == STAGE_PROD_ACQUIRE && rank < p->cluster; rank++) {
+            for (int rank = 0; n->kind == NODE_OP && n->op->res == r && n->op->stage == STAGE_PROD_ACQUIRE && rank < p->cluster;
+                 rank++) {
                 if (s->dest[rank] >= 0 || !weiri_push_comes(k, k->tasks.v[t], n, rank)) continue;
                 weir_finding *f = weiri_find(&p->findings, "PLAN-PUSH", weiri_place_of(&n->op->at),
                                              "%s:acquire is reached by CTA %d, which pushes nothing", r->name, rank);
@@ -139,15 +142,18 @@ weiri_pushes weiri_push_find(weiri_plan *p, const weir_res *r) {
             else loads = n->op;
         }
     if (!first || p->cluster > WEIRI_MAX_CTAS) return none;
-    const char *why = r->pipe.given.type != WEIR_TMA_ASYNC ? "brings bytes on the mbarrier of a tma_async pipeline, which this tile has not"
-                      : r->group                           ? "fills a tile by itself, and this one is in a group"
-                      : loads                              ? "fills a stage that other work fills too"
-                      : weiri_side_dealt(k, r, true) || weiri_side_dealt(k, r, false) || weiri_lanes_on(r, true) > 1 || weiri_lanes_on(r, false) > 1
+    const char *why = r->pipe.given.type != WEIR_TMA_ASYNC
+                          ? "brings bytes on the mbarrier of a tma_async pipeline, which this tile has not"
+                      : r->group ? "fills a tile by itself, and this one is in a group"
+                      : loads    ? "fills a stage that other work fills too"
+                      : weiri_side_dealt(k, r, true) || weiri_side_dealt(k, r, false) || weiri_lanes_on(r, true) > 1 ||
+                              weiri_lanes_on(r, false) > 1
                           ? "fills stages that lanes take in turn"
                       : k->cluster.k < 2 ? "needs a cluster with CTAs along k"
                                          : NULL;
     if (why) {
-        weir_finding *f = refuse(p, first, "give what is pushed a smem_tile of its own, with pipeline = weir.pipeline.tma_async", why);
+        weir_finding *f =
+            refuse(p, first, "give what is pushed a smem_tile of its own, with pipeline = weir.pipeline.tma_async", why);
         if (k->cluster.k < 2) f->hint = "weir.kernel { cluster = { k = 2 } }";
         if (loads) weiri_second_place(f, &loads->at, "the other work");
         return none;
@@ -155,15 +161,19 @@ weiri_pushes weiri_push_find(weiri_plan *p, const weir_res *r) {
     for (int rank = 0; rank < p->cluster; rank++)
         for (int t = 0; t < k->tasks.n; t++)
             for (const weiri_node *n = weiri_node_next(k->tasks.v[t]->root, NULL); n; n = weiri_node_next(k->tasks.v[t]->root, n)) {
-                if (n->kind != NODE_OP || n->op->res != r || n->op->atom != ATOM_PUSH || !weiri_push_comes(k, k->tasks.v[t], n, rank)) continue;
+                if (n->kind != NODE_OP || n->op->res != r || n->op->atom != ATOM_PUSH ||
+                    !weiri_push_comes(k, k->tasks.v[t], n, rank))
+                    continue;
                 const weiri_op *op = n->op;
                 int to = target(p, op, rank);
                 int64_t size;
                 weiri_view v = { 0 };
                 if (to < 0) return none;
                 if (s.dest[rank] >= 0 && s.dest[rank] != to) {
-                    refuse(p, op, "a tile for each target", weiri_arena_fmt(&p->a, "of CTA %d goes to CTA %d, and another to CTA %d: acquire waits for one of them",
-                                                                            rank, to, s.dest[rank]));
+                    refuse(p, op, "a tile for each target",
+                           weiri_arena_fmt(&p->a,
+                                           "of CTA %d goes to CTA %d, and another to CTA %d: acquire waits for one of them",
+                                           rank, to, s.dest[rank]));
                     return none;
                 }
                 landing x = { .op = op, .from = rank, .to = to, .rows = rows_of(k, op, &size), .known = true };
@@ -180,8 +190,8 @@ weiri_pushes weiri_push_find(weiri_plan *p, const weir_res *r) {
         if (into[rank] > s.senders) s.senders = into[rank];
         if (s.dest[rank] < 0 || bytes[rank] == bytes[s.from]) continue;
         weir_finding *f = refuse(p, first, "let every CTA that pushes bring as much",
-                                 weiri_arena_fmt(&p->a, "brings %" PRId64 " bytes from CTA %d and %" PRId64 " from CTA %d", bytes[s.from], s.from,
-                                                 bytes[rank], rank));
+                                 weiri_arena_fmt(&p->a, "brings %" PRId64 " bytes from CTA %d and %" PRId64 " from CTA %d",
+                                                 bytes[s.from], s.from, bytes[rank], rank));
         f->expected = weiri_arena_fmt(&p->a, "%" PRId64 " bytes", bytes[s.from]);
         f->got = weiri_arena_fmt(&p->a, "%" PRId64 " bytes", bytes[rank]);
         return none;

@@ -168,12 +168,12 @@ static void put_tmem(const weiri_plan *p, const int *order, weiri_buf *b) {
     for (int i = 0; i < p->smem.n; i++) {
         const weiri_region *g = &p->smem.v[order[i]];
         if (g->tmem)
-            weiri_put(b, "%-28s %8" PRId64 " %8" PRId64 " %8" PRId64 "  %d x %" PRId64 "\n", g->name, g->size, g->offset, g->offset + g->size,
-                      g->stages, g->stage_bytes);
+            weiri_put(b, "%-28s %8" PRId64 " %8" PRId64 " %8" PRId64 "  %d x %" PRId64 "\n", g->name, g->size, g->offset,
+                      g->offset + g->size, g->stages, g->stage_bytes);
     }
     put_line(b, 78);
-    weiri_put(b, "laid out %d, allocated %d of %d by warp %d, address left at byte %" PRId64 " of shared memory\n", p->tmem_columns, p->tmem_alloc,
-              most, p->tmem_warp, p->tmem_slot);
+    weiri_put(b, "laid out %d, allocated %d of %d by warp %d, address left at byte %" PRId64 " of shared memory\n",
+              p->tmem_columns, p->tmem_alloc, most, p->tmem_warp, p->tmem_slot);
 }
 
 static void print_smem(const weiri_plan *p, weiri_buf *b) {

@@ -94,7 +94,9 @@ static weir_status read_trace(weir_program *p, weir_device *d, const weiri_probe
         r = d->cu->copy_from(raw, m->memory + m->trace + (size_t)(i + 1) * WEIRI_SLOT, WEIRI_SLOT);
         if (r == CU_OK) weiri_timeline_slot(t, i, raw);
     }
-    weir_status st = !raw ? WEIR_E_MEMORY : r != CU_OK ? weiri_device_fail(d, r, "reading the trace of kernel '%s'", p->name) : WEIR_OK;
+    weir_status st = !raw         ? WEIR_E_MEMORY
+                     : r != CU_OK ? weiri_device_fail(d, r, "reading the trace of kernel '%s'", p->name)
+                                  : WEIR_OK;
     weiri_free(p->ctx, raw, WEIRI_SLOT);
     return st;
 }
@@ -113,7 +115,8 @@ weir_status weiri_probe_collect(weir_program *p, weir_device *d, weiri_probe *m,
     if (r == CU_OK) {
         weiri_buf_free(&d->findings);
         weiri_probe_report(p->plan, p->watchdog, records, n, h.n, h.first, &d->findings);
-        st = weiri_fail(p->ctx, WEIR_E_WATCHDOG, "the watchdog ended kernel '%s': %.900s", p->name, d->findings.s ? d->findings.s : "");
+        st = weiri_fail(p->ctx, WEIR_E_WATCHDOG, "the watchdog ended kernel '%s': %.900s", p->name,
+                        d->findings.s ? d->findings.s : "");
     } else {
         st = weiri_device_fail(d, r, "reading the watchdog's report of kernel '%s'", p->name);
     }
@@ -147,24 +150,32 @@ static const char *times(uint32_t n, char *out, size_t size) {
 static void describe(const weiri_plan *p, const weiri_record *r, char *out, size_t size) {
     int stage = 0;
     if (r->kind == WEIRI_ON_NAMED) {
-        snprintf(out, size, "named barrier %" PRIu32 ": %" PRIu64 " of %" PRIu32 " threads have come", r->object, r->state, r->want);
+        snprintf(out, size, "named barrier %" PRIu32 ": %" PRIu64 " of %" PRIu32 " threads have come", r->object, r->state,
+                 r->want);
         return;
     }
     const weiri_bar *b = weiri_tell_bar(p, r->object, &stage);
     int64_t missing = pending(r->state);
     if (b && !r->state)
-        snprintf(out, size, "mbarrier '%s' stage %d, parity %" PRIu32 ": some of its %d arrivals, or bytes, are missing", b->name, stage, r->want, b->count);
-    else if (!b) snprintf(out, size, "mbarrier at shared byte %" PRIu32 ", parity %" PRIu32 ": %" PRId64 " arrivals missing", r->object, r->want, missing);
+        snprintf(out, size, "mbarrier '%s' stage %d, parity %" PRIu32 ": some of its %d arrivals, or bytes, are missing",
+                 b->name, stage, r->want, b->count);
+    else if (!b)
+        snprintf(out, size, "mbarrier at shared byte %" PRIu32 ", parity %" PRIu32 ": %" PRId64 " arrivals missing", r->object,
+                 r->want, missing);
     else if (missing)
-        snprintf(out, size, "mbarrier '%s' stage %d, parity %" PRIu32 ": %" PRId64 " of %d arrivals", b->name, stage, r->want, b->count - missing, b->count);
-    else snprintf(out, size, "mbarrier '%s' stage %d, parity %" PRIu32 ": all %d arrivals, bytes are still to land", b->name, stage, r->want, b->count);
+        snprintf(out, size, "mbarrier '%s' stage %d, parity %" PRIu32 ": %" PRId64 " of %d arrivals", b->name, stage, r->want,
+                 b->count - missing, b->count);
+    else
+        snprintf(out, size, "mbarrier '%s' stage %d, parity %" PRIu32 ": all %d arrivals, bytes are still to land", b->name,
+                 stage, r->want, b->count);
 }
 
 /* What one line of the report covers: warps in a row of one task and CTA that wait in one way. */
 typedef struct line { const weiri_record *r; int task; uint32_t last_warp, ctas, last_cta; bool late; } line;
 
 static bool alike(const weiri_record *a, const weiri_record *b) {
-    return a->kind == b->kind && a->at == b->at && a->object == b->object && a->want == b->want && a->lanes == b->lanes && pending(a->state) == pending(b->state);
+    return a->kind == b->kind && a->at == b->at && a->object == b->object && a->want == b->want && a->lanes == b->lanes &&
+           pending(a->state) == pending(b->state);
 }
 
 /* Lanes of a warp that gave up apart, as if they had done it together. Returns how many records are left. */
@@ -173,7 +184,8 @@ static int join_lanes(weiri_record *r, int n) {
     for (int i = 0; i < n; i++) {
         int j = kept - 1;
         while (j >= 0 && r[j].cta == r[i].cta && r[j].warp == r[i].warp &&
-               !(r[j].kind == r[i].kind && r[j].at == r[i].at && r[j].object == r[i].object && r[j].want == r[i].want && r[j].nth == r[i].nth))
+               !(r[j].kind == r[i].kind && r[j].at == r[i].at && r[j].object == r[i].object && r[j].want == r[i].want &&
+                 r[j].nth == r[i].nth))
             j--;
         if (j >= 0 && r[j].cta == r[i].cta && r[j].warp == r[i].warp) {
             r[j].lanes |= r[i].lanes;
@@ -214,7 +226,8 @@ static void put_line(const weiri_plan *p, const line *l, const int *task_of, wei
     if (b) weiri_tell_arrivers(p, b, task_of, out);
 }
 
-void weiri_probe_report(const weiri_plan *p, double seconds, weiri_record *r, int records, uint32_t n, uint32_t first, weiri_buf *out) {
+void weiri_probe_report(const weiri_plan *p, double seconds, weiri_record *r, int records, uint32_t n, uint32_t first,
+                        weiri_buf *out) {
     weiri_arena a;
     weiri_arena_init(&a, out->ctx);
     WEIRI_LIST(line) lines = { 0 };

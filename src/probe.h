@@ -30,6 +30,7 @@ typedef struct weiri_record {       /* ORDER PROBE: kernels/device/weir_probe.h 
 } weiri_record;
 enum { WEIRI_ON_MBAR = 1, WEIRI_ON_NAMED = 2 };
 /* `first`: when the first wait was given up; waits that began later are its consequences. `n` may be more than there are records. */
-void weiri_probe_report(const weiri_plan *p, double seconds, weiri_record *r, int records, uint32_t n, uint32_t first, weiri_buf *out);
+void weiri_probe_report(const weiri_plan *p, double seconds, weiri_record *r, int records, uint32_t n, uint32_t first,
+                        weiri_buf *out);
 
 #endif

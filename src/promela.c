@@ -111,7 +111,8 @@ static void put_begin(writer *w, const weiri_thread *t, int y) {
     if (x->write && memory) weiri_put(b, " filled[%d] = 1;", x->place);
     for (int p = 0, n = 0; p <= u->places.n && !x->write && memory; p++) { /* somebody must have begun to fill what is read */
         if (p == u->places.n) weiri_put(b, "%s);", n ? "" : " assert(false");
-        else if (weiri_places_meet(&u->places.v[p], &u->places.v[x->place])) weiri_put(b, "%sfilled[%d]", n++ ? " || " : " assert(", p);
+        else if (weiri_places_meet(&u->places.v[p], &u->places.v[x->place]))
+            weiri_put(b, "%sfilled[%d]", n++ ? " || " : " assert(", p);
     }
     if (w->flies[y] >= 0) weiri_put(b, " flies[%d] = 1;", w->flies[y]);
     if (w->live[y] < 0) return;
@@ -152,7 +153,8 @@ static void put_touches(writer *w, int thread, const weiri_move *m) {
     for (int pass = 0; pass < 2; pass++) /* reads first */
         for (int i = 0; i < m->ntouch; i++)
             if (u->touches.v[m->touch + i].write == (pass == 1)) put_begin(w, t, m->touch + i);
-    for (int i = 0; i < m->ntouch; i++) plain = plain || (u->touches.v[m->touch + i].kind == TOUCH_PLAIN && w->live[m->touch + i] >= 0);
+    for (int i = 0; i < m->ntouch; i++)
+        plain = plain || (u->touches.v[m->touch + i].kind == TOUCH_PLAIN && w->live[m->touch + i] >= 0);
     bool mma = m->act->kind == ACT_MMA;
     if (mma) weiri_put(w->b, " issued[%d] = issued[%d] + 1;", thread, thread);
     for (int i = 0; i < m->ntouch; i++) put_dirt(w, thread, &u->touches.v[m->touch + i]);
@@ -238,7 +240,8 @@ static void put_thread(writer *w, int thread) {
     for (int y = 0; y < u->touches.n; y++) { /* nothing may still read this CTA's memory */
         const weiri_touch *x = &u->touches.v[y];
         bool reads = x->kind == TOUCH_STORE || (x->kind == TOUCH_MMA && !x->write);
-        if (x->thread == thread && reads && x->end == WEIRI_NEVER && x->item < 0 && u->places.v[x->place].reg < 0 && w->live[y] >= 0)
+        if (x->thread == thread && reads && x->end == WEIRI_NEVER && x->item < 0 && u->places.v[x->place].reg < 0 &&
+            w->live[y] >= 0)
             weiri_put(w->b, " assert(live[%d] != 1);", w->live[y]);
     }
     weiri_put(w->b, " ended[%d] = ended[%d] + 1 }\n}\n\n", t->cta, t->cta);
@@ -312,8 +315,8 @@ bool weiri_promela(const weiri_unrolled *u, const char *sizes, weiri_buf *b) {
     w.dirty = WEIRI_NEW_N(&a, int, u->places.n + 1);
     w.flies = WEIRI_NEW_N(&a, int, u->touches.n + 1);
     find_clashes(&w);
-    weiri_put(b, "/* The barrier protocol of kernel '%s'%s%s: every order of its threads and of the copies they start.\n", u->p->k->name,
-              *sizes ? " with " : "", sizes);
+    weiri_put(b, "/* The barrier protocol of kernel '%s'%s%s: every order of its threads and of the copies they start.\n",
+              u->p->k->name, *sizes ? " with " : "", sizes);
     weiri_put(b, " *\n *   spin -a FILE && cc -O2 -DSAFETY -DNOFAIR -o pan pan.c && ./pan -m1000000\n */\n");
 #define ARRAY(type, name, n, what) weiri_put(b, "%-5s %s[%d]; /* %s */\n", type, name, (n) > 0 ? (n) : 1, what)
     ARRAY("short", "phase", u->cells.n, "by mbarrier: phases over");

@@ -524,7 +524,8 @@ static void produce(const facts *f, weiri_proto *out) {
 
     switch (types[f->type].producer) {
     case BY_TMA: {
-        check_grain("producer_grain", d->producer_grain, WEIR_GRAIN_DEFAULT, name, "a stage is filled by copies, and one lane arms it", out);
+        check_grain("producer_grain", d->producer_grain, WEIR_GRAIN_DEFAULT, name,
+                    "a stage is filled by copies, and one lane arms it", out);
         int arming = arming_warps(f), senders = f->in->senders ? f->in->senders : 1;
         bool umma = f->type == WEIR_TMA_UMMA;
         reach from = { .all = senders, .by_rank = f->in->senders ? out->senders : NULL, .ctas = ctas(f->c) };
@@ -573,7 +574,9 @@ static void produce(const facts *f, weiri_proto *out) {
                                           .who = ROW_LANE,
                                           .targets = f->c.v > 1 ? V : 0,
                                           .leader_only = lead });
-            if (tasks > 1) snprintf(why, sizeof why, "one commit of the mma x %d tasks x %d CTA%s", tasks, from / tasks, from == tasks ? "" : "s");
+            if (tasks > 1)
+                snprintf(why, sizeof why, "one commit of the mma x %d tasks x %d CTA%s", tasks, from / tasks,
+                         from == tasks ? "" : "s");
             else snprintf(why, sizeof why, from > 1 ? "one commit of the mma x %d CTAs" : "one commit of the mma", from);
             out->full_count =
                 count_fixed("producers", d->producers, "V-CNT-08", from, why, out->full_sum, sizeof out->full_sum, out);
@@ -690,7 +693,9 @@ static void consume(const facts *f, weiri_proto *out) {
             if (out->uneven) {
                 snprintf(why, sizeof why, tasks > 1 ? "one commit of the mma x %d tasks" : "one commit of the mma", tasks);
                 describe_reach(why, sizeof why, all);
-            } else if (tasks > 1) snprintf(why, sizeof why, "one commit of the mma x %d tasks x %d CTA%s", tasks, commits / tasks, commits == tasks ? "" : "s");
+            } else if (tasks > 1)
+                snprintf(why, sizeof why, "one commit of the mma x %d tasks x %d CTA%s", tasks, commits / tasks,
+                         commits == tasks ? "" : "s");
             else snprintf(why, sizeof why, "one commit of the mma x %d CTA%s", commits, commits == 1 ? "" : "s");
             out->empty_count = count_fixed("consumers", d->consumers, f->stride[3] > 1 ? "V-CNT-07" : "V-CNT-08", commits, why,
                                            out->empty_sum, sizeof out->empty_sum, out);
@@ -1120,7 +1125,8 @@ static bool check_given(const weiri_group_in *in, weiri_group_out *out) {
                       y, x);
     }
     if (g->producer_op == WEIR_PRODUCER_LOAD && types[g->type].producer != BY_THREADS)
-        return misfit(out, "CF5", "thread", "load", "producer_op = \"load\" on %s: only threads copy by cp.async", types[g->type].name);
+        return misfit(out, "CF5", "thread", "load", "producer_op = \"load\" on %s: only threads copy by cp.async",
+                      types[g->type].name);
     for (int side = 0; side < 2; side++) {
         int given = side ? g->consumers : g->producers, made = side ? m->consumers : m->producers;
         const char *field = side ? "consumers" : "producers";

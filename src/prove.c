@@ -153,7 +153,10 @@ static void search_start(search *s, const weiri_prog *g, weir_ctx *ctx, const in
 /* What a question about one tile got for an answer: a condition's truth; a length, or the least it can be. */
 typedef struct fact { int tape, tile; int64_t n; bool closed, several; } fact;
 
-typedef struct firings { uint64_t truth; int n, tile; } firings; /* bit i: how the condition came out the i-th time, of 64, in its first tile */
+typedef struct firings {
+    uint64_t truth;
+    int n, tile;
+} firings; /* bit i: how the condition came out the i-th time, of 64, in its first tile */
 
 /* How often a loop ran, time for time, in its first tile, where that may be another number each time; the last: at least so often. */
 typedef struct lengths { WEIRI_LIST(int64_t) n; bool open; int tile; } lengths;
@@ -180,7 +183,9 @@ static void see_tile(replay *p, const weiri_tape *t, int letter) {
     const weiri_run *r = &p->r;
     const weir_kernel *k = r->g->p->k;
     bool trips = t->kind == TAPE_TRIPS;
-    if (trips ? !decided(k, t->node->start) || !decided(k, t->node->stop) || !decided(k, t->node->step) : !decided(k, weiri_key_condition(t))) return;
+    if (trips ? !decided(k, t->node->start) || !decided(k, t->node->stop) || !decided(k, t->node->step)
+              : !decided(k, weiri_key_condition(t)))
+        return;
     fact f = { .tape = r->want, .tile = r->left + r->want_tile, .n = letter, .closed = true };
     if (trips) {
         f.n = weiri_run_tape(r, r->want, r->want_tile)[T_TOTAL] + (letter ? 1 : 0);
@@ -252,7 +257,9 @@ static bool truths_impossible(const replay *p) {
             const firings *x = &p->fired[i], *y = &p->fired[j];
             const int n = x->n < y->n ? x->n : y->n;
             const uint64_t both = n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
-            if (!n || g->tapes.v[i].named || g->tapes.v[j].named || other_cta(&g->tapes.v[i], &g->tapes.v[j]) || !weiri_forms_alike(g->p->k, weiri_key_condition(&g->tapes.v[i]), weiri_key_condition(&g->tapes.v[j]), &not)) continue;
+            if (!n || g->tapes.v[i].named || g->tapes.v[j].named || other_cta(&g->tapes.v[i], &g->tapes.v[j]) ||
+                !weiri_forms_alike(g->p->k, weiri_key_condition(&g->tapes.v[i]), weiri_key_condition(&g->tapes.v[j]), &not ))
+                continue;
             if (((x->truth ^ y->truth ^ (not ? ~(uint64_t)0 : 0)) & both) != 0) return true;
         }
     return false;
@@ -334,7 +341,8 @@ static bool conditions_hold(const weiri_prog *g, const replay *p, const trial *t
         if (weiri_range_number(&e, k->assumes.v[i], &x) && !x) return false;
     for (int i = 0; i < g->tapes.n; i++) {
         e.cta = g->tapes.v[i].cta;
-        if (p->key[i] && (!weiri_range_number(&e, weiri_key_condition(&g->tapes.v[i]), &x) || (x != 0) != (p->key[i] == 2))) return false;
+        if (p->key[i] && (!weiri_range_number(&e, weiri_key_condition(&g->tapes.v[i]), &x) || (x != 0) != (p->key[i] == 2)))
+            return false;
     }
     return true;
 }
@@ -359,7 +367,9 @@ static bool length_holds(const weiri_prog *g, const replay *p, const fact *f, we
         const fact *o = &p->facts.v[i];
         bool longer = f->closed && o->n > f->n, known = longer || (f->closed && o->closed); /* an open one is at least so long */
         if (o->tile != f->tile || o->several || !known || g->tapes.v[o->tape].kind != TAPE_TRIPS) continue;
-        if (!weiri_forms_eval(g->forms, g->tapes.v[o->tape].form, e, &m) || (n < m) != longer || (n > m) != (f->n > o->n && o->closed)) return false;
+        if (!weiri_forms_eval(g->forms, g->tapes.v[o->tape].form, e, &m) || (n < m) != longer ||
+            (n > m) != (f->n > o->n && o->closed))
+            return false;
     }
     return f->closed || n > 0;
 }
@@ -399,8 +409,10 @@ static bool tiles_hold(const weiri_prog *g, const replay *p, const trial *t, wei
 
 static trial new_trial(search *s) {
     const weir_kernel *k = s->g->p->k;
-    return (trial){ .dims = WEIRI_NEW_N(&s->a, int64_t, k->dims.n + 1), .scalars = WEIRI_NEW_N(&s->a, double, k->scalars.n + 1),
-                    .dim_used = WEIRI_NEW_N(&s->a, bool, k->dims.n + 1), .scalar_used = WEIRI_NEW_N(&s->a, bool, k->scalars.n + 1) };
+    return (trial){ .dims = WEIRI_NEW_N(&s->a, int64_t, k->dims.n + 1),
+                    .scalars = WEIRI_NEW_N(&s->a, double, k->scalars.n + 1),
+                    .dim_used = WEIRI_NEW_N(&s->a, bool, k->dims.n + 1),
+                    .scalar_used = WEIRI_NEW_N(&s->a, bool, k->scalars.n + 1) };
 }
 
 /* Two loops of one launch are tied by its arguments. Looks for some that give the counts seen, computed as the kernel does; false: none
@@ -427,7 +439,8 @@ static bool sizes_exist(search *s, const replay *p, trial *best, weiri_buf *text
     for (int i = 0; i < p->facts.n; i++) {
         const weiri_tape *t = &g->tapes.v[p->facts.v[i].tape];
         const weir_res *q = g->p->queue;
-        for (int x = 0; q && q->kind == WEIR_RES_QUEUE && x < q->qrank; x++) weiri_range_used(k, q->extent[x].id, best->dim_used, best->scalar_used);
+        for (int x = 0; q && q->kind == WEIR_RES_QUEUE && x < q->qrank; x++)
+            weiri_range_used(k, q->extent[x].id, best->dim_used, best->scalar_used);
         if (t->kind == TAPE_CONST) weiri_range_used(k, weiri_key_condition(t), best->dim_used, best->scalar_used);
         else {
             weiri_range_used(k, t->node->start, best->dim_used, best->scalar_used);
@@ -444,7 +457,8 @@ static bool sizes_exist(search *s, const replay *p, trial *best, weiri_buf *text
     trial t = new_trial(s);
     double least = -1;
     bool roughly = false; /* only where nothing fits well */
-    for (int attempt = 0, more = 400, misses = 300; attempt < 4000 && more > 0 && misses > 0 && *s->misses > 0; attempt++, more -= least >= 0) {
+    for (int attempt = 0, more = 400, misses = 300; attempt < 4000 && more > 0 && misses > 0 && *s->misses > 0;
+         attempt++, more -= least >= 0) {
         double sum = 0;
         roughly = roughly || (misses < 200 && least < 0);
         weiri_sampler_next(&tries, t.dims, t.scalars);
@@ -534,7 +548,8 @@ typedef struct meeting { const char *task; int64_t steps; bool known; const weir
 static int64_t steps_of(const weiri_node *n, weiri_env *e, bool *known) {
     int64_t from, to, by;
     e->counts = true;
-    *known = *known && weiri_range_number(e, n->start, &from) && weiri_range_number(e, n->stop, &to) && weiri_range_number(e, n->step, &by) && by;
+    *known = *known && weiri_range_number(e, n->start, &from) && weiri_range_number(e, n->stop, &to) &&
+             weiri_range_number(e, n->step, &by) && by;
     if (!*known) return 0;
     int64_t far = by > 0 ? to - from : from - to, step = by > 0 ? by : -by;
     return far > 0 ? (far + step - 1) / step : 0;
@@ -567,7 +582,8 @@ static bool find_meeting(const weiri_prog *g, int bar, bool wait, int not_of, co
 }
 
 /* The mend, where two loops or two conditions are the cause; else NULL. `with`: the arguments, as text. */
-static const char *out_of_step_hint(search *s, const replay *p, const weiri_fault *x, const trial *t, const char *with, weiri_arena *a) {
+static const char *out_of_step_hint(search *s, const replay *p, const weiri_fault *x, const trial *t, const char *with,
+                                    weiri_arena *a) {
     const weiri_prog *g = s->g;
     int bar = -1, one, two;
     meeting m, n;
@@ -579,9 +595,9 @@ static const char *out_of_step_hint(search *s, const replay *p, const weiri_faul
     }
     if (bar < 0 || !find_meeting(g, bar, true, -1, t, &m, &one) || !find_meeting(g, bar, false, one, t, &n, &two)) return NULL;
     if (m.known && n.known && m.steps != n.steps)
-        return weiri_arena_fmt(a, "'%s' runs %" PRId64 " step%s%s, '%s' %" PRId64 "%s%s%s: make both equally long", m.task, m.steps,
-                               m.steps == 1 ? "" : "s", weiri_prog_at(a, m.loop), n.task, n.steps, weiri_prog_at(a, n.loop), with && *with ? " " : "",
-                               with ? with : "");
+        return weiri_arena_fmt(a, "'%s' runs %" PRId64 " step%s%s, '%s' %" PRId64 "%s%s%s: make both equally long", m.task,
+                               m.steps, m.steps == 1 ? "" : "s", weiri_prog_at(a, m.loop), n.task, n.steps,
+                               weiri_prog_at(a, n.loop), with && *with ? " " : "", with ? with : "");
     const weir_kernel *k = g->p->k;
     bool unlike = m.loop && n.loop && !(m.known && n.known) &&
                   !(weiri_forms_same(k, m.loop->start, n.loop->start) && weiri_forms_same(k, m.loop->stop, n.loop->stop) &&
@@ -612,7 +628,8 @@ static const char *out_of_step_hint(search *s, const replay *p, const weiri_faul
             weiri_put(&b, "%s", weiri_prog_at(a, q->guard));
         }
     }
-    const char *text = weiri_arena_fmt(a, "%s: put both under one condition, or under one key if they are always equal", b.s ? b.s : "");
+    const char *text =
+        weiri_arena_fmt(a, "%s: put both under one condition, or under one key if they are always equal", b.s ? b.s : "");
     weiri_buf_free(&b);
     return text;
 }
@@ -622,10 +639,11 @@ static void add_finding(const weiri_prog *g, weiri_findings *f, const weiri_faul
                                  with ? with : "", with && *with ? ")" : "");
     o->hint = hint ? hint : x->hint;
     if (g->deals > 1 && (!strcmp(x->rule, "PROVE-DEADLOCK") || !strcmp(x->rule, "PROVE-PARITY")))
-        o->hint = weiri_arena_fmt(f->a,
-                                  "where lanes take the stages in turn and the other side takes them all, each run of the loop must be "
-                                  "a multiple of %d steps: k:dim(name, { multiple = ... })",
-                                  g->deals);
+        o->hint = weiri_arena_fmt(
+            f->a,
+            "where lanes take the stages in turn and the other side takes them all, each run of the loop must be "
+            "a multiple of %d steps: k:dim(name, { multiple = ... })",
+            g->deals);
     o->expected = x->expected;
     o->got = x->got;
     o->objects[0] = x->object;
@@ -706,8 +724,11 @@ static void out_of_step(const weiri_prog *g, weir_proof *out, weiri_arena *a, we
     const char *truths = b[1].s ? weiri_arena_fmt(a, "the conditions %s did not come out alike", b[1].s) : NULL;
     incomplete(out, a, f, at,
                weiri_arena_fmt(a, "if %s%s%s where it matters, the program would fail; no %s were found for which it does",
-                               loops ? loops : truths ? truths : "the loops of this kernel were not equally long", loops && truths ? ", or " : "",
-                               loops && truths ? truths : "", g->p->k->scalars.n ? "arguments" : "sizes"));
+                               loops    ? loops
+                               : truths ? truths
+                                        : "the loops of this kernel were not equally long",
+                               loops && truths ? ", or " : "", loops && truths ? truths : "",
+                               g->p->k->scalars.n ? "arguments" : "sizes"));
     for (int what = 0; what < 2; what++) weiri_buf_free(&b[what]);
 }
 
@@ -795,6 +816,7 @@ void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, w
         out->text = weiri_arena_fmt(a, "for every loop length and tile count (%" PRIu64 " state%s, %.1f ms)%s", out->states,
                                     out->states == 1 ? "" : "s", out->ms, trusted);
     }
-    if (p->k->arch >= WEIR_ARCH_SM_100A) out->text = weiri_arena_fmt(a, "%s; sm_100a: " WEIRI_UNCHECKED, out->text ? out->text : "");
+    if (p->k->arch >= WEIR_ARCH_SM_100A)
+        out->text = weiri_arena_fmt(a, "%s; sm_100a: " WEIRI_UNCHECKED, out->text ? out->text : "");
     weiri_arena_free(&mine);
 }

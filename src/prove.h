@@ -103,7 +103,8 @@ typedef struct weiri_code {  /* of one task */
     WEIRI_LIST(weiri_loop) loops;
     WEIRI_LIST(weiri_key) keys;
     int ncursors; int *cursor;       /* plan cursor of each */
-    bool *matters[2], *moves[2];     /* by C_OPEN or C_CLOSE, and cursor: does anything depend on how often it was done? is it ever? */
+    bool *matters[2],
+        *moves[2];           /* by C_OPEN or C_CLOSE, and cursor: does anything depend on how often it was done? is it ever? */
     int from, to;            /* the task's own part, between the kernel's prologue and epilogue */
     bool tiles;              /* it has a work-tile loop */
     int skip_from, skip_to;          /* what it does in tiles of other lanes */
@@ -185,7 +186,7 @@ typedef struct weiri_rec {
     int loc, actor, by;          /* loc -1: REC_PASSED */
     weiri_rec_kind kind;
     int ring, bit, fence_bit;    /* bits inside a stage of the ring; fence_bit: known to the async proxy */
-    int seen;                    /* 0, or 1 + bit. Tensor memory: known, and a fence of the knower's own behind it. Never handed on */
+    int seen; /* 0, or 1 + bit. Tensor memory: known, and a fence of the knower's own behind it. Never handed on */
     int aux;                     /* first int of R_VARS, stages of them */
     bool body;                   /* made by a body: its mmas are taken to be over when its kernel's are */
     bool joins;                  /* made by a body that joins the threads of its task itself */
@@ -228,7 +229,8 @@ typedef struct weiri_prog {
     WEIRI_LIST(weiri_tape) tapes;
     WEIRI_LIST(weiri_ring) rings;
     WEIRI_LIST(weiri_lane) lanes;
-    int *ring_origin, *lane_origin;  /* of the state that is brought to its canonical form: what is taken off uses (prove_state.c) */
+    int *ring_origin,
+        *lane_origin; /* of the state that is brought to its canonical form: what is taken off uses (prove_state.c) */
     WEIRI_LIST(weiri_loc) locs;
     WEIRI_LIST(weiri_rec) recs;
     WEIRI_LIST(int) eff;
@@ -359,7 +361,7 @@ void weiri_run_init(weiri_run *r, const weiri_prog *g, weiri_arena *a, void *sta
 void weiri_run_start(weiri_run *r);                                                     /* the initial state */
 void weiri_run_go(weiri_run *r);                                                        /* until nothing moves */
 bool weiri_run_may(const weiri_run *r, int letter);                                     /* can `want` be answered so? */
-bool weiri_run_far(const weiri_run *r);                                                 /* are tasks too far apart for what is asked? */
+bool weiri_run_far(const weiri_run *r); /* are tasks too far apart for what is asked? */
 void weiri_run_choose(weiri_run *r, int letter);
 /* The state with its stages renamed and counted from the ring's own origin; scratch: another state's memory. */
 void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch);

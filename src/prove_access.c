@@ -97,7 +97,8 @@ static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri
     if (x->kind == REC_LOAD && y->kind == REC_LOAD && x->pushed && y->pushed) return same && genx == geny;
     if (x->kind == REC_LOAD && y->kind == REC_LOAD) return same && a->cta != b->cta && a->task == b->task && genx == geny;
     if (a->task == b->task && a->cta == b->cta && generic(x->kind) && generic(y->kind) && (x->joins || y->joins)) return true;
-    if (generic(x->kind) && generic(y->kind) && writes(x->kind) && writes(y->kind)) return same && a->task == b->task && genx == geny;
+    if (generic(x->kind) && generic(y->kind) && writes(x->kind) && writes(y->kind))
+        return same && a->task == b->task && genx == geny;
     return false;
 }
 
@@ -111,7 +112,8 @@ static bool unread(const weiri_run *r, int self, int need, const weiri_loc *l, i
         int stages = g->p->bars.v[p->full].stages;
         bool leaders = weiri_tc_leaders_full(g->p->k, p->type);
         spot s = spot_of(r, leaders ? weiri_prog_leader(g, l->cta) : l->cta, p->full, mod(stage, stages));
-        if (gen == GEN_MANY || (gen > 0 && s.v[B_PHASE] <= lap(gen, stages))) return true; /* of several, one may be the open phase's */
+        if (gen == GEN_MANY || (gen > 0 && s.v[B_PHASE] <= lap(gen, stages)))
+            return true; /* of several, one may be the open phase's */
         for (int a = 0; a < s.b->waiters.n; a++) {
             bit w = spot_bit(r, &s, waiter_bit(s.b, a));
             if (!has(r, 0, w) || (s.b->waiters.v[a].actor != self && !has(r, need, w))) return true;
@@ -143,10 +145,11 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
     f->other_at = weiri_act_at(old);
     const char *same = strcmp(what, other_what) ? weiri_arena_fmt(r->a, ", the bytes of %s,", other_what) : "";
     if (proxy && other->seen) { /* tensor memory */
-        bool left = other->fence_bit < 0 || has(r, need_row(&r->g->actors.v[ai], me->by), bit_of(g, other->ring, ostage, other->fence_bit));
-        f->text = weiri_arena_fmt(r->a, "%s of '%s' %s %s, which %s of '%s' has %s: no tcgen05.fence::%s", weiri_fault_verb(act), mine,
-                                  writes(me->kind) ? "writes" : "reads", what, weiri_fault_verb(old), his,
-                                  writes(other->kind) ? "written" : "read",
+        bool left = other->fence_bit < 0 ||
+                    has(r, need_row(&r->g->actors.v[ai], me->by), bit_of(g, other->ring, ostage, other->fence_bit));
+        f->text = weiri_arena_fmt(r->a, "%s of '%s' %s %s, which %s of '%s' has %s: no tcgen05.fence::%s",
+                                  weiri_fault_verb(act), mine, writes(me->kind) ? "writes" : "reads", what,
+                                  weiri_fault_verb(old), his, writes(other->kind) ? "written" : "read",
                                   left ? "after_thread_sync behind the wait" : "before_thread_sync before the hand-over");
         f->hint = left ? "run tcgen05.fence::after_thread_sync between the wait and the access"
                        : "run tcgen05.fence::before_thread_sync between the access and the arrival";
@@ -177,10 +180,12 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
         f->text = weiri_arena_fmt(r->a, "%s of '%s' writes %s%s while %s of '%s' may still read it", weiri_fault_verb(act),
                                   mine, what, same, weiri_fault_verb(old), his);
         bool tc = g->p->k->arch >= WEIR_ARCH_SM_100A; /* there a release is a commit */
-        f->hint = other->kind == REC_MMA_READ ? (tc ? "release the stage after the mma that reads it" : "drain the mma before the stage is released")
-                : other->kind == REC_BULK_READ ? "wait for the bulk group (read) before the stage is filled again"
-                : other->kind == REC_PUSH_READ ? "acquire the pushed stage again before its source is written: then it has arrived"
-                : "release the stage after the read, and acquire it before the write";
+        f->hint = other->kind == REC_MMA_READ
+                      ? (tc ? "release the stage after the mma that reads it" : "drain the mma before the stage is released")
+                  : other->kind == REC_BULK_READ ? "wait for the bulk group (read) before the stage is filled again"
+                  : other->kind == REC_PUSH_READ
+                      ? "acquire the pushed stage again before its source is written: then it has arrived"
+                      : "release the stage after the read, and acquire it before the write";
         f->other_what = "the read";
     } else if (!writes(me->kind)) {
         f->text = weiri_arena_fmt(r->a, "%s of '%s' reads %s%s and nothing says that %s of '%s' has finished",
@@ -204,7 +209,8 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
     int need = need_row(self, me->by);
     const weiri_rec *lost = NULL; /* the write of what is read, whose bytes have another's data now */
     int lost_stage = 0;
-    bool filled = writes(me->kind) || l->region < 0 || g->p->smem.v[l->region].tmem; /* tensor memory and registers may count as 0 */
+    bool filled =
+        writes(me->kind) || l->region < 0 || g->p->smem.v[l->region].tmem; /* tensor memory and registers may count as 0 */
     for (int o = 0; o < l->over.n; o++) {
         const weiri_loc *m = &g->locs.v[l->over.v[o]];
         int from = 0, to = g->rings.v[m->ring].stages;
@@ -222,7 +228,8 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
                 filled = filled || once;
                 if (!has(r, 0, b)) continue;
                 int *aux = r->v + q->aux + R_VARS * s;
-                bool other = l->region >= 0 && m->region != l->region && writes(me->kind) && writes(q->kind); /* the bytes change hands */
+                bool other = l->region >= 0 && m->region != l->region && writes(me->kind) &&
+                             writes(q->kind); /* the bytes change hands */
                 if (writes(q->kind) && !writes(me->kind) && m->region == l->region && aux[R_OVER]) lost = q, lost_stage = s;
                 if (allied(r, me, gen, q, aux[R_GEN])) {
                     if (other) aux[R_OVER] = 1;
@@ -232,8 +239,10 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
                 bool fenced = q->fence_bit >= 0 && (tensor ? !own : !generic(me->kind));
                 bool known = has(r, need, b);
                 if (!known) race(r, ai, act, me, stage, q, s, CLASH_ORDER);
-                else if (tensor && !own && !has(r, need, bit_of(g, q->ring, s, q->seen - 1))) race(r, ai, act, me, stage, q, s, CLASH_PROXY);
-                else if (fenced && !has(r, need, bit_of(g, q->ring, s, q->fence_bit))) race(r, ai, act, me, stage, q, s, CLASH_PROXY);
+                else if (tensor && !own && !has(r, need, bit_of(g, q->ring, s, q->seen - 1)))
+                    race(r, ai, act, me, stage, q, s, CLASH_PROXY);
+                else if (fenced && !has(r, need, bit_of(g, q->ring, s, q->fence_bit)))
+                    race(r, ai, act, me, stage, q, s, CLASH_PROXY);
                 else if (other && !tensor && g->actors.v[q->actor].task != self->task && unread(r, ai, need, m, s, aux[R_GEN]))
                     race(r, ai, act, me, stage, q, s, CLASH_UNREAD);
                 else if (other) aux[R_OVER] = 1;
@@ -253,8 +262,9 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
         if (f) {
             const weiri_action *old = r->rec_act[lost->aux + R_VARS * lost_stage];
             f->object = weiri_fault_object(r, act, l);
-            f->text = weiri_arena_fmt(r->a, "%s of '%s' reads %s, whose bytes have been overwritten through other storage since they were filled",
-                                      weiri_fault_verb(act), self->name, weiri_fault_storage(r, act, l, stage));
+            f->text = weiri_arena_fmt(
+                r->a, "%s of '%s' reads %s, whose bytes have been overwritten through other storage since they were filled",
+                weiri_fault_verb(act), self->name, weiri_fault_storage(r, act, l, stage));
             f->hint = "let whoever reads the data release them before the bytes are filled for another use";
             f->other = lost->actor;
             f->other_at = weiri_act_at(old);
@@ -265,7 +275,8 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
         weiri_fault *f = weiri_fault_add(r, "PROVE-RACE", act, ai, 24576 + l->region);
         if (f) {
             f->object = weiri_fault_object(r, act, l);
-            f->text = weiri_arena_fmt(r->a, "%s of '%s' reads %s, which nobody has filled", weiri_fault_verb(act), self->name, weiri_fault_storage(r, act, l, stage));
+            f->text = weiri_arena_fmt(r->a, "%s of '%s' reads %s, which nobody has filled", weiri_fault_verb(act), self->name,
+                                      weiri_fault_storage(r, act, l, stage));
             f->hint = "fill the stage before it is committed";
         }
     }

@@ -67,7 +67,8 @@ bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_act
         coords c = coords_of(&g->p->k->cluster, me->cta);
         if (((act->targets & 1) && c.m) || ((act->targets & 2) && c.n)) return false;
     }
-    return t->solo || act->who != WHO_ONE || me->index == 0 || t->lanes; /* one of a warpgroup: only where the warpgroup is the actor (V-CNT-13) */
+    return t->solo || act->who != WHO_ONE || me->index == 0 ||
+           t->lanes; /* one of a warpgroup: only where the warpgroup is the actor (V-CNT-13) */
 }
 
 int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_action *act) {
@@ -97,7 +98,10 @@ weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e) {
     case ACT_PUSH_BULK: return e->write ? REC_LOAD : REC_PUSH_READ;
     case ACT_LOAD_BULK: return REC_LOAD;
     case ACT_CP_ASYNC: return REC_CP_WRITE;
-    default: return !e->write ? REC_READ : act->kind == ACT_BODY && act->bar >= 0 ? REC_LOAD : REC_WRITE; /* with a barrier: it brings bytes */
+    default:
+        return !e->write                                ? REC_READ
+               : act->kind == ACT_BODY && act->bar >= 0 ? REC_LOAD
+                                                        : REC_WRITE; /* with a barrier: it brings bytes */
     }
 }
 
@@ -167,7 +171,8 @@ static void trust_key(weiri_prog *g, const char *name, const weiri_node *x, uint
     weiri_value_print(g->p->k, a, &one);
     weiri_value_print(g->p->k, b, &two);
     const char *s = one.s ? one.s : "", *t = two.s ? two.s : ""; /* cover: memory */
-    weiri_prog_trust(g, weiri_arena_fmt(g->a, "key '%s': %s%s and %s%s are equal", name, s, weiri_prog_at(g->a, x), t, weiri_prog_at(g->a, y)));
+    weiri_prog_trust(g, weiri_arena_fmt(g->a, "key '%s': %s%s and %s%s are equal", name, s, weiri_prog_at(g->a, x), t,
+                                        weiri_prog_at(g->a, y)));
     weiri_buf_free(&one);
     weiri_buf_free(&two);
 }
@@ -492,7 +497,8 @@ static bool ask_alike(const builder *b, int x, int xi, int xto, int y, int yi, i
         case IN_FIRST: case IN_LAST: case IN_EVERY: {
             bool pair = false;
             for (int i = 0; i < a->n; i++) pair = pair || (a->x[i] == p->a && a->y[i] == q->a);
-            if (!pair || p->period != q->period || p->phase != q->phase) return false; /* no lane's loop: those have no loops inside */
+            if (!pair || p->period != q->period || p->phase != q->phase)
+                return false; /* no lane's loop: those have no loops inside */
             break;
         }
         case IN_WHEN:
@@ -530,7 +536,9 @@ static int tape_for(builder *b, trips_list *all, const stretch *s, int cls, cons
     for (int i = 0; i < all->n; i++) {
         const trips_tape *o = &all->v[i];
         if (o->cls != cls || o->in != s->in) continue;
-        if (!wanders || (o->code == s->code && o->from == s->from) || ask_alike(b, o->code, o->from, o->to, s->code, s->from, s->to, cls, &(around){ 0 })) return o->tape;
+        if (!wanders || (o->code == s->code && o->from == s->from) ||
+            ask_alike(b, o->code, o->from, o->to, s->code, s->from, s->to, cls, &(around){ 0 }))
+            return o->tape;
     }
     weiri_tape t = { .kind = TAPE_TRIPS, .tile = s->in, .cta = -1, .form = cls };
     bool per;
@@ -933,7 +941,15 @@ static int gmem_rec(weiri_prog *g, int ai, const weiri_action *act) {
     for (int i = 0; place >= 0 && i < n; i++) clashes = clashes || g->meets[place * n + i] != SPANS_APART;
     if (!clashes) return -1;
     if (kind == REC_READ && g->places.v[place].write) kind = REC_WRITE;
-    weiri_rec r = { .loc = -1, .actor = ai, .by = weiri_prog_by(act), .kind = kind, .ring = g->gmem_ring, .fence_bit = -1, .filled = -1, .place = place + 1, .one = act->who == WHO_ONE };
+    weiri_rec r = { .loc = -1,
+                    .actor = ai,
+                    .by = weiri_prog_by(act),
+                    .kind = kind,
+                    .ring = g->gmem_ring,
+                    .fence_bit = -1,
+                    .filled = -1,
+                    .place = place + 1,
+                    .one = act->who == WHO_ONE };
     weiri_ring *ring = &g->rings.v[g->gmem_ring];
     r.bit = ring->bits++;
     if (kind == REC_CP_WRITE) r.fence_bit = ring->bits++;
@@ -1101,7 +1117,8 @@ static void place_state(weiri_prog *g) {
             bit b = bit_of(g, q->ring, s, q->filled);
             g->must_mask[b.word] |= b.mask;
         }
-        bool write = (q->place && g->places.v[q->place - 1].write) || q->kind == REC_WRITE || q->kind == REC_MMA_WRITE || q->kind == REC_LOAD || q->kind == REC_CP_WRITE;
+        bool write = (q->place && g->places.v[q->place - 1].write) || q->kind == REC_WRITE || q->kind == REC_MMA_WRITE ||
+                     q->kind == REC_LOAD || q->kind == REC_CP_WRITE;
         for (int s = 0; write && s < r->stages; s++)
             for (int f = 0; f < (q->fence_bit >= 0 ? 2 : 1); f++) {
                 bit b = bit_of(g, q->ring, s, f ? q->fence_bit : q->bit);
@@ -1160,7 +1177,8 @@ static void keep_stages(joiner *j) {
         bool meets = p->smem.v[x].stages > 1 && bytes_of_stage(p, x) > p->smem.v[x].stage_bytes;
         for (int i = 0; i < j->meets[x].n; i++) meets = meets || weiri_data_region(p, j->meets[x].v[i]) != whose;
         for (int cta = 0; meets && cta < g->nctas; cta++) j->fixed[root_of(j, thing_region(j, cta, -1, whose))] = true;
-        for (int i = 0; meets && i < g->actors.n && j->share[whose] >= 0; i++) j->fixed[root_of(j, thing_region(j, 0, i, whose))] = true;
+        for (int i = 0; meets && i < g->actors.n && j->share[whose] >= 0; i++)
+            j->fixed[root_of(j, thing_region(j, 0, i, whose))] = true;
     }
 }
 

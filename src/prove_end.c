@@ -22,13 +22,16 @@ void weiri_run_at_exit(weiri_run *r) {
     const weiri_plan *p = g->p;
     for (int i = 0; i < g->recs.n; i++) {
         const weiri_rec *q = &g->recs.v[i];
-        if (q->place || (q->kind != REC_LOAD && q->kind != REC_BULK_READ && q->kind != REC_MMA_READ && q->kind != REC_PUSH_READ)) continue;
+        if (q->place ||
+            (q->kind != REC_LOAD && q->kind != REC_BULK_READ && q->kind != REC_MMA_READ && q->kind != REC_PUSH_READ))
+            continue;
         const weiri_loc *l = &g->locs.v[q->loc];
         if (l->region < 0) continue;
         for (int s = 0; s < g->rings.v[q->ring].stages; s++) {
             bit b = bit_of(g, q->ring, s, q->bit);
             if (!has(r, 0, b)) continue;
-            bool over = q->kind == REC_LOAD || q->kind == REC_PUSH_READ ? anyone_knows(r, l->cta, b) : r->v[q->aux + R_VARS * s + R_AGE] == COMPLETE;
+            bool over = q->kind == REC_LOAD || q->kind == REC_PUSH_READ ? anyone_knows(r, l->cta, b)
+                                                                        : r->v[q->aux + R_VARS * s + R_AGE] == COMPLETE;
             if (!over && q->kind == REC_MMA_READ) over = q->body || anyone_knows(r, l->cta, b);
             if (over) continue;
             const weiri_actor *him = &g->actors.v[q->actor];
@@ -41,8 +44,9 @@ void weiri_run_at_exit(weiri_run *r) {
                                 q->kind == REC_LOAD ? "%s of '%s' may still write %s of CTA %d when that CTA has ended"
                                                     : "%s of '%s' may still read %s of CTA %d when that CTA has ended",
                                 weiri_fault_verb(act), him->name, weiri_fault_storage(r, act, l, s), l->cta);
-            f->hint = q->kind == REC_LOAD || q->kind == REC_PUSH_READ ? "wait for the stage before the task ends, or end in a cluster barrier"
-                                          : "wait for the group before the task ends";
+            f->hint = q->kind == REC_LOAD || q->kind == REC_PUSH_READ
+                          ? "wait for the stage before the task ends, or end in a cluster barrier"
+                          : "wait for the group before the task ends";
             f->object = weiri_fault_object(r, act, l);
         }
     }
@@ -120,9 +124,9 @@ const char *weiri_run_stop_text(weiri_run *r, int ai, const weiri_action **act) 
         const char *miss = s.v[B_PENDING] > 0 && s.v[B_TX] > 0
                                ? weiri_arena_fmt(r->a, "%d of %d arrivals and %d bytes missing", s.v[B_PENDING],
                                                  weiri_bar_count(&g->p->bars.v[a->bar], s.cta), s.v[B_TX])
-                           : s.v[B_PENDING] > 0
-                               ? weiri_arena_fmt(r->a, "%d of %d arrivals missing", s.v[B_PENDING], weiri_bar_count(&g->p->bars.v[a->bar], s.cta))
-                               : weiri_arena_fmt(r->a, "%d bytes missing", s.v[B_TX]);
+                           : s.v[B_PENDING] > 0 ? weiri_arena_fmt(r->a, "%d of %d arrivals missing", s.v[B_PENDING],
+                                                                  weiri_bar_count(&g->p->bars.v[a->bar], s.cta))
+                                                : weiri_arena_fmt(r->a, "%d bytes missing", s.v[B_TX]);
         return weiri_arena_fmt(r->a, "waits at %s for phase %d (parity %d), %s", spot_name(r, &s), phase, phase & 1, miss);
     }
     if (a->kind == ACT_NAMED_SYNC)

@@ -80,7 +80,8 @@ static bool shared_out(const weiri_gplace *x) { return x->op->atom == ATOM_STORE
 /* Is it a store of what lies in registers as a tile does? */
 static bool in_fragments(const weir_kernel *k, const weiri_op *op) {
     uint32_t v = op->atom == ATOM_STORE ? op->arg[0] : 0;
-    return v && (weiri_value_uses(k, v, WEIR_OP_READ_REG) || weiri_value_uses(k, v, WEIR_OP_ROW) || weiri_value_uses(k, v, WEIR_OP_COL));
+    return v && (weiri_value_uses(k, v, WEIR_OP_READ_REG) || weiri_value_uses(k, v, WEIR_OP_ROW) ||
+                 weiri_value_uses(k, v, WEIR_OP_COL));
 }
 
 /* Is the value that one of them stores made of what the other loads? It is loaded where it is stored, by the same thread. */
@@ -101,7 +102,8 @@ static bool same_shares(const weir_kernel *k, const weiri_gplace *x, const weiri
     if (a->atom == ATOM_LOAD) a = y->op, b = x->op;
     if (b->atom == ATOM_LOAD) return a->atom == ATOM_STORE && made_of(k, a->arg[0], b, &(int){ 2000 });
     weiri_view u, v;
-    bool views = weiri_view_of(k, x->view, &u) && weiri_view_of(k, y->view, &v) && (u.op == WEIR_OP_VIEW_FROM) == (v.op == WEIR_OP_VIEW_FROM);
+    bool views = weiri_view_of(k, x->view, &u) && weiri_view_of(k, y->view, &v) &&
+                 (u.op == WEIR_OP_VIEW_FROM) == (v.op == WEIR_OP_VIEW_FROM);
     return !in_fragments(k, a) && !in_fragments(k, b) && views && a->res == b->res; /* tile and width decide */
 }
 
@@ -134,7 +136,9 @@ void weiri_gmem_places(weiri_prog *g) {
             if (x->op == IN_TILES) from = i, to = x->jump;
             weiri_gplace place;
             if (x->op != IN_ACT || !x->act->op || !place_of(k, x->act->op, &place) || !place.tensor->out) continue;
-            if (x->act->kind != ACT_BODY && x->act->kind != ACT_LOAD_BULK && x->act->kind != ACT_STORE_BULK && x->act->kind != ACT_CP_ASYNC) continue;
+            if (x->act->kind != ACT_BODY && x->act->kind != ACT_LOAD_BULK && x->act->kind != ACT_STORE_BULK &&
+                x->act->kind != ACT_CP_ASYNC)
+                continue;
             bool there = false;
             for (int q = 0; q < g->places.n; q++) there = there || g->places.v[q].op == place.op;
             place.task = c;
@@ -170,7 +174,11 @@ bit weiri_gmem_bit(const weiri_run *r, int ai, int ri) {
 }
 
 static const char *verb(const weiri_gplace *x) {
-    return x->op->atom == ATOM_TMA_LOAD ? "the bulk load" : !x->write ? "the load" : x->adds ? "the sum" : x->op->atom == ATOM_STORE ? "the store" : "the bulk store";
+    return x->op->atom == ATOM_TMA_LOAD ? "the bulk load"
+           : !x->write                  ? "the load"
+           : x->adds                    ? "the sum"
+           : x->op->atom == ATOM_STORE  ? "the store"
+                                        : "the bulk store";
 }
 
 static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec *me, const weiri_rec *other, int stage) {
@@ -185,12 +193,14 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
     f->other_at = weiri_act_at(r->rec_act[other->aux + R_VARS * stage]);
     f->other_what = y->write ? "the write" : "the read";
     f->object = x->tensor->name;
-    f->text = weiri_arena_fmt(r->a, "%s of '%s' %s tensor '%s' at %s, which %s of '%s' %s in no order", verb(x), g->actors.v[ai].name,
-                              x->write ? "writes" : "reads", x->tensor->name, b.s ? b.s : "", verb(y), g->actors.v[other->actor].name,
-                              y->write ? (x->write ? "writes, too," : "writes") : "reads");
+    f->text = weiri_arena_fmt(r->a, "%s of '%s' %s tensor '%s' at %s, which %s of '%s' %s in no order", verb(x),
+                              g->actors.v[ai].name, x->write ? "writes" : "reads", x->tensor->name, b.s ? b.s : "", verb(y),
+                              g->actors.v[other->actor].name, y->write ? (x->write ? "writes, too," : "writes") : "reads");
     f->hint = x->task != y->task ? "let one task write the place, or order the two by a pipeline or a barrier"
-              : x->op->atom == ATOM_TMA_STORE || x->op->atom == ATOM_TMA_REDUCE_ADD || y->op->atom == ATOM_TMA_STORE || y->op->atom == ATOM_TMA_REDUCE_ADD
-                  ? "drain the bulk store, and let all threads of the task meet behind it (in a pipeline move), before the place is accessed again"
+              : x->op->atom == ATOM_TMA_STORE || x->op->atom == ATOM_TMA_REDUCE_ADD || y->op->atom == ATOM_TMA_STORE ||
+                      y->op->atom == ATOM_TMA_REDUCE_ADD
+                  ? "drain the bulk store, and let all threads of the task meet behind it (in a pipeline move), before the "
+                    "place is accessed again"
                   : "let the threads of the task meet (in a pipeline move) between the two";
     weiri_buf_free(&b);
 }
@@ -199,7 +209,8 @@ void weiri_gmem_access(weiri_run *r, int ai, const weiri_action *act, int ri) {
     const weiri_prog *g = r->g;
     const weiri_rec *me = &g->recs.v[ri];
     const weiri_actor *self = &g->actors.v[ai];
-    int need = need_row(self, me->by), n = g->places.n, tile = actor_vars(r, ai)[V_TILE], stage = tile >= 0 && tile < WEIRI_TILES ? 1 + tile : 0;
+    int need = need_row(self, me->by), n = g->places.n, tile = actor_vars(r, ai)[V_TILE],
+        stage = tile >= 0 && tile < WEIRI_TILES ? 1 + tile : 0;
     for (int i = 0; i < g->recs.n; i++) {
         const weiri_rec *q = &g->recs.v[i];
         if (!q->place || g->actors.v[q->actor].cta != self->cta) continue;
@@ -286,7 +297,9 @@ static bool dealt(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
     if (!q || q->kind != WEIR_RES_QUEUE) return false;
     for (int axis = 0; axis < q->qrank; axis++) {
         const weir_cluster *c = &g->p->k->cluster;
-        int64_t extent, ctas = axis == q->axis_m ? c->v * c->m : axis == q->axis_n ? c->n : 1; /* an axis of 1 has as many coordinates */
+        int64_t extent, ctas = axis == q->axis_m   ? c->v * c->m
+                               : axis == q->axis_n ? c->n
+                                                   : 1; /* an axis of 1 has as many coordinates */
         if (weiri_value_const(g->p->k, q->extent[axis].id, &extent) && extent <= 1 && ctas <= 1) continue;
         bool apart = dealt_in_two(g->p->k, x, y, q, axis);
         for (int i = 0; i < x->rank && !apart; i++) apart = weiri_forms_dealt(g->forms, &x->span[i], &y->span[i], q, axis);
@@ -307,7 +320,12 @@ static bool repeated(const weiri_prog *g, const weiri_gplace *x) {
     return false;
 }
 
-enum { TRUST_TASKS, TRUST_THREADS, TRUST_TILES, TRUST_COUNT }; /* who keeps apart: tasks in one tile, a task's threads there, tiles */
+enum {
+    TRUST_TASKS,
+    TRUST_THREADS,
+    TRUST_TILES,
+    TRUST_COUNT
+}; /* who keeps apart: tasks in one tile, a task's threads there, tiles */
 
 /* Of one tensor: the lines of what is said to keep apart. */
 static void trust_tensor(weiri_prog *g, const weir_tensor *t, int who) {
@@ -319,7 +337,8 @@ static void trust_tensor(weiri_prog *g, const weir_tensor *t, int who) {
         bool named = false;
         for (int j = 0; j < n && x->tensor == t && !named; j++) {
             const weiri_gplace *y = &g->places.v[j];
-            if (who == TRUST_TILES) named = clash(x, y) && ((x->tiles && y->tiles && !dealt(g, x, y)) || (i == j && repeated(g, x)));
+            if (who == TRUST_TILES)
+                named = clash(x, y) && ((x->tiles && y->tiles && !dealt(g, x, y)) || (i == j && repeated(g, x)));
             else named = (who == TRUST_THREADS) == (x->task == y->task) && (g->unordered[i * n + j] || g->unordered[j * n + i]);
         }
         const char *line = named ? line_of(g, x->op) : NULL;

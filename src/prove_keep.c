@@ -52,7 +52,8 @@ static void asks(keeper *k, uint64_t who, const weiri_rec *q) {
         if (m->region < 0 || m->region == l->region) continue;
         for (int p = 0; p < g->p->pipes.n; p++) { /* is what was written there still unread? */
             const weiri_ppipe *x = &g->p->pipes.v[p];
-            if (x->full >= 0 && x->region >= 0 && weiri_data_region(g->p, x->region) == m->region) k->home[g->bars[x->full].ring] |= who;
+            if (x->full >= 0 && x->region >= 0 && weiri_data_region(g->p, x->region) == m->region)
+                k->home[g->bars[x->full].ring] |= who;
         }
     }
 }
@@ -76,7 +77,8 @@ static bool look(keeper *k) {
             bool framed = x < c->from || x >= c->to;
             if (!a || !weiri_prog_runs(g, me, a)) continue;
             bool sync = a->kind == ACT_NAMED_SYNC;
-            if (a->kind == ACT_CLUSTER_ARRIVE || (a->kind == ACT_CTA_SYNC && !framed) || (framed && (a->bar >= 0 || sync))) return false;
+            if (a->kind == ACT_CLUSTER_ARRIVE || (a->kind == ACT_CTA_SYNC && !framed) || (framed && (a->bar >= 0 || sync)))
+                return false;
             if (a->bar >= 0) k->comes[a->bar] |= self, k->home[g->bars[a->bar].ring] |= self;
             if (sync) named[weiri_prog_slot(g, 0, weiri_prog_named(g, me, a))] |= self;
             if (a->kind == ACT_FENCE_ASYNC) fence |= self;
@@ -183,7 +185,8 @@ void weiri_keep_place(weiri_prog *g) {
             for (int i = 0; i < n; i++) give_rows(g, g->actors.v[i].row, g->actors.v[i].nrows, keep_of(&k, 1ull << i));
             for (int i = 0; i < g->nbars; i++) {
                 bool like = i && k.comes[i] == k.comes[i - 1];
-                give_rows(g, g->bars[i].row, 2 * g->p->bars.v[i].stages, like ? g->rows[g->bars[i - 1].row].keep : keep_of(&k, k.comes[i]));
+                give_rows(g, g->bars[i].row, 2 * g->p->bars.v[i].stages,
+                          like ? g->rows[g->bars[i - 1].row].keep : keep_of(&k, k.comes[i]));
             }
         }
     }

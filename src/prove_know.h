@@ -16,7 +16,9 @@ static inline int *actor_vars(const weiri_run *r, int ai) { return r->v + r->g->
 
 /* A bit of a ring's stage: word and mask. */
 typedef struct bit { int word; uint64_t mask; } bit;
-static inline int at_of(const weiri_prog *g, int ring, int stage, int n) { return g->rings.v[ring].at + stage * g->rings.v[ring].stride + n; }
+static inline int at_of(const weiri_prog *g, int ring, int stage, int n) {
+    return g->rings.v[ring].at + stage * g->rings.v[ring].stride + n;
+}
 static inline bit bit_of(const weiri_prog *g, int ring, int stage, int n) {
     int at = at_of(g, ring, stage, n);
     return (bit){ at / 64, 1ull << (at % 64) };
@@ -74,7 +76,9 @@ static inline int *cursor_vars(const weiri_run *r, const weiri_actor *me, int cu
 static inline int use_of(const weiri_run *r, const weiri_actor *me, int cur, weiri_stage_ref ref, int back) {
     const int *c = cur >= 0 ? cursor_vars(r, me, cur) : NULL;
     if (!c) return 0;
-    return ref == STAGE_CLOSE ? c[C_CLOSE] : ref == STAGE_HELD ? c[C_OPEN] - (1 + back) * r->g->p->cursors.v[cur].stride : c[C_OPEN];
+    return ref == STAGE_CLOSE  ? c[C_CLOSE]
+           : ref == STAGE_HELD ? c[C_OPEN] - (1 + back) * r->g->p->cursors.v[cur].stride
+                               : c[C_OPEN];
 }
 
 /* ---- barriers ----------------------------------------------------------------------------------------------------------- */
@@ -121,8 +125,9 @@ static inline bool weiri_is_mma(weiri_rec_kind k) { return k == REC_MMA_READ || 
 weiri_fault *weiri_fault_add(weiri_run *r, const char *rule, const weiri_action *act, int ai, int with);
 void weiri_fault_maybe(weiri_run *r, int before);   /* the fault after the first `before`, if new, is one that may happen */
 const char *weiri_fault_verb(const weiri_action *a);                                   /* "the mma" */
-const char *weiri_fault_storage(const weiri_run *r, const weiri_action *act, const weiri_loc *l, int stage);   /* "stage 2 of 'a'", as the action calls it */
-const char *weiri_fault_object(const weiri_run *r, const weiri_action *act, const weiri_loc *l);              /* "a"; NULL: registers */
+const char *weiri_fault_storage(const weiri_run *r, const weiri_action *act, const weiri_loc *l,
+                                int stage); /* "stage 2 of 'a'", as the action calls it */
+const char *weiri_fault_object(const weiri_run *r, const weiri_action *act, const weiri_loc *l); /* "a"; NULL: registers */
 /* Threads of actor ai access what record `ri` stands for, at `stage`, in use `gen` of its cursor. */
 void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int stage, int gen);
 /* A group is closed (wait < 0), or all but the newest `wait` groups are complete. */

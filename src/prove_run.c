@@ -161,7 +161,8 @@ static bool in_phase(weiri_run *r, const spot *s, const weiri_action *act, int a
             f->hint = tx ? "the bytes armed for a phase must be all that arrive in it"
                          : "the count must be the number of arrivals of a phase";
             f->expected = weiri_arena_fmt(r->a, tx ? "all bytes of a phase armed" : "a count of all arrivals of a phase");
-            f->got = tx ? weiri_arena_fmt(r->a, "%" PRId64 " bytes", b->tx) : weiri_arena_fmt(r->a, "%d", weiri_bar_count(b, s->cta));
+            f->got = tx ? weiri_arena_fmt(r->a, "%" PRId64 " bytes", b->tx)
+                        : weiri_arena_fmt(r->a, "%d", weiri_bar_count(b, s->cta));
         } else {
             f->text = weiri_arena_fmt(r->a, "%s of '%s' at %s may fall into the phase before: nothing says that it is over",
                                       tx ? "bytes" : "an arrival", r->g->actors.v[ai].name, spot_name(r, s));
@@ -244,7 +245,8 @@ static bool wait(weiri_run *r, const spot *s, const weiri_action *act, int ai, i
     int need = need_row(me, by), ahead = s->v[B_PHASE] - k;
     usable(r, s, act, ai, need);
     bit before = spot_bit(r, s, BIT_BEFORE);
-    bool known = ahead == 1 ? !has(r, 0, before) || has(r, need, before) : is_over(r, s, need); /* that the phase before k has ended */
+    bool known =
+        ahead == 1 ? !has(r, 0, before) || has(r, need, before) : is_over(r, s, need); /* that the phase before k has ended */
     if (ahead < 0 || ahead > 1 || !known) {
         weiri_fault *f = weiri_fault_add(r, "PROVE-PARITY", act, ai, act->bar);
         if (f) {
@@ -383,7 +385,8 @@ static void effects(weiri_run *r, int ai, int pc, const weiri_action *act) {
         for (int e = 0, i = at; e < act->neff; e++) {
             const weiri_effect *x = &act->eff[e];
             int n = weiri_prog_effect(g, me, act, x, to);
-            int use = x->cur >= 0 ? use_of(r, me, x->cur, x->stage, x->back) : 0, stages = x->cur >= 0 ? g->p->cursors.v[x->cur].stages : 1;
+            int use = x->cur >= 0 ? use_of(r, me, x->cur, x->stage, x->back) : 0,
+                stages = x->cur >= 0 ? g->p->cursors.v[x->cur].stages : 1;
             for (int t = 0; t < n; t++, i++)
                 if ((pass == 1) == x->write) weiri_access(r, ai, act, g->eff.v[i], mod(use, stages), use);
         }
@@ -536,7 +539,8 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
     case ACT_LOAD_BULK: case ACT_PUSH_BULK: land(r, ai, pc, act, use, stage); break;
     case ACT_BODY:
         if (act->bar < 0) effects(r, ai, pc, act);
-        else if (me->index == 0 || p->tasks[me->task].lanes) land(r, ai, pc, act, use, stage); /* it brings bytes: one thread issues them */
+        else if (me->index == 0 || p->tasks[me->task].lanes)
+            land(r, ai, pc, act, use, stage); /* it brings bytes: one thread issues them */
         break;
     case ACT_STORE_BULK: case ACT_CP_ASYNC: case ACT_TMEM_ALLOC: case ACT_TMEM_FREE: effects(r, ai, pc, act); break;
     case ACT_MMA: effects(r, ai, pc, act); passed_before_mma(r, me, act); break;
@@ -572,7 +576,8 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
                     set(r, own, bit_of(g, q->ring, s, q->fence_bit));
             }
         }
-        for (int i = 0; act->kind == ACT_FENCE_ASYNC && i < g->recs.n; i++) { /* cp.asyncs fence nothing: who knows that they have landed does */
+        for (int i = 0; act->kind == ACT_FENCE_ASYNC && i < g->recs.n;
+             i++) { /* cp.asyncs fence nothing: who knows that they have landed does */
             const weiri_rec *q = &g->recs.v[i];
             for (int s = 0; q->kind == REC_CP_WRITE && s < g->rings.v[q->ring].stages; s++)
                 for (int x = 0; x < me->nrows; x++) {

@@ -7,7 +7,9 @@
 
 enum { MAX_TERMS = 8, DEEP = 24, LARGE = 4096 /* operations: of more, parts are shared over and over */ };
 #define NO_BOUND INT64_MAX
-#define FAR (INT64_C(1) << 31) /* numbers of a form are no larger: no launch counts beyond (src/range.c), and their products stay in 64 bits */
+#define FAR \
+    (INT64_C(1) \
+     << 31) /* numbers of a form are no larger: no launch counts beyond (src/range.c), and their products stay in 64 bits */
 
 typedef struct lin { int n; int atom[MAX_TERMS]; int64_t coef[MAX_TERMS]; int64_t c; } lin;
 /* ATOM_TRIPS: how often the loop of index `id` runs (of a lane, in `by`: the loop that it is dealt from), where no form tells */
@@ -36,7 +38,9 @@ struct weiri_forms {
 static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth);
 
 /* A place of a tensor that the kernel does not write? */
-static bool fixed_place(const weiri_value *v) { return (v->op == WEIR_OP_VIEW_AT || v->op == WEIR_OP_VIEW_FROM) && !v->res->tensor->out; }
+static bool fixed_place(const weiri_value *v) {
+    return (v->op == WEIR_OP_VIEW_AT || v->op == WEIR_OP_VIEW_FROM) && !v->res->tensor->out;
+}
 
 /* One such place: both loads give one number. */
 static bool same_place(const weir_kernel *k, uint32_t x, uint32_t y, int depth) {
@@ -48,18 +52,20 @@ static bool same_place(const weir_kernel *k, uint32_t x, uint32_t y, int depth) 
 }
 
 static bool commutes(weir_op op) {
-    return op == WEIR_OP_ADD || op == WEIR_OP_MUL || op == WEIR_OP_MIN || op == WEIR_OP_MAX || op == WEIR_OP_EQ || op == WEIR_OP_NE ||
-           op == WEIR_OP_AND || op == WEIR_OP_OR;
+    return op == WEIR_OP_ADD || op == WEIR_OP_MUL || op == WEIR_OP_MIN || op == WEIR_OP_MAX || op == WEIR_OP_EQ ||
+           op == WEIR_OP_NE || op == WEIR_OP_AND || op == WEIR_OP_OR;
 }
 
 static bool same_bounds(const weir_kernel *k, const weiri_node *x, const weiri_node *y, int depth) {
-    return same_value(k, x->start, y->start, depth) && same_value(k, x->stop, y->stop, depth) && same_value(k, x->step, y->step, depth);
+    return same_value(k, x->start, y->start, depth) && same_value(k, x->stop, y->stop, depth) &&
+           same_value(k, x->step, y->step, depth);
 }
 
 /* How many loops around it run through the same numbers? */
 static int copies_around(const weir_kernel *k, const weiri_node *loop, int depth) {
     int n = 0;
-    for (const weiri_node *out = loop->parent; out; out = out->parent) n += out->kind == NODE_LOOP && same_bounds(k, out, loop, depth);
+    for (const weiri_node *out = loop->parent; out; out = out->parent)
+        n += out->kind == NODE_LOOP && same_bounds(k, out, loop, depth);
     return n;
 }
 
@@ -115,8 +121,10 @@ static bool comparison_of(const weir_kernel *k, uint32_t id, comparison *out) {
     if (v->op < WEIR_OP_LT || v->op > WEIR_OP_NE) return false;
     *out = (comparison){ .op = v->op, .a = v->arg[0], .b = v->arg[1] };
     if (v->op == WEIR_OP_NE) out->op = WEIR_OP_EQ, out->not = true;
-    if (v->op == WEIR_OP_GT || v->op == WEIR_OP_GE) *out = (comparison){ .op = v->op == WEIR_OP_GT ? WEIR_OP_LT : WEIR_OP_LE, .a = v->arg[1], .b = v->arg[0] };
-    if (!is_whole(k, v->arg[0]) || !is_whole(k, v->arg[1])) return true; /* floats may have no order, numbers without a sign another */
+    if (v->op == WEIR_OP_GT || v->op == WEIR_OP_GE)
+        *out = (comparison){ .op = v->op == WEIR_OP_GT ? WEIR_OP_LT : WEIR_OP_LE, .a = v->arg[1], .b = v->arg[0] };
+    if (!is_whole(k, v->arg[0]) || !is_whole(k, v->arg[1]))
+        return true; /* floats may have no order, numbers without a sign another */
     if (out->op == WEIR_OP_LE) *out = (comparison){ .op = WEIR_OP_LT, .a = out->b, .b = out->a, .not = true };
     int64_t n;
     if (out->op == WEIR_OP_LT && weiri_value_const(k, out->a, &n) && n < INT32_MAX) /* n < b: not b < n + 1 */
@@ -140,7 +148,8 @@ static bool same_truth(const weir_kernel *k, uint32_t x, bool notx, uint32_t y, 
     if ((v->op == WEIR_OP_AND || v->op == WEIR_OP_OR) && (w->op == WEIR_OP_AND || w->op == WEIR_OP_OR) && depth < 5) {
         if ((v->op == w->op) != (notx == noty)) return false; /* not (a or b) is not a and not b */
         for (int turn = 0; turn < 2; turn++)
-            if (same_truth(k, v->arg[0], notx, w->arg[turn], noty, depth + 1) && same_truth(k, v->arg[1], notx, w->arg[1 - turn], noty, depth + 1))
+            if (same_truth(k, v->arg[0], notx, w->arg[turn], noty, depth + 1) &&
+                same_truth(k, v->arg[1], notx, w->arg[1 - turn], noty, depth + 1))
                 return true;
         return false;
     }
@@ -349,7 +358,10 @@ static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     case WEIR_OP_COORD: { /* CTAs that split the axis run tiles up to a multiple of them */
         const weir_cluster *c = &f->k->cluster;
         int64_t n, by = v->i == v->res->axis_m ? c->v * c->m : v->i == v->res->axis_n ? c->n : 1;
-        return !top ? 0 : !weiri_value_const(f->k, v->res->extent[v->i].id, &n) || n > FAR ? NO_BOUND : n > 0 ? (n + by - 1) / by * by - 1 : 0;
+        return !top                                                               ? 0
+               : !weiri_value_const(f->k, v->res->extent[v->i].id, &n) || n > FAR ? NO_BOUND
+               : n > 0                                                            ? (n + by - 1) / by * by - 1
+                                                                                  : 0;
     }
     case WEIR_OP_CTA:
     case WEIR_OP_QUEUE_INDEX: return top ? NO_BOUND : 0;
@@ -692,7 +704,8 @@ bool weiri_forms_eval(const weiri_forms *f, int cls, weiri_env *env, int64_t *ou
     const weiri_node *n = c->node;
     int64_t start, stop, step;
     env->counts = true;
-    if (!weiri_range_number(env, n->start, &start) || !weiri_range_number(env, n->stop, &stop) || !weiri_range_number(env, n->step, &step) || !step)
+    if (!weiri_range_number(env, n->start, &start) || !weiri_range_number(env, n->stop, &stop) ||
+        !weiri_range_number(env, n->step, &step) || !step)
         return false;
     const loop_form *l = f->loops.v;
     while (l->node != n) l++; /* the class is made of it */

@@ -24,7 +24,9 @@ static const wtype_row wtypes[WTYPE_COUNT] = {
 
 bool weiri_wgmma_valid(const weiri_wgmma *w, char *why, size_t size) {
     if (w->type < 0 || w->type >= WTYPE_COUNT)
-        snprintf(why, size, "wgmma operand type %d does not exist (0 bf16, 1 f16, 2 tf32, 3 e4m3, 4 e5m2, 5 e4m3 by e5m2, 6 e5m2 by e4m3)", w->type);
+        snprintf(why, size,
+                 "wgmma operand type %d does not exist (0 bf16, 1 f16, 2 tf32, 3 e4m3, 4 e5m2, 5 e4m3 by e5m2, 6 e5m2 by e4m3)",
+                 w->type);
     else if (w->n < 8 || w->n > 256 || w->n % 8)
         snprintf(why, size, "wgmma N is %d; it must be a multiple of 8 from 8 to 256", w->n);
     else if ((w->ta | w->tb) >> 1 || (w->rs && w->ta))
@@ -94,7 +96,8 @@ static bool parse_instance(const char *s, bool rs, weiri_wgmma *w) {
 
 /* Pairs of halves cost NVRTC milliseconds, and few kernels have any. Shuffles and atomics of halves name no pair. */
 static bool names_halves(const char *source) {
-    static const char *const words[] = { "f16x2", "half", "bfloat16", "__h", "__shfl", "atomicAdd", "__nv_fp8", "__low2", "__high2" };
+    static const char *const words[] = { "f16x2",     "half",     "bfloat16", "__h",    "__shfl",
+                                         "atomicAdd", "__nv_fp8", "__low2",   "__high2" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strstr(source, words[i])) return true;
     return false;

@@ -5,7 +5,16 @@
 #include "mem.h"
 
 /* ORDER WTYPE: W_BF16 ... of weir_cuda.h */
-typedef enum weiri_wtype { WTYPE_BF16, WTYPE_F16, WTYPE_TF32, WTYPE_E4M3, WTYPE_E5M2, WTYPE_E4M3_E5M2, WTYPE_E5M2_E4M3, WTYPE_COUNT } weiri_wtype;
+typedef enum weiri_wtype {
+    WTYPE_BF16,
+    WTYPE_F16,
+    WTYPE_TF32,
+    WTYPE_E4M3,
+    WTYPE_E5M2,
+    WTYPE_E4M3_E5M2,
+    WTYPE_E5M2_E4M3,
+    WTYPE_COUNT
+} weiri_wtype;
 
 typedef struct weiri_wgmma {
     int rs;     /* 1: A from registers */

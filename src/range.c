@@ -12,7 +12,9 @@ static weiri_range span(int64_t lo, int64_t hi) { return (weiri_range){ .known =
 static weiri_range number(double x, weir_dtype t) {
     return (weiri_range){ .known = true, .real = true, .f = t == WEIR_F64 ? x : (double)(float)x };
 }
-static bool point(const weiri_range *x) { return x->known && !x->real && x->lo == x->hi; } /* cover: assert: only whole numbers are asked for theirs */
+static bool point(const weiri_range *x) {
+    return x->known && !x->real && x->lo == x->hi; /* cover: assert: only whole numbers are asked for theirs */
+}
 static double as_float(const weiri_range *x) { return x->real ? x->f : (double)x->lo; }
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
@@ -74,7 +76,12 @@ static weiri_range compare(weir_op op, weiri_range x, weiri_range y) {
     if (x.real || y.real) {
         if ((!x.real && !point(&x)) || (!y.real && !point(&y))) return span(0, 1);
         double a = as_float(&x), b = as_float(&y);
-        bool t = op == WEIR_OP_LT ? a < b : op == WEIR_OP_LE ? a <= b : op == WEIR_OP_GT ? a > b : op == WEIR_OP_GE ? a >= b : op == WEIR_OP_EQ ? a == b : a != b;
+        bool t = op == WEIR_OP_LT   ? a < b
+                 : op == WEIR_OP_LE ? a <= b
+                 : op == WEIR_OP_GT ? a > b
+                 : op == WEIR_OP_GE ? a >= b
+                 : op == WEIR_OP_EQ ? a == b
+                                    : a != b;
         return span(t, t);
     }
     if (op == WEIR_OP_GT || op == WEIR_OP_GE) {
@@ -185,7 +192,8 @@ static weiri_range range_of(weiri_env *e, uint32_t id) {
     for (int i = v->op == WEIR_OP_SELECT; i < v->nargs; i++)
         if (!x[i].known) return unknown;
     if (v->op >= WEIR_OP_LT && v->op <= WEIR_OP_NE) {
-        bool u = weiri_value_is_unsigned(weiri_val(e->k, v->arg[0])->dtype) || weiri_value_is_unsigned(weiri_val(e->k, v->arg[1])->dtype);
+        bool u = weiri_value_is_unsigned(weiri_val(e->k, v->arg[0])->dtype) ||
+                 weiri_value_is_unsigned(weiri_val(e->k, v->arg[1])->dtype);
         for (int i = 0; i < 2; i++)
             if (u && !x[i].real && x[i].lo < 0) return span(0, 1); /* compared without its sign */
         return compare(v->op, x[0], x[1]);
@@ -282,7 +290,8 @@ bool weiri_range_counts(weiri_env *e, const weiri_node **loop) {
 weiri_sampler weiri_sampler_new(const weir_kernel *k) {
     weiri_sampler s = { .k = k, .seed = 88172645463325252ull, .unit = { 1 }, .nunit = 1, .ncount = 1 };
     for (int i = 1; i < k->values.n && s.nunit < 16; i++)
-        if (k->values.v[i].op == WEIR_OP_INT && k->values.v[i].i > 1 && k->values.v[i].i < 100000) s.unit[s.nunit++] = k->values.v[i].i;
+        if (k->values.v[i].op == WEIR_OP_INT && k->values.v[i].i > 1 && k->values.v[i].i < 100000)
+            s.unit[s.nunit++] = k->values.v[i].i;
     return s;
 }
 

@@ -35,8 +35,8 @@ bool weiri_tc_valid(const weiri_tc_shape *s, char *why, size_t size) {
         snprintf(why, size, "%d rows in each of two CTAs; their mma has 64 or 128 in each", s->m / ctas);
     else if (!s->pair && s->m != 64 && s->m != 128) snprintf(why, size, "%d rows; an mma of one CTA has 64 or 128", s->m);
     else if (s->n < step || s->n > TC_MAX_N || s->n % step)
-        snprintf(why, size, "%d columns; %s %d rows an mma has a multiple of %d, up to %d", s->n, s->pair ? "of two CTAs with" : "with",
-                 s->m, step, TC_MAX_N);
+        snprintf(why, size, "%d columns; %s %d rows an mma has a multiple of %d, up to %d", s->n,
+                 s->pair ? "of two CTAs with" : "with", s->m, step, TC_MAX_N);
     else if ((s->a_mn || s->b_mn) && s->kind != TC_KIND_F16)
         snprintf(why, size, "a transposed operand of %s; only 16-bit operands may be transposed",
                  weir_dtype_name(s->a_mn ? s->a : s->b));
@@ -111,7 +111,8 @@ bool weiri_tc_decode_scaled(weiri_tc_kind kind, uint32_t idesc, weiri_tc_scaled 
     else if (kind != TC_KIND_NVF4 && !s->ue8m0) snprintf(why, size, "scales of ue4m3, which kind mxf4nvf4 alone takes");
     else if (kind == TC_KIND_NVF4 && s->ue8m0) snprintf(why, size, "scales of ue8m0, where four a row are ue4m3");
     else if (s->id_a % s->scales || s->id_b % s->scales)
-        snprintf(why, size, "scale ids %d and %d; of %d scales a row an id is a multiple of %d", s->id_a, s->id_b, s->scales, s->scales);
+        snprintf(why, size, "scale ids %d and %d; of %d scales a row an id is a multiple of %d", s->id_a, s->id_b, s->scales,
+                 s->scales);
     else return true;
     return false;
 }

@@ -115,7 +115,13 @@ static double *times_of(weir_timeline *t, int cta, uint32_t time0) {
 
 static bool waits(weiri_act kind) {
     switch (kind) {
-    case ACT_WAIT: case ACT_BULK_WAIT: case ACT_CP_WAIT: case ACT_MMA_WAIT: case ACT_NAMED_SYNC: case ACT_CTA_SYNC: case ACT_CLUSTER_WAIT:
+    case ACT_WAIT:
+    case ACT_BULK_WAIT:
+    case ACT_CP_WAIT:
+    case ACT_MMA_WAIT:
+    case ACT_NAMED_SYNC:
+    case ACT_CTA_SYNC:
+    case ACT_CLUSTER_WAIT:
     case ACT_GRID_WAIT: case ACT_WARP_SYNC: return true;
     default: return false;
     }
@@ -154,7 +160,9 @@ static const char *what(weir_timeline *t, const weiri_action *a) {
 
 /* ---- stages -------------------------------------------------------------------------------------------------------------------------- */
 
-static const weiri_action *action_of(const weiri_plan *p, uint32_t id) { return id >= 1 && id <= (uint32_t)p->nactions ? p->action[id] : NULL; }
+static const weiri_action *action_of(const weiri_plan *p, uint32_t id) {
+    return id >= 1 && id <= (uint32_t)p->nactions ? p->action[id] : NULL;
+}
 
 typedef struct opened { int stage[KEPT_OPEN]; int n; } opened;   /* by one cursor, newest last, in a ring */
 
@@ -227,7 +235,11 @@ static void make_row(weir_timeline *t, int slot, const double *time, double end)
     int task = weiri_tell_task_of_warp(p, cta % (p->cluster > 0 ? p->cluster : 1), warp);
     if (task < 0 || !e->list.n) return;
     const weiri_ptask *pt = &p->tasks[task];
-    weiri_trow row = { .cta = cta, .warp = warp, .warps = pt->wg_actor ? 4 : 1, .name = weiri_arena_str(&t->a, pt->task->name), .first = t->spans.n };
+    weiri_trow row = { .cta = cta,
+                       .warp = warp,
+                       .warps = pt->wg_actor ? 4 : 1,
+                       .name = weiri_arena_str(&t->a, pt->task->name),
+                       .first = t->spans.n };
     opened *open = WEIRI_NEW_N(&t->a, opened, p->cursors.n + 1);
     int *count = WEIRI_NEW_N(&t->a, int, p->nactions + 2), *stage = WEIRI_NEW_N(&t->a, int, e->list.n + 1);
     const char **text = WEIRI_NEW_N(&t->a, const char *, p->nactions + 2);
@@ -240,7 +252,8 @@ static void make_row(weir_timeline *t, int slot, const double *time, double end)
         if (stage[i] < 0) stage[i] = followed(a, open);
         if (a->kind == ACT_WAIT && a->cur >= 0 && stage[i] >= 0) {
             opened *o = &open[a->cur];      /* members of a group may wait one after the other for one use */
-            if (!o->n || o->stage[(o->n - 1) % KEPT_OPEN] != stage[i] || p->cursors.v[a->cur].stages == 1) o->stage[o->n++ % KEPT_OPEN] = stage[i];
+            if (!o->n || o->stage[(o->n - 1) % KEPT_OPEN] != stage[i] || p->cursors.v[a->cur].stages == 1)
+                o->stage[o->n++ % KEPT_OPEN] = stage[i];
         }
     }
     fill_stages(p, e, stage);
@@ -251,8 +264,18 @@ static void make_row(weir_timeline *t, int slot, const double *time, double end)
         bool last = i + 1 == e->list.n;
         if (!a) continue;
         if (!text[id]) text[id] = what(t, a);
-        weir_span s = { .task = row.name, .cta = cta, .warp = warp, .what = text[id], .action = (int)id, .nth = ++count[id], .stage = stage[i],
-                        .waits = waits(a->kind), .from = time[i], .to = !last ? time[i + 1] : end > time[i] ? end : time[i] };
+        weir_span s = { .task = row.name,
+                        .cta = cta,
+                        .warp = warp,
+                        .what = text[id],
+                        .action = (int)id,
+                        .nth = ++count[id],
+                        .stage = stage[i],
+                        .waits = waits(a->kind),
+                        .from = time[i],
+                        .to = !last           ? time[i + 1]
+                              : end > time[i] ? end
+                                              : time[i] };
         if (s.to < s.from) s.to = s.from;
         s.stuck = last && e->stuck;
         if (a->op && a->op->at.n) {

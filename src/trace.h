@@ -28,7 +28,11 @@ void weiri_timeline_finish(weir_timeline *t);
 
 /* ---- for those that draw it ------------------------------------------------------------------------------------------------------ */
 
-typedef struct weiri_flight { int row, stage; double from, to; const char *what; } weiri_flight;  /* a batch of MMAs, issued to drained */
+typedef struct weiri_flight {
+    int row, stage;
+    double from, to;
+    const char *what;
+} weiri_flight; /* a batch of MMAs, issued to drained */
 typedef struct weiri_trow { int cta, warp, warps; const char *name; int first, n; } weiri_trow;   /* spans first .. first + n */
 
 typedef struct weiri_event { uint64_t time; uint32_t clock, at; int64_t object; } weiri_event;   /* object: shared offset, -1 */

@@ -146,7 +146,8 @@ static bool truth(walker *w, uint32_t value, const char *name, const weiri_node 
     key_state *s = NULL;
     const weiri_node *scope = w->depth ? w->around[w->depth - 1] : NULL;
     if (!name)
-        for (scope = weiri_val(w->k, value)->scope; scope && scope->kind != NODE_LOOP && scope->kind != NODE_TILES;) scope = scope->parent;
+        for (scope = weiri_val(w->k, value)->scope; scope && scope->kind != NODE_LOOP && scope->kind != NODE_TILES;)
+            scope = scope->parent;
     if (scope && scope->kind != NODE_LOOP) scope = NULL;
     for (int i = 0; i < w->nkeys && !s; i++) {
         bool same = name ? w->key[i].name && !strcmp(w->key[i].name, name) : !w->key[i].name && w->key[i].value == value;
@@ -189,7 +190,9 @@ static int stage_of(int use, int stages) { return use - lap(use, stages) * stage
 
 static int use_of(const walker *w, int cur, weiri_stage_ref ref, int back) {
     if (cur < 0) return 0;
-    return ref == STAGE_CLOSE ? w->close[cur] : ref == STAGE_HELD ? w->open[cur] - (1 + back) * w->p->cursors.v[cur].stride : w->open[cur];
+    return ref == STAGE_CLOSE  ? w->close[cur]
+           : ref == STAGE_HELD ? w->open[cur] - (1 + back) * w->p->cursors.v[cur].stride
+                               : w->open[cur];
 }
 
 static int cell_of(const walker *w, int cta, int bar, int use) {
@@ -242,7 +245,9 @@ static int place_for(walker *w, int t, int cta, const weiri_effect *e, int use) 
         const weiri_region *g = &p->smem.v[e->region];
         int stages = e->cur >= 0 && e->stage != STAGE_NONE ? p->cursors.v[e->cur].stages : 1;
         bool tile = g->res && g->res->rank > 0 && g->res->kind != WEIR_RES_QUEUE;
-        int64_t whole = g->tmem ? g->stage_bytes : tile ? weiri_tile_elems(g->res) * (int64_t)weir_dtype_size(g->dtype) : g->stage_bytes;
+        int64_t whole = g->tmem ? g->stage_bytes
+                        : tile  ? weiri_tile_elems(g->res) * (int64_t)weir_dtype_size(g->dtype)
+                                : g->stage_bytes;
         l.stage = stage_of(use, stages);
         l.lo = g->offset + l.stage * g->stage_bytes;
         if (g->tmem) l.lo += TENSOR_MEMORY;
@@ -254,7 +259,9 @@ static int place_for(walker *w, int t, int cta, const weiri_effect *e, int use) 
     }
     for (int i = 0; i < w->u->places.n; i++) {
         const weiri_upl *x = &w->u->places.v[i];
-        if (x->cta == l.cta && x->reg == l.reg && x->thread == l.thread && x->share == l.share && x->region == l.region && x->lo == l.lo && x->hi == l.hi) return i;
+        if (x->cta == l.cta && x->reg == l.reg && x->thread == l.thread && x->share == l.share && x->region == l.region &&
+            x->lo == l.lo && x->hi == l.hi)
+            return i;
     }
     WEIRI_PUSH(&w->u->a, w->u->places, l);
     return w->u->places.n - 1;
@@ -547,7 +554,9 @@ static void walk_block(walker *w, const weiri_pnode *n) {
         return;
     }
     case PN_HELD:
-        for (int turn = 0; w->open[n->cur] - w->close[n->cur] > n->keep * w->p->cursors.v[n->cur].stride && !(n->once && turn) && turn < 1000 && !w->u->why; turn++)
+        for (int turn = 0; w->open[n->cur] - w->close[n->cur] > n->keep * w->p->cursors.v[n->cur].stride &&
+                           !(n->once && turn) && turn < 1000 && !w->u->why;
+             turn++)
             walk(w, n->first);
         return;
     }
@@ -569,7 +578,8 @@ static void look(const weiri_pnode *n, tells *x) {
             continue;
         }
         const weiri_action *a = n->act;
-        if (a->kind == ACT_INIT || a->kind == ACT_ADVANCE || a->kind == ACT_NONE) continue; /* whoever does it, all are joined next */
+        if (a->kind == ACT_INIT || a->kind == ACT_ADVANCE || a->kind == ACT_NONE)
+            continue; /* whoever does it, all are joined next */
         x->elected = x->elected || a->who != WHO_THREADS || a->kind == ACT_WARP_SYNC;
         x->warps = x->warps || a->kind == ACT_WARP_SYNC;
         x->lanes = x->lanes || a->who == WHO_LANE || a->who == WHO_LANE_CTAS;
@@ -711,7 +721,8 @@ bool weiri_touches_clash(const weiri_unrolled *u, const weiri_touch *x, const we
     bool task = a->task == b->task && a->cta == b->cta, same = u->places.v[x->place].region == u->places.v[y->place].region;
     if (a->actor == b->actor && plain && other_plain) return false;                              /* in order */
     if (a->actor == b->actor && x->kind == TOUCH_MMA && y->kind == TOUCH_MMA) return false;      /* in order */
-    if (x->kind == TOUCH_LOAD && y->kind == TOUCH_LOAD) return !(same && a->task == b->task && a->cta != b->cta && x->use == y->use); /* slices */
+    if (x->kind == TOUCH_LOAD && y->kind == TOUCH_LOAD)
+        return !(same && a->task == b->task && a->cta != b->cta && x->use == y->use); /* slices */
     if (task && plain && other_plain && (x->joins || y->joins)) return false;
     if (plain && other_plain && x->write && y->write) return !(same && task && x->use == y->use); /* its share each */
     return true;

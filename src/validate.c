@@ -1401,7 +1401,8 @@ static bool come_out_apart(checker *c, uint32_t x, uint32_t y, weiri_buf *with) 
         weiri_range_used(k, x, dim_used, scalar_used);
         weiri_range_used(k, y, dim_used, scalar_used);
         weiri_range_put_args(k, "with ", dims, scalars, dim_used, scalar_used, with);
-        for (int i = 0; queue && i < queue->qrank; i++) weiri_put(with, "%s%s = %lld", with->s ? ", " : "at ", queue->axis[i], (long long)coord[i]);
+        for (int i = 0; queue && i < queue->qrank; i++)
+            weiri_put(with, "%s%s = %lld", with->s ? ", " : "at ", queue->axis[i], (long long)coord[i]);
         return true;
     }
     return false;
@@ -1454,8 +1455,8 @@ static void check_raster(checker *c, const weir_res *q) {
                        (long long)r.i, (long long)r.j, tile.s ? tile.s : "", with.s ? with.s : "");
     else
         f = weiri_find(c->out, "V-WQ-11", weiri_place_of(&q->at),
-                       "the raster of '%s' gives i = %lld the tile %s, but there are %lld along %s%s", q->name,
-                       (long long)r.i, tile.s ? tile.s : "", (long long)r.extent[r.bad_axis], q->axis[r.bad_axis], with.s ? with.s : "");
+                       "the raster of '%s' gives i = %lld the tile %s, but there are %lld along %s%s", q->name, (long long)r.i,
+                       tile.s ? tile.s : "", (long long)r.extent[r.bad_axis], q->axis[r.bad_axis], with.s ? with.s : "");
     f->hint = "give each i, from 0 to below the product of the extents, a tile of its own; k:assume(...) says which sizes come";
     weiri_buf_free(&tile);
     weiri_buf_free(&with);

@@ -812,8 +812,8 @@ weir_value weir_view_sub(weir_kernel *k, weir_res *r, weir_value view, weir_valu
         bool turned, limited;
         look_through(k, view.id, &turned, &limited);
         if (turned && rank < 3) {
-            weiri_kernel_fault(k, &k->here, "VIEW-ARG", "take cols(first, 1) before t()", "sub: %s is transposed: its slabs are columns",
-                               text_of(k, view.id));
+            weiri_kernel_fault(k, &k->here, "VIEW-ARG", "take cols(first, 1) before t()",
+                               "sub: %s is transposed: its slabs are columns", text_of(k, view.id));
             return none;
         }
         extent = shape[0];
@@ -861,8 +861,10 @@ weir_value weir_view_limit(weir_kernel *k, weir_value view, weir_value n) {
     bool turned, limited;
     look_through(k, view.id, &turned, &limited);
     if (turned || limited) {
-        weiri_kernel_fault(k, &k->here, "VIEW-ARG", turned ? "limit(n) before t(): there is a limit of columns alone" : "limit(weir.min(n, m))",
-                           turned ? "limit: %s is transposed: its last axis is rows" : "limit: %s has a limit already", text_of(k, view.id));
+        weiri_kernel_fault(k, &k->here, "VIEW-ARG",
+                           turned ? "limit(n) before t(): there is a limit of columns alone" : "limit(weir.min(n, m))",
+                           turned ? "limit: %s is transposed: its last axis is rows" : "limit: %s has a limit already",
+                           text_of(k, view.id));
         return (weir_value){ 0 };
     }
     return add_view(k, &(weiri_value){ .op = WEIR_OP_VIEW_LIMIT, .arg = { view.id, n.id }, .nargs = 2 }, true);

@@ -25,10 +25,10 @@ static const char macros[] =
     "SNAN SNANF SNANL HUGE_VAL HUGE_VALF HUGE_VALL BIG_ENDIAN BYTE_ORDER LITTLE_ENDIAN PDP_ENDIAN EXIT_FAILURE EXIT_SUCCESS "
     "RAND_MAX MB_CUR_MAX NFDBITS WCONTINUED WEXITED WNOHANG WNOWAIT WSTOPPED WUNTRACED CUDARTAPI CUDART_CB math_errhandling "
     "memcpy memmove memset clock ";
-static const char *const macro_families[] = { "INT",     "UINT",  "M_",     "FP_",   "FD_",         "HUGE_VAL_", "SNANF", "PTRDIFF_",
-                                              "SIZE_",   "WCHAR_", "WINT_",  "MATH_", "SIG_ATOMIC_", "CU_",       "CUDA_", "WEIR_",
-                                              "FLT_",    "DBL_",   "LDBL_",  "CHAR_", "SCHAR_",      "UCHAR_",    "SHRT_", "USHRT_",
-                                              "LONG_",   "ULONG_", "LLONG_", "ULLONG_" };
+static const char *const macro_families[] = { "INT",      "UINT",  "M_",     "FP_",   "FD_",    "HUGE_VAL_",   "SNANF",
+                                              "PTRDIFF_", "SIZE_", "WCHAR_", "WINT_", "MATH_",  "SIG_ATOMIC_", "CU_",
+                                              "CUDA_",    "WEIR_", "FLT_",   "DBL_",  "LDBL_",  "CHAR_",       "SCHAR_",
+                                              "UCHAR_",   "SHRT_", "USHRT_", "LONG_", "ULONG_", "LLONG_",      "ULLONG_" };
 
 /* Variables and functions of emitted text itself. */
 static const char locals[] =
@@ -100,7 +100,9 @@ bool weiri_in_preamble(const char *word) {
     const size_t n = strlen(word);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         for (const char *s = texts[i]; n && (s = strstr(s, word)) != NULL; s += n)
-            if ((s == texts[i] || (!isalnum((unsigned char)s[-1]) && s[-1] != '_')) && !isalnum((unsigned char)s[n]) && s[n] != '_') return true;
+            if ((s == texts[i] || (!isalnum((unsigned char)s[-1]) && s[-1] != '_')) && !isalnum((unsigned char)s[n]) &&
+                s[n] != '_')
+                return true;
     return false;
 }
 

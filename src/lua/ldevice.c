@@ -252,7 +252,8 @@ static void read_axis(reading *r, int axis) {
         r->path[axis] = i;
         if (lua_rawgeti(L, -1, i) != LUA_TTABLE && !last) {
             const char *got = weirl_typename(L, -1);
-            weirl_raise(L, "set: %s is a table of %lld, got %s", place_of(r, axis + 1), (long long)weir_buffer_shape(r->b, axis + 1), got);
+            weirl_raise(L, "set: %s is a table of %lld, got %s", place_of(r, axis + 1),
+                        (long long)weir_buffer_shape(r->b, axis + 1), got);
         }
         if (last) read_number(r, axis + 1);
         else read_axis(r, axis + 1);
@@ -354,7 +355,8 @@ static int buffer_index(lua_State *L) {
     if (strcmp(key, "device") == 0) return lua_getiuservalue(L, 1, 1), 1;
     if (strcmp(key, "shape") == 0 || strcmp(key, "stride") == 0) {
         int64_t x[WEIR_MAX_RANK];
-        for (int i = 0; i < weir_buffer_rank(b); i++) x[i] = strcmp(key, "shape") == 0 ? weir_buffer_shape(b, i) : weir_buffer_stride(b, i);
+        for (int i = 0; i < weir_buffer_rank(b); i++)
+            x[i] = strcmp(key, "shape") == 0 ? weir_buffer_shape(b, i) : weir_buffer_stride(b, i);
         return weirl_push_sizes(L, x, weir_buffer_rank(b)), 1;
     }
     weirl_near near;
@@ -375,9 +377,8 @@ static int buffer_tostring(lua_State *L) {
 }
 
 void weirl_open_device(lua_State *L) {
-    static const luaL_Reg device_meth[] = {
-        { "tensor", d_tensor }, { "sync", d_sync }, { "explore", d_explore }, { "findings", d_findings }, { "close", device_gc }, { NULL, NULL }
-    };
+    static const luaL_Reg device_meth[] = { { "tensor", d_tensor },     { "sync", d_sync },     { "explore", d_explore },
+                                            { "findings", d_findings }, { "close", device_gc }, { NULL, NULL } };
     static const luaL_Reg device_meta[] = {
         { "__gc", device_gc }, { "__close", device_gc }, { "__tostring", device_tostring }, { NULL, NULL }
     };

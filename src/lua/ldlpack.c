@@ -28,7 +28,9 @@ int weirl_dlpack(lua_State *L) {
     } else {
         int isint = 0;
         if (lua_type(L, 1) == LUA_TNUMBER) managed = (void *)(uintptr_t)lua_tointegerx(L, 1, &isint);
-        if (!isint) return weirl_raise(L, "weir.dlpack: the address of a DLManagedTensor is an integer or light userdata, got %s", weirl_typename(L, 1));
+        if (!isint)
+            return weirl_raise(L, "weir.dlpack: the address of a DLManagedTensor is an integer or light userdata, got %s",
+                               weirl_typename(L, 1));
     }
     if (!lua_isnoneornil(L, 2)) {
         weirl_desc d = weirl_desc_open(L, 2, "weir.dlpack", names);
@@ -36,7 +38,8 @@ int weirl_dlpack(lua_State *L) {
     }
     weirl_foreign *f = weirl_new(L, sizeof *f, 0, WEIRL_FOREIGN);
     f->versioned = versioned;
-    if (weir_dlpack_arg(ctx->c, managed, versioned, &f->arg) != WEIR_OK) return weirl_raise(L, "weir.dlpack: %s", weir_error(ctx->c));
+    if (weir_dlpack_arg(ctx->c, managed, versioned, &f->arg) != WEIR_OK)
+        return weirl_raise(L, "weir.dlpack: %s", weir_error(ctx->c));
     f->managed = managed; /* from here on it is ours to release */
     return 1;
 }

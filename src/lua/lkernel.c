@@ -747,7 +747,8 @@ int weirl_explain(lua_State *L) {
 static int k_promela(lua_State *L) {
     weirl_kernel *kb = weirl_checkkernel(L, 1);
     not_in_schedule(L, kb, "k:promela");
-    if (!lua_isnoneornil(L, 2) && !lua_istable(L, 2)) return weirl_raise(L, "k:promela { N = 3, tiles = 2 }: a table of sizes, got %s", weirl_typename(L, 2));
+    if (!lua_isnoneornil(L, 2) && !lua_istable(L, 2))
+        return weirl_raise(L, "k:promela { N = 3, tiles = 2 }: a table of sizes, got %s", weirl_typename(L, 2));
     lua_settop(L, 2);
     const char *names[32];
     int64_t sizes[32];

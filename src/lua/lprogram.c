@@ -278,7 +278,8 @@ static int b_set_address(lua_State *L) { /* bound:set_address(tensor's name, dev
     weirl_buffer *t = luaL_testudata(L, 3, WEIRL_BUFFER);
     if (t && (!t->b || !t->dev->d)) return weirl_raise(L, "set_address: the tensor or its device is closed");
     lua_settop(L, 3);
-    weir_status st = t ? weir_bound_set_buffer(b->b, name, t->b) : weir_bound_set_address(b->b, name, to_address(L, 3, "set_address"));
+    weir_status st =
+        t ? weir_bound_set_buffer(b->b, name, t->b) : weir_bound_set_address(b->b, name, to_address(L, 3, "set_address"));
     if (st != WEIR_OK) return outcome(L, b->program, "set_address", st);
     lua_newtable(L); /* the memory that must live now: the arguments, one exchanged */
     lua_getiuservalue(L, 1, 2);
@@ -365,11 +366,20 @@ static int program_tostring(lua_State *L) {
 }
 
 void weirl_open_program(lua_State *L) {
-    static const luaL_Reg meth[] = {
-        { "launch", p_launch },           { "time", p_time },   { "trace", p_trace }, { "explore", p_explore }, { "bind", p_bind },      { "source", p_source },
-        { "full_source", p_full_source }, { "log", p_log },     { "ptx", p_ptx },        { "cubin", p_cubin },
-        { "export", p_export },           { "times", p_times }, { "close", program_gc }, { NULL, NULL }
-    };
+    static const luaL_Reg meth[] = { { "launch", p_launch },
+                                     { "time", p_time },
+                                     { "trace", p_trace },
+                                     { "explore", p_explore },
+                                     { "bind", p_bind },
+                                     { "source", p_source },
+                                     { "full_source", p_full_source },
+                                     { "log", p_log },
+                                     { "ptx", p_ptx },
+                                     { "cubin", p_cubin },
+                                     { "export", p_export },
+                                     { "times", p_times },
+                                     { "close", program_gc },
+                                     { NULL, NULL } };
     static const luaL_Reg meta[] = {
         { "__gc", program_gc }, { "__close", program_gc }, { "__tostring", program_tostring }, { NULL, NULL }
     };

@@ -63,7 +63,8 @@ static weirl_res *self(lua_State *L, const char *method) {
     if (!kb) return h;
     lua_pop(L, 1);
     if (kb != h->kb && kb->task)
-        weirl_raise(L, "%s: '%s' belongs to another kernel, '%s' [C-ARG-01]", method, weir_res_name(h->r), weir_kernel_name(h->kb->k));
+        weirl_raise(L, "%s: '%s' belongs to another kernel, '%s' [C-ARG-01]", method, weir_res_name(h->r),
+                    weir_kernel_name(h->kb->k));
     return h;
 }
 

@@ -29,7 +29,8 @@ static int t_gc(lua_State *L) {
     return 0;
 }
 
-static int write(lua_State *L, const char *fn, weir_status (*to)(weir_timeline *, const char *)) { /* the timeline, or nil, message, code */
+static int write(lua_State *L, const char *fn,
+                 weir_status (*to)(weir_timeline *, const char *)) { /* the timeline, or nil, message, code */
     timeline *u = check(L, 1);
     if (lua_type(L, 2) != LUA_TSTRING) return weirl_raise(L, "%s: the name of a file expected, got %s", fn, weirl_typename(L, 2));
     weir_status st = to(u->t, lua_tostring(L, 2));
@@ -97,7 +98,9 @@ static int t_tostring(lua_State *L) {
 }
 
 void weirl_open_trace(lua_State *L) {
-    static const luaL_Reg meth[] = { { "perfetto", t_perfetto }, { "svg", t_svg }, { "spans", t_spans }, { "close", t_gc }, { NULL, NULL } };
+    static const luaL_Reg meth[] = {
+        { "perfetto", t_perfetto }, { "svg", t_svg }, { "spans", t_spans }, { "close", t_gc }, { NULL, NULL }
+    };
     static const luaL_Reg meta[] = { { "__gc", t_gc }, { "__close", t_gc }, { "__tostring", t_tostring }, { NULL, NULL } };
     weirl_class(L, WEIRL_TIMELINE, meth, meta, t_index);
 }

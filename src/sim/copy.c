@@ -84,7 +84,8 @@ static const weiri_tmap *need_map(thread *t, const w_tmap *map, u32 rank, const 
     }
     i64 unit = 16 / (i64)weir_dtype_size(d->dtype);
     if (c[0] % unit)
-        weiri_sim_fault(m, t, t->at, "sim-tmap", "a box begins at column %d of %s, off 16 bytes: a multiple of %lld is expected", c[0],
+        weiri_sim_fault(m, t, t->at, "sim-tmap",
+                        "a box begins at column %d of %s, off 16 bytes: a multiple of %lld is expected", c[0],
                         weir_dtype_name(d->dtype), (long long)unit);
     return d;
 }
@@ -384,7 +385,9 @@ static void queue_store(thread *t, op *o) {
 }
 
 static void bulk_store(w_sim_api *api, void *dst, u32 src, u32 bytes, u32 add) {
-    static const weir_dtype types[] = { 0, WEIR_F32, WEIR_F64, WEIR_F16, WEIR_BF16, WEIR_I32, WEIR_U32, WEIR_U64 }; /* ORDER W_SIM_COPY */
+    static const weir_dtype types[] = {
+        0, WEIR_F32, WEIR_F64, WEIR_F16, WEIR_BF16, WEIR_I32, WEIR_U32, WEIR_U64
+    }; /* ORDER W_SIM_COPY */
     thread *t = weiri_sim_self(api);
     weiri_sim_touch(t, src);
     if (!bulk_ends(t, src, dst, bytes, add ? "a bulk addition" : "a bulk store", "from")) return;
@@ -413,7 +416,8 @@ static void tma_load(w_sim_api *api, u32 dst, const w_tmap *map, u32 bar, u32 at
         weiri_sim_fault(m, t, t->at, "sim-cluster", "a multicast to the CTAs 0x%x of a cluster of %d", mask, cl->n);
     bool pair = at != 0xffffffffu;
     if (pair && (at / 2 != t->c->rank / 2 || (int)at >= cl->n)) {
-        weiri_sim_fault(m, t, t->at, "sim-cluster", "a TMA load of CTA %u counted by CTA %u, which is not of its pair", t->c->rank, at);
+        weiri_sim_fault(m, t, t->at, "sim-cluster", "a TMA load of CTA %u counted by CTA %u, which is not of its pair",
+                        t->c->rank, at);
         return;
     }
     if (!mask) mask = 1u << t->c->rank;
@@ -625,7 +629,8 @@ void weiri_copy_exit(thread *t) {
         if (!o->waited) {
             char name[96];
             weiri_smem_name(t->c, o->src, name, sizeof name);
-            weiri_sim_fault(m, t, o->at, "sim-exit", "the thread exits while its TMA store may still read %s: a bulk wait is missing", name);
+            weiri_sim_fault(m, t, o->at, "sim-exit",
+                            "the thread exits while its TMA store may still read %s: a bulk wait is missing", name);
             return;
         }
         step(m, o); /* the result of a store whose read alone was waited for */
@@ -636,7 +641,8 @@ void weiri_copy_exit(thread *t) {
         if (o->kind == OP_CP) {
             char name[96];
             weiri_smem_name(t->c, o->dst, name, sizeof name);
-            weiri_sim_fault(m, t, o->at, "sim-exit", "the thread exits while its cp.async into %s is in flight: a wait is missing", name);
+            weiri_sim_fault(m, t, o->at, "sim-exit",
+                            "the thread exits while its cp.async into %s is in flight: a wait is missing", name);
             return;
         }
 }

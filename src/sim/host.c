@@ -498,7 +498,10 @@ static weir_status build(weir_ctx *c, const weiri_sim_run *r, const char *cxx, c
     /* volatile accesses of a body are meant to meet others' */
     char real[PATH_MAX];
     bool clang = realpath(cxx, real) && strstr(real, "clang");
-    const char *const one[] = { "-o", obj, src, clang ? "-mllvm" : "--param", clang ? "-tsan-distinguish-volatile=1" : "tsan-distinguish-volatile=1", NULL };
+    const char *const one[] = {
+        "-o", obj, src, clang ? "-mllvm" : "--param", clang ? "-tsan-distinguish-volatile=1" : "tsan-distinguish-volatile=1",
+        NULL
+    };
     const char *const two[] = { "-o", out, hooks, obj, "-lm", NULL };
     if (st != WEIR_OK || !spawn_step(c, cxx, FLAGS(compile_flags), one, log_path, log, &st)) return st;
     st = hooks_object(c, cxx, dir, cache, log_path, log, hooks);

@@ -378,7 +378,8 @@ void weiri_sums_in_turn(float *restrict d, const float *restrict a, const float 
 
 /* An operand's rows as numbers, out[row][k], each times its scale; scales: s->scales bytes a row. */
 void weiri_scaled_operand(const cta *c, u64 desc, u32 rows, const weiri_tc_scaled *s, bool b, const u8 *scales, double *out);
-void weiri_scaled_multiply(float *d, const double *a, const double *b, u32 rows, u32 n, u32 k);   /* d[row][n] += a[row][k] * b[n][k] */
+void weiri_scaled_multiply(float *d, const double *a, const double *b, u32 rows, u32 n,
+                           u32 k); /* d[row][n] += a[row][k] * b[n][k] */
 
 /* ---- mma.c ------------------------------------------------------------------------------------------------------------- */
 

@@ -269,8 +269,8 @@ static void tell_other(const machine *m, const cell *x, u32 first_block, bool wr
         if (c && local - first_bar(m) < c->nbars) weiri_sync_bar_name(c, &c->bars[local - first_bar(m)], bar_name, sizeof bar_name);
         snprintf(out, size, "a copy that completes on mbarrier %s of CTA %u%s%s%s", bar_name, block, open, place, shut);
     } else if (local < first_read(m)) {
-        snprintf(out, size, "a wgmma of CTA %u, warps %d to %d%s%s%s", block, 4 * (local - first_mma(m)), 4 * (local - first_mma(m)) + 3, open,
-                 place, shut);
+        snprintf(out, size, "a wgmma of CTA %u, warps %d to %d%s%s%s", block, 4 * (local - first_mma(m)),
+                 4 * (local - first_mma(m)) + 3, open, place, shut);
     } else {
         snprintf(out, size, "a TMA %s of CTA %u, warp %d%s%s%s", atomic ? "addition" : "store", block,
                  (local - first_read(m)) % (m->threads_per_cta / 32), open, place, shut);
@@ -285,7 +285,8 @@ static const char *rule_of(const machine *m, const cell *x, bool was_write, bool
         return "sim-race";
     }
     if (was_write && local < first_mma(m)) {
-        *mend = write ? "no wait stands between the two" : "it has landed by chance: no wait of this thread, or of one that it knows of, stands behind it";
+        *mend = write ? "no wait stands between the two"
+                      : "it has landed by chance: no wait of this thread, or of one that it knows of, stands behind it";
         return write ? "sim-async-write" : "sim-early-read";
     }
     *mend = was_write ? "no bulk wait for its result is known here"
@@ -295,7 +296,8 @@ static const char *rule_of(const machine *m, const cell *x, bool was_write, bool
 
 /* ---- shared memory ------------------------------------------------------------------------------------------------------- */
 
-static void report(const cta *c, const thread *by, u32 at, u32 addr, u32 n, const char *what, const weiri_word *w, int i, bool write) {
+static void report(const cta *c, const thread *by, u32 at, u32 addr, u32 n, const char *what, const weiri_word *w, int i,
+                   bool write) {
     const machine *m = c->m;
     char where[160], other[360];
     const char *mend, *rule = rule_of(m, &w->c[i], i < WRITES, write, &mend);
@@ -305,8 +307,8 @@ static void report(const cta *c, const thread *by, u32 at, u32 addr, u32 n, cons
     tell_other(m, &w->c[i], c->block - c->rank, i < WRITES, (w->mask[i] & ATOMIC) != 0, other, sizeof other);
     char lane[24] = "";
     if (by && rule[4] == 'r') snprintf(lane, sizeof lane, "lane %u: ", by->lane);
-    weiri_sim_fault(c->m, by, at, rule, "%s%s %s (%u byte%s) and %s: %s", lane, what, where, end - shared + 1, end > shared ? "s" : "", other,
-                    mend);
+    weiri_sim_fault(c->m, by, at, rule, "%s%s %s (%u byte%s) and %s: %s", lane, what, where, end - shared + 1,
+                    end > shared ? "s" : "", other, mend);
 }
 
 /* Lanes of a warp that store by one instruction to one place: one of them wins, says CUDA, and that is all there is to it. */
@@ -334,7 +336,8 @@ static void keep(weiri_word *w, u32 mask, bool write, cell now, const u32 *vc, u
                 w->mask[i] = left ? (u8)(left | (w->mask[i] & ATOMIC)) : 0;
             }
         int i = !w->mask[0] ? 0 : !w->mask[1] ? 1 : w->c[0].who == now.who ? 0 : w->c[1].who == now.who ? 1 : (int)(now.clock & 1);
-        if (w->mask[i] && w->c[i].who == now.who && w->c[i].clock == now.clock && !((w->mask[i] ^ mask) & ATOMIC)) mask |= w->mask[i];
+        if (w->mask[i] && w->c[i].who == now.who && w->c[i].clock == now.clock && !((w->mask[i] ^ mask) & ATOMIC))
+            mask |= w->mask[i];
         w->c[i] = now;
         w->mask[i] = (u8)mask;
         w->pc[i] = pc;
@@ -503,7 +506,8 @@ static void greport(const thread *t, u32 at, const char *what, const char *p, u3
         rule = "sim-race";
         mend = "the two CTAs share no barrier; only fence, atomic, fence would order them";
     }
-    weiri_sim_fault(t->m, t, at, rule, "lane %u: %s %s (%u byte%s) and %s: %s", t->lane, what, where, n, n == 1 ? "" : "s", other, mend);
+    weiri_sim_fault(t->m, t, at, rule, "lane %u: %s %s (%u byte%s) and %s: %s", t->lane, what, where, n, n == 1 ? "" : "s",
+                    other, mend);
 }
 
 /* An access by t, or one that t issued and that completes as `now` says. */
@@ -527,8 +531,10 @@ static void global_access(thread *t, u32 at, const char *p, u64 n, bool write, b
                 continue;
             }
             bool mine = w->home[j] == home && w->c[j].who == now.who;
-            bool before = mine || (own && w->home[j] == home && w->c[j].who == t->comp) || gordered(t->c, t->vc, &w->c[j], w->home[j]);
-            bool same = !before && write && j < GWRITES && !own && w->home[j] == home && one_store(m, &w->c[j], w->pc[j], now.who, m->api.pc);
+            bool before =
+                mine || (own && w->home[j] == home && w->c[j].who == t->comp) || gordered(t->c, t->vc, &w->c[j], w->home[j]);
+            bool same = !before && write && j < GWRITES && !own && w->home[j] == home &&
+                        one_store(m, &w->c[j], w->pc[j], now.who, m->api.pc);
             if ((write || j < GWRITES) && (x & mask & BYTES) && !(x & mask & ATOMIC) && !before && !same) {
                 u64 first = i * 4 > offset ? i * 4 - offset : 0;
                 greport(t, at, what, p + first, to - from, w, j, write);
@@ -558,7 +564,8 @@ void weiri_race_global(thread *t, const void *p, u64 n, bool write, bool atomic)
 
 /* A copy issued by t has read global memory; it completes on barrier b of CTA `to`. */
 void weiri_race_global_load(thread *t, u32 at, const void *p, u64 n, const cta *to, const bar *b) {
-    global_access(t, at, p, n, false, false, "a TMA load reads", (cell){ (u32)b->phase + 1, (u16)weiri_race_bar(to, b), (u16)at }, true);
+    global_access(t, at, p, n, false, false, "a TMA load reads",
+                  (cell){ (u32)b->phase + 1, (u16)weiri_race_bar(to, b), (u16)at }, true);
 }
 
 void weiri_race_global_store(thread *t, u32 at, const void *p, u64 n, bool add, u32 serial) {

@@ -26,7 +26,9 @@ u64 weiri_sim_rand(machine *m) {
 
 void *weiri_sim_alloc(machine *m, size_t n) { return weiri_arena_alloc(&m->a, n); }
 
-const char *weiri_sim_place(const machine *m, u32 at, char *out, size_t size) { return weiri_tell_place(m->plan, (int)at, out, size); }
+const char *weiri_sim_place(const machine *m, u32 at, char *out, size_t size) {
+    return weiri_tell_place(m->plan, (int)at, out, size);
+}
 
 static const char *task_name(const thread *t) {
     return t->actor->task >= 0 ? t->m->plan->tasks[t->actor->task].task->name : NULL;
@@ -276,7 +278,9 @@ static void make_machine(machine *m) {
         weiri_race_cta(c);
         if (p->tmem_columns) weiri_tc_make(c);
     }
-    for (int i = 0; i < clusters; i++) m->clusters[i] = (cluster){ .ctas = &m->ctas[i * per], .n = per, .vc = weiri_race_clock(m), .done = weiri_race_clock(m) };
+    for (int i = 0; i < clusters; i++)
+        m->clusters[i] =
+            (cluster){ .ctas = &m->ctas[i * per], .n = per, .vc = weiri_race_clock(m), .done = weiri_race_clock(m) };
     m->api.bdim = (w_sim_dim){ (u32)p->threads, 1, 1 };
     m->api.gdim = (w_sim_dim){ (u32)m->run->grid, 1, 1 };
     m->api.tid = m->api.bid = (w_sim_dim){ 0, 0, 0 };
@@ -363,7 +367,8 @@ static void describe_wait(const thread *t, char *out, size_t size) {
 static void describe_spin(const thread *t, char *out, size_t size) {
     const u8 *p = t->spot;
     char name[160] = "memory";
-    if (p && p >= t->c->smem && p < t->c->smem + t->m->smem_bytes) weiri_smem_name(t->c, (u32)(SMEM_BASE + (p - t->c->smem)), name, sizeof name);
+    if (p && p >= t->c->smem && p < t->c->smem + t->m->smem_bytes)
+        weiri_smem_name(t->c, (u32)(SMEM_BASE + (p - t->c->smem)), name, sizeof name);
     else if (p && weiri_host_range(t->m->sim, p, 1, name, sizeof name)) weiri_host_name(t->m->sim, p, name, sizeof name);
     else snprintf(name, sizeof name, "something");
     snprintf(out, size, "spins; it last looked at %s", name);
@@ -511,7 +516,8 @@ static void schedule(machine *m) {
 static void end_trace(machine *m) {
     if (!m->run->trace) return;
     for (int i = 0; i < m->nctas * m->threads_per_cta; i++)
-        if (m->threads[i].m && m->threads[i].alive && m->threads[i].row >= 0) weiri_timeline_stuck(m->run->trace, m->threads[i].row);
+        if (m->threads[i].m && m->threads[i].alive && m->threads[i].row >= 0)
+            weiri_timeline_stuck(m->run->trace, m->threads[i].row);
 }
 
 /* ---- calls that belong nowhere else -------------------------------------------------------------------------------------- */

@@ -5,7 +5,12 @@
 
 #include "machine.h"
 
-enum { CP_ASYNC = 0x8000, BEYOND = 4096 /* bytes past the shared memory that are still taken for an index too large */, SPIN = 64, PREEMPT = 4096 /* plain accesses in a row before another thread gets its turn */ };
+enum {
+    CP_ASYNC = 0x8000,
+    BEYOND = 4096 /* bytes past the shared memory that are still taken for an index too large */,
+    SPIN = 64,
+    PREEMPT = 4096 /* plain accesses in a row before another thread gets its turn */
+};
 
 static u32 granule(u32 addr) { return (addr - SMEM_BASE) / GRANULE; }
 static u32 end_granule(u32 addr, u32 n) { return (addr - SMEM_BASE + n + GRANULE - 1) / GRANULE; }
@@ -144,7 +149,8 @@ static bool over_bar(const cta *c, u32 addr, u32 n, const thread *by, u32 at, co
             char name[96];
             if (!b || !b->live) continue;
             weiri_sync_bar_name(c, b, name, sizeof name);
-            weiri_sim_fault(c->m, by, at, "sim-bar-write", "%s shared byte %lld, which is mbarrier %s", what, (i64)a - SMEM_BASE, name);
+            weiri_sim_fault(c->m, by, at, "sim-bar-write", "%s shared byte %lld, which is mbarrier %s", what,
+                            (i64)a - SMEM_BASE, name);
             return true;
         }
     }
@@ -257,7 +263,8 @@ void weiri_smem_access(w_sim_api *api, const void *p, u64 size, u32 kind) {
     bool own = (u64)(uintptr_t)b - (u64)(uintptr_t)t->f.stack < t->f.size; /* a CPU's stack; a GPU's registers */
     if ((kind & W_SIM_ALIGNED) && !own && (uintptr_t)p % size)
         weiri_sim_fault(m, t, t->at, "sim-align", "%s %llu bytes of %s at an address that is no multiple of %llu",
-                        write ? "a store of" : "a load of", (unsigned long long)size, shared ? "shared memory" : "memory", (unsigned long long)size);
+                        write ? "a store of" : "a load of", (unsigned long long)size, shared ? "shared memory" : "memory",
+                        (unsigned long long)size);
     if (shared) {
         u32 addr = (u32)(SMEM_BASE + (b - c->smem));
         if (write) write_bytes(t, addr, (u32)size, atomic, atomic ? "an atomic on" : "a store to");

@@ -54,8 +54,10 @@ static bool need_ordered(const cta *c, const bar *b, const thread *by, const cha
     if (by->vc[b->who] >= b->clock || (b->published && by->cluster_known > b->at_generation)) return true;
     char name[96];
     weiri_sync_bar_name(c, b, name, sizeof name);
-    weiri_sim_fault(c->m, by, by->at, "sim-bar-init", "%s mbarrier %s of CTA %u: nothing orders it behind the initialisation by thread %u: a barrier is missing between them",
-                    what, name, c->block, b->by);
+    weiri_sim_fault(
+        c->m, by, by->at, "sim-bar-init",
+        "%s mbarrier %s of CTA %u: nothing orders it behind the initialisation by thread %u: a barrier is missing between them",
+        what, name, c->block, b->by);
     return false;
 }
 
@@ -94,7 +96,15 @@ static void mbar_init(w_sim_api *api, u32 addr, u32 count) {
         weiri_sim_fault(m, t, t->at, "sim-bar-init", "mbarrier %s is initialised again while threads wait on it", name);
     }
     u32 *arrived = b->arrived ? b->arrived : weiri_race_clock(m), *done = b->done ? b->done : weiri_race_clock(m);
-    *b = (bar){ .addr = addr, .live = true, .by = t->tid, .who = t->comp, .clock = t->vc[t->comp], .count = count, .pending = count, .arrived = arrived, .done = done };
+    *b = (bar){ .addr = addr,
+                .live = true,
+                .by = t->tid,
+                .who = t->comp,
+                .clock = t->vc[t->comp],
+                .count = count,
+                .pending = count,
+                .arrived = arrived,
+                .done = done };
     memset(arrived, 0, (size_t)m->vc_n * sizeof *arrived);
     memset(done, 0, (size_t)m->vc_n * sizeof *done);
     m->progress++;
@@ -264,10 +274,11 @@ static void check_lap(thread *t, const bar *b, u32 parity) {
     if (t->seen[i].set && t->seen[i].parity == parity && phase >= t->seen[i].phase + 2) {
         char name[96];
         weiri_sync_bar_name(t->c, b, name, sizeof name);
-        weiri_sim_fault(t->m, t, t->at, "sim-lap",
-                        "parity lap on mbarrier %s: the wait has the parity of the thread's last one, for phase %llu, and the barrier has "
-                        "completed phase %llu since",
-                        name, t->seen[i].phase - 1, phase - 1);
+        weiri_sim_fault(
+            t->m, t, t->at, "sim-lap",
+            "parity lap on mbarrier %s: the wait has the parity of the thread's last one, for phase %llu, and the barrier has "
+            "completed phase %llu since",
+            name, t->seen[i].phase - 1, phase - 1);
     }
     t->seen[i].set = true;
     t->seen[i].parity = parity;
@@ -390,8 +401,8 @@ static void open_cta(cta *c) {
 static void join_cta(thread *t, bool counts) {
     cta *c = t->c;
     if (c->cta_sync && c->cta_counts != counts)
-        weiri_sim_fault(t->m, t, t->at, "sim-named", "__syncthreads%s meets others at __syncthreads%s", counts ? "_count, _and or _or" : "",
-                        counts ? "" : "_count, _and or _or");
+        weiri_sim_fault(t->m, t, t->at, "sim-named", "__syncthreads%s meets others at __syncthreads%s",
+                        counts ? "_count, _and or _or" : "", counts ? "" : "_count, _and or _or");
     c->cta_counts = counts;
     weiri_race_release(t, c->vc_sync);
     if ((int)++c->cta_sync == c->alive) {

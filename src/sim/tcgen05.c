@@ -120,12 +120,15 @@ static bool own_columns(tensor *x, const thread *t, u32 tmem, u32 n, const char 
         if (x->alloc[i].column <= c && c + n <= x->alloc[i].column + x->alloc[i].columns) return true;
     char have[128] = "none are";
     for (int i = 0, k = 0; i < x->nallocs && k >= 0 && k < (int)sizeof have - 32; i++)
-        k += snprintf(have + k, sizeof have - (size_t)k, "%s%u to %u are", i ? ", " : "", x->alloc[i].column, x->alloc[i].column + x->alloc[i].columns - 1);
+        k += snprintf(have + k, sizeof have - (size_t)k, "%s%u to %u are", i ? ", " : "", x->alloc[i].column,
+                      x->alloc[i].column + x->alloc[i].columns - 1);
     if (x->c == t->c)
-        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "%s columns %u to %u of tensor memory, which are not allocated: %s", what, c, c + n - 1, have);
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "%s columns %u to %u of tensor memory, which are not allocated: %s", what,
+                        c, c + n - 1, have);
     else
-        weiri_sim_fault(t->m, t, t->at, "sim-tmem", "%s columns %u to %u of tensor memory of CTA %u, which are not allocated there", what,
-                        c, c + n - 1, x->c->block);
+        weiri_sim_fault(t->m, t, t->at, "sim-tmem",
+                        "%s columns %u to %u of tensor memory of CTA %u, which are not allocated there", what, c, c + n - 1,
+                        x->c->block);
     return false;
 }
 
@@ -173,7 +176,8 @@ static void alloc_columns(warp *w, bool pair) {
     if (second) {
         const alloc *his = &y->alloc[x->nallocs];
         if (his->columns != n)
-            weiri_sim_fault(m, t, t->at, "sim-tmem", "tcgen05.alloc of %u columns, the pair's other CTA asks for %u", n, his->columns);
+            weiri_sim_fault(m, t, t->at, "sim-tmem", "tcgen05.alloc of %u columns, the pair's other CTA asks for %u", n,
+                            his->columns);
         free_at[nfree++] = his->column;
     }
     if (!nfree || x->nallocs == MAX_ALLOCS) {
@@ -242,7 +246,9 @@ static void tmem_alloc(w_sim_api *api, u32 slot, u32 columns) {
     make_tensor(weiri_sim_self(api));
     ask(api, slot, columns, OP_ALLOC, false, "tcgen05.alloc", run_alloc);
 }
-static void tmem_free(w_sim_api *api, u32 tmem, u32 columns) { ask(api, tmem, columns, OP_FREE, false, "tcgen05.dealloc", run_free); }
+static void tmem_free(w_sim_api *api, u32 tmem, u32 columns) {
+    ask(api, tmem, columns, OP_FREE, false, "tcgen05.dealloc", run_free);
+}
 static void tmem_alloc_pair(w_sim_api *api, u32 slot, u32 columns) {
     make_tensor(weiri_sim_self(api));
     ask(api, slot, columns, OP_ALLOC_PAIR, true, "tcgen05.alloc", run_alloc_pair);

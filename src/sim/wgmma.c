@@ -279,7 +279,8 @@ void weiri_wgmma_registers(thread *t, const void *p, u64 size, bool write) {
         if (b >= end || b + size <= d) continue;
         warpgroup *g = &t->c->wgs[t->tid / THREADS];
         char place[160] = "";
-        if (t->use[i].last >= g->first && t->use[i].last < g->first + (u64)g->nq) weiri_sim_place(t->m, op_at(g, t->use[i].last)->at, place, sizeof place);
+        if (t->use[i].last >= g->first && t->use[i].last < g->first + (u64)g->nq)
+            weiri_sim_place(t->m, op_at(g, t->use[i].last)->at, place, sizeof place);
         weiri_sim_fault(t->m, t, t->at, "sim-accumulator",
                         "accumulator register %lld is %s while a wgmma on it%s%s%s is in flight: the wait is missing",
                         (i64)(b - d) / 4, write ? "written" : "read", *place ? " (" : "", place, *place ? ")" : "");

@@ -1,4 +1,5 @@
 /* Schedules: run once by their author, recorded as one tree of ops per task. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "model.h"
@@ -259,6 +260,11 @@ static uint32_t bound(weir_kernel *k, weir_value v, const char *which, int64_t i
     if (!x->uniform) {
         weiri_kernel_fault(k, &k->here, "VAL-UNIFORM", "declare the return as `uniform` if all threads give the same",
                            "domain_loop: %s %s may differ between threads", which, text);
+        return weir_int(k, instead).id;
+    }
+    int64_t c;
+    if (weiri_value_const(k, v.id, &c) && (c < INT32_MIN || c > INT32_MAX)) {
+        weiri_kernel_fault(k, &k->here, "VAL-ARG", "a number of 32 bits: loops count in them", "domain_loop: %s is %" PRId64, which, c);
         return weir_int(k, instead).id;
     }
     return v.id;

@@ -427,7 +427,7 @@ static const char *part(emitter *e, uint32_t id) {
     }
     if (v->kind == WEIR_VALUE_VIEW)
         return em_view_element(e, id, e->row ? e->row : frag_row(e, e->share), e->row ? e->col : frag_col(e, e->share), true);
-    return "0 /* ? */";
+    return em_fmt(e, "W_UNBUILT(%d)", (int)v->op); /* the plan refuses what has no text: this compiles nowhere */
 }
 
 /* ---- views: addresses -------------------------------------------------------------------------------------------------------- */

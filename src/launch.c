@@ -467,6 +467,9 @@ static weir_status choose_grid(weir_bound *b, int *grid) {
     if (b->grid_asked) {
         if (b->grid_asked < 0 || b->grid_asked % size)
             return refuse(b, "the grid is %d CTAs; it must be a positive multiple of the cluster's %d", b->grid_asked, size);
+        if (tiles >= 0 && !plan->persistent && b->grid_asked / size < tiles)
+            return refuse(b, "the grid is %d CTAs, and %" PRId64 " are needed: with a queue of kind \"grid\" each tile has CTAs of its own",
+                          b->grid_asked, tiles * size);
         *grid = b->grid_asked;
         return WEIR_OK;
     }

@@ -98,6 +98,8 @@ static int64_t place(const placement *p, weiri_item *out) {
     return at;
 }
 
+enum { MOST = 1 << 30 }; /* bytes of one item: sums of many stay far below 64 bits */
+
 int64_t weiri_layout_place(weiri_item *item, int n, int ngroups, char *why, size_t why_size) {
     for (int i = 0; i < n; i++) {
         const weiri_item *t = &item[i];
@@ -107,6 +109,11 @@ int64_t weiri_layout_place(weiri_item *item, int n, int ngroups, char *why, size
         }
         if (t->size < 0) {
             refuse(why, why_size, "'%s': size %lld is negative", t->name, (long long)t->size);
+            return -1;
+        }
+        if (t->size > MOST || t->align > MOST) {
+            refuse(why, why_size, "'%s': %lld bytes, aligned to %lld, are more than any memory has", t->name, (long long)t->size,
+                   (long long)t->align);
             return -1;
         }
         if (t->group >= ngroups || (t->group >= 0 && t->phase < 0)) {

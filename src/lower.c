@@ -1297,6 +1297,32 @@ static void found_leaf(void *ud, uint32_t view) {
                 v.nsub || v.limit;
 }
 
+/* A reduction along rows of what no register tile holds, in the value: what is only loaded is fetched element by element, wherever it is
+ * used, and no thread has a row of it. */
+static uint32_t bare_reduction(const weir_kernel *k, uint32_t id) {
+    const weiri_value *v = weiri_val(k, id);
+    if (!id || !weiri_visit(k, id)) return 0;
+    if ((v->op == WEIR_OP_ROW_MAX || v->op == WEIR_OP_ROW_MIN || v->op == WEIR_OP_ROW_SUM) &&
+        !weiri_value_uses(k, v->arg[0], WEIR_OP_READ_REG) && !weiri_value_uses(k, v->arg[0], WEIR_OP_ROW) &&
+        !weiri_value_uses(k, v->arg[0], WEIR_OP_COL))
+        return id;
+    for (int i = 0; i < v->nargs; i++) {
+        const uint32_t in = v->arg[i] ? bare_reduction(k, v->arg[i]) : 0;
+        if (in) return in;
+    }
+    return 0;
+}
+
+static void check_reductions(lowering *l, const weiri_op *op) {
+    for (int i = 0; i < op->nargs; i++) {
+        weiri_visit_begin(l->k);
+        if (op->arg[i] && bare_reduction(l->k, op->arg[i]))
+            complain(l, "PLAN-UNSUPPORTED", op,
+                     "set a register tile first, r:set(x), and reduce r:read(): its rows lie in the lanes of a quad",
+                     "takes a row reduction of a value that no register tile holds");
+    }
+}
+
 /* Values of tensor memory lie row by row in the threads: only stores take them, elementwise. */
 static void check_tensor_values(lowering *l, const weiri_op *op) {
     const weir_kernel *k = l->k;
@@ -1478,6 +1504,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     weiri_view v = { 0 };
     if (weiri_tc(k)) check_tensor_values(l, op);
     if (l->pt->by_cols) check_columns(l, op);
+    check_reductions(l, op);
     switch (op->atom) {
     case ATOM_TMA_LOAD: {
         if (!op->nargs || !weiri_view_of(k, op->arg[0], &v) || !v.res || v.res->kind != WEIR_RES_GMEM) {

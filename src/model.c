@@ -444,6 +444,15 @@ static void take_pipe(weir_kernel *k, weir_res *r, const weir_pipe_desc *d) {
     want_pipe_field(k, r, l->v >= 0 && l->m >= 0 && l->n >= 0 && l->k >= 0, "cta_layout", -1, "sizes are positive");
 }
 
+/* A tensor of another kernel is no argument of this one. */
+static bool foreign_tensor(weir_kernel *k, const char *what, const weir_tensor *t) {
+    if (t->k == k) return false;
+    weiri_kernel_fault(k, &k->here, "C-ARG-01", "a kernel takes tensors of its own", "%s: tensor '%s' belongs to another kernel, '%s'",
+                       what, t->name, t->k->name);
+    weiri_also_at(k, &t->at, "declared here");
+    return true;
+}
+
 weir_res *weir_gmem_tile(weir_kernel *k, const weir_gmem_tile_desc *d) {
     weir_res *r = weiri_res_add(k, WEIR_RES_GMEM, d->name);
     take_tile(k, r, d->tile, d->rank);
@@ -451,6 +460,10 @@ weir_res *weir_gmem_tile(weir_kernel *k, const weir_gmem_tile_desc *d) {
     r->dtype = WEIR_F32;
     if (!d->tensor) {
         weiri_kernel_fault(k, &k->here, "C-ARG-01", NULL, "%s has no tensor", weiri_label(k, r));
+        return r;
+    }
+    if (foreign_tensor(k, weiri_label(k, r), d->tensor)) {
+        r->tensor = NULL;
         return r;
     }
     r->dtype = d->tensor->dtype;
@@ -545,6 +558,7 @@ weir_res *weir_pdl_launch(weir_kernel *k, const char *name) { return weiri_res_a
 
 static void queue_over(weir_kernel *k, weir_res *r, const weir_queue_desc *d) {
     static const char *const names[] = { "l", "m", "n" };
+    const bool foreign = foreign_tensor(k, weiri_label(k, r), d->over);
     int rank = d->over->rank;
     if (rank != 2 && rank != 3) {
         weiri_kernel_fault(k, &k->here, "M-QUEUE", "give axes and extent by hand",
@@ -557,7 +571,7 @@ static void queue_over(weir_kernel *k, weir_res *r, const weir_queue_desc *d) {
     if (given != d->over->rank)
         weiri_kernel_fault(k, &k->here, "M-RANK", NULL, "%s: the tile has %d axes, tensor '%s' has %d", weiri_label(k, r),
                            given, d->over->name, d->over->rank);
-    r->tensor = d->over;
+    r->tensor = foreign ? NULL : d->over;
     r->qrank = rank;
     for (int i = 0; i < rank; i++) {
         r->axis[i] = names[i + 3 - rank];
@@ -565,7 +579,8 @@ static void queue_over(weir_kernel *k, weir_res *r, const weir_queue_desc *d) {
         if (d->tile[i] < 0)
             weiri_kernel_fault(k, &k->here, "M-TILE", "tile sizes are positive", "%s: tile size %d is %d", weiri_label(k, r),
                                i + 1, d->tile[i]);
-        r->extent[i] = weir_apply(k, WEIR_OP_CEIL_DIV, (weir_value[]){ d->over->shape[i], weir_int(k, r->qtile[i]) }, 2);
+        r->extent[i] = foreign ? weir_int(k, 1)
+                               : weir_apply(k, WEIR_OP_CEIL_DIV, (weir_value[]){ d->over->shape[i], weir_int(k, r->qtile[i]) }, 2);
     }
 }
 
@@ -922,6 +937,7 @@ weir_res *weir_resource(weir_kernel *k, const weir_resource_desc *d) {
                                   d->bind[i].tensor };
         if (!d->bind[i].tensor)
             weiri_kernel_fault(k, &k->here, "C-ARG-01", NULL, "%s: bind '%s' is no tensor", weiri_label(k, r), r->bind[i].name);
+        else foreign_tensor(k, weiri_arena_fmt(&k->a, "bind '%s' of %s", r->bind[i].name, weiri_label(k, r)), d->bind[i].tensor);
     }
     r->nconsts = d->nconsts;
     r->consts = WEIRI_NEW_N(&k->a, weir_const, d->nconsts + 1);

@@ -657,7 +657,7 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
     in.consumer.only_mma_reads = only_mma_reads(k, r);
     in.consumer.async_reads = in.consumer.only_mma_reads || async_reads(k, r);
     in.consumer.thread_reads = thread_reads(k, r);
-    in.refilled = tma_refills(k, r);
+    in.refilled = tma_refills(k, r) || weiri_push_find(p, r).senders > 0;
     in.serve = serve_axes(k, r, &in.serve_cross, &in.first);
     int own_serve = in.serve;
     for (int i = 0; r->group && i < r->group->nmembers; i++) {

@@ -634,8 +634,7 @@ bool weiri_filled_by_tma(weir_pipe_type t) { return types[t].producer == BY_TMA;
  * behind them: on an H200 a load that banks held up read what the next copy brought. The fence waits for them (PTX ISA, "Async
  * proxy"). */
 static bool read_and_refilled(const facts *f) {
-    return f->in->fence_release ||
-           (f->in->consumer.thread_reads && (types[f->type].producer == BY_TMA || f->in->refilled || f->in->senders > 0));
+    return f->in->fence_release || (f->in->consumer.thread_reads && f->in->refilled);
 }
 
 /* wait, release, empty_count */

@@ -71,7 +71,7 @@ typedef struct weiri_proto_in {
     bool fence_wait;            /* fused_merge: the one wait is also for a member that cp.async fills */
     bool tensor_wait;           /* fused merge: the wait also takes over tensor memory, of another member */
     bool tensor_release;        /* merge: the release also gives back tensor memory, of another member */
-    bool refilled;              /* TMA fills the bytes again, of this resource or of one that shares them */
+    bool refilled;              /* the async proxy fills the bytes again, of this resource or of one that shares them */
     bool fence_release;         /* merge: the release also gives back a member that threads read and the async proxy fills again */
     bool fence_commit;          /* fork: the commit also hands over to a member that the async proxy reads */
 } weiri_proto_in;

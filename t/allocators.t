@@ -65,6 +65,8 @@ local function smem() return weir.smem_allocator():add { name = "x", size = 64 }
 mistake("'late' comes after compute_layout()", "an add after the layout", function() s:add { name = "late", size = 1 } end)
 mistake("compute_layout() was called before", "a second layout", function() s:compute_layout() end)
 mistake("'x' is added twice", "one name twice", function() smem():add { name = "x", size = 1 } end)
+mistake("'x': 4611686018427387904 bytes, aligned to 16, are more than any memory has", "sizes past 64 bits in sum",
+  function() weir.smem_allocator():add { name = "x", size = 1 << 62, align = 16 }:add { name = "y", size = 1 << 62 }:compute_layout() end)
 mistake("at least two phases", "one phase", function() smem():alias { { "x" } } end)
 mistake("'x' is in another phase already", "one record in two phases", function() smem():alias { { "x" }, { "x" } } end)
 mistake("'y', which was not added", "an unknown record", function() smem():alias { { "x" }, { "y" } } end)

@@ -356,6 +356,21 @@ for name, f in pairs { ["-x"] = function(x) return -x end, ["0 - x"] = function(
   end
 end
 
+-- A reduction along rows that no register tile holds has no text: it is refused, in every place, and of registers it is not.
+for name, f in pairs { ["of a load"] = function(v) return v:row_sum(1) end, ["of a product"] = function(v) return (v * v):row_max(1) end,
+                       ["inside"] = function(v, q) return q + lab.weir.exp(v):row_min(1) end, ["of registers"] = function(v, q) return (v * q):row_sum(1) end } do
+  local k = lab.weir.kernel { name = "bare", arch = "sm_90a" }
+  local X, Y = k:tensor { name = "X", dtype = "f32", shape = { 64, 64 } }, k:tensor { name = "Y", dtype = "f32", shape = { 64, 64 }, out = true }
+  local gx, gy = k:gmem_tile { name = "gx", tensor = X, tile = { 64, 64 } }, k:gmem_tile { name = "gy", tensor = Y, tile = { 64, 64 } }
+  local q, r = k:reg_tile { name = "q", dtype = "f32", tile = { 64, 64 } }, k:reg_tile { name = "r", dtype = "f32", tile = { 64, 64 } }
+  k:task { name = "t", warps = { 0, 4 }, schedule = function()
+    q:set(gx:at(0, 0):load()); r:zero(); r:set(r:read() + f(gx:at(0, 0):load(), q:read())); gy:store(r:read(), gy:at(0, 0))
+  end }
+  local text = tostring(k:verify())
+  local told = text:find("takes a row reduction of a value that no register tile holds", 1, true) ~= nil
+  tap.is(name ~= "of registers", told, "a row reduction " .. name)
+end
+
 -- What threads read of a stage they must have before the stage goes back to the copy engine: an arrive does not wait for loads, and the
 -- async proxy does not queue behind them (t/gpu/random.t 259-265 x20 fails without the fence). Threads that fill it again do.
 do
@@ -380,6 +395,23 @@ do
   tap.is("before the release", held("tma_async", "set"), "a register tile set from a stage that TMA fills: the loads are over")
   tap.is("before the release", held("tma_async", "body"), "so are those of a body that returns what it read")
   tap.is("before the release", held("tma_async"), "and those of a store")
+  -- what threads fill and read in bytes that TMA fills in another phase of an alias group
+  local k = lab.weir.kernel { name = "mates", arch = "sm_90a" }
+  local X, Y = k:tensor { name = "X", dtype = "f32", shape = { 64, 64 } }, k:tensor { name = "Y", dtype = "f32", shape = { 64, 64 }, out = true }
+  local gx, gy = k:gmem_tile { name = "gx", tensor = X, tile = { 64, 64 } }, k:gmem_tile { name = "gy", tensor = Y, tile = { 64, 64 } }
+  local s = k:smem_tile { name = "s", dtype = "f32", tile = { 64, 64 }, pipeline = lab.weir.pipeline.async_async { stages = 1 } }
+  local mate = k:smem_tile { name = "mate", dtype = "f32", tile = { 64, 64 }, pipeline = lab.weir.pipeline.tma_async { stages = 1 } }
+  local plain = k:smem_tile { name = "plain", dtype = "f32", tile = { 64, 64 }, pipeline = lab.weir.pipeline.async_async { stages = 1 } }
+  k:alias { { s }, { mate } }
+  k:task { name = "fill", warps = { 4, 1 }, schedule = function()
+    for _, x in ipairs { s, plain } do x:acquire(); x:store(gx:at(0, 0)); x:commit() end
+    mate:acquire(); mate:tma_load(gx:at(0, 0)); mate:commit()
+  end }
+  k:task { name = "take", warps = { 0, 4 }, schedule = function()
+    for _, x in ipairs { s, plain, mate } do x:wait(); gy:store(x:read(), gy:at(0, 0)); x:release() end
+  end }
+  local function fenced(r) return k:explain(r):match "release[^%a]+take[^%a]+every thread fences" ~= nil end
+  tap.is({ true, false, true }, { fenced(s), fenced(plain), fenced(mate) }, "mates of an alias group that TMA fills count, others do not")
   tap.is("none", held("async_async", "set"), "a stage that threads fill: nothing")
 end
 tap.done()

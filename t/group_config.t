@@ -201,6 +201,17 @@ do
   for _, what in ipairs { "alias: smem_tile 'far'", "depends: smem_tile 'far'", "storage: smem_tile 'far'", "task 't2': src: smem_tile 'far'" } do
     tap.like(what .. " belongs to another kernel, 'other' [C-ARG-01]", text, "refused: " .. what)
   end
+  local mine = weir.kernel { name = "mine", arch = "sm_90a" }
+  local T = weir.kernel { name = "third", arch = "sm_90a" }:tensor { name = "T", dtype = "f32", shape = { 64, 64 } }
+  mine:gmem_tile { name = "g", tensor = T, tile = { 64, 64 } }
+  mine:resource { name = "r", bind = { T = T }, work = { go = weir.consumer_work { code = ";" } } }
+  local q = mine:work_queue { name = "q", over = T, tile = { 64, 64 } }
+  mine:task { name = "t", warps = { 0, 1 }, schedule = function() for t in weir.work_tile_loop(q) do local _ = t.m + t.n; q:next() end end }
+  text = mine:verify().text
+  for _, what in ipairs { "gmem_tile 'g'", "work_queue 'q'", "bind 'T' of resource 'r'" } do
+    tap.like(what .. ": tensor 'T' belongs to another kernel, 'third' [C-ARG-01]", text, "refused: a tensor in " .. what)
+  end
+  tap.like("3 errors", text, "and nothing else is said")
 end
 
 tap.done()

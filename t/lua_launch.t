@@ -125,4 +125,20 @@ program:close()
 tap.raises("the program or its kernel is closed", function() program:launch {} end, "a closed program")
 tap.raises("closed", function() bound:launch() end, "what was bound to it")
 
+-- A queue of kind "grid" has a CTA for each tile: fewer would leave tiles undone, and say nothing.
+do
+  local each = weir.kernel { name = "each", arch = "sm_90a" }
+  local N = each:dim "N"
+  local g = each:gmem_tile { name = "y", tensor = each:tensor { name = "Y", dtype = "f32", shape = { N }, out = true }, tile = { 64 } }
+  local q = each:work_queue { name = "q", kind = "grid", axes = { "i" }, extent = { weir.ceil_div(N, 64) } }
+  each:task { name = "t", warps = { 0, 1 }, schedule = function() for t in weir.work_tile_loop(q) do g:store(t.i + 1.0, g:at(t.i)); q:next() end end }
+  local sim = weir.device "sim"
+  local p = each:build { device = sim }
+  local out = sim:tensor { dtype = "f32", shape = { 256 } }:fill(0)
+  local went, told = p:launch({ Y = out }, { grid = 3 })
+  tap.ok(not went, "a grid of fewer CTAs than tiles is refused")
+  tap.like('the grid is 3 CTAs, and 4 are needed: with a queue of kind "grid" each tile has CTAs of its own', told, "and told")
+  tap.ok(p:launch({ Y = out }, { grid = 4 }) and out:get()[256] == 4, "as many do")
+end
+
 tap.done()

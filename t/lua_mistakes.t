@@ -249,4 +249,16 @@ do
   tap.ok(again, "and the next task is captured")
 end
 
+-- Numbers that a loop cannot count in.
+for name, f in pairs { start = function(p) line() for _ in weir.domain_loop(-(1 << 32), p.M) do p.a:acquire() end end,
+                       stop = function(p) line() for _ in weir.domain_loop((1 << 32) + 2) do p.a:acquire() end end,
+                       step = function(p) line() for _ in weir.domain_loop(0, p.M, 1 << 33) do p.a:acquire() end end } do
+  local p = parts()
+  here = nil
+  p.k:task { name = "t", warps = { 0, 1 }, schedule = function() f(p) end }
+  local text = tostring(p.k:verify())
+  tap.like(("t/lua_mistakes.t:%d: error: domain_loop: %s is "):format(here, name), text, "a loop's " .. name .. " past 32 bits: its place")
+  tap.like("a number of 32 bits: loops count in them", text, "a loop's " .. name .. " past 32 bits")
+end
+
 tap.done()

@@ -389,7 +389,7 @@ local function frame(o, c, d_tile, rows)
 end
 
 local function each(list, method, ...)
-  for i, x in ipairs(list) do list[i][method](x, ...) end
+  for _, x in ipairs(list) do x[method](x, ...) end
 end
 
 -- The main loop of a math task: what `multiply` adds to its accumulators for every k-step, as a list; with promoted sums in f32

@@ -436,6 +436,7 @@ static int alias_phase(const weir_kernel *k, const weir_res *r, int *group) {
 /* Does TMA fill the bytes of r again: as r's own, as another's with the same storage, or as those of a mate in an alias group? */
 static bool tma_refills(const weir_kernel *k, const weir_res *r) {
     int alias, other;
+    if (weiri_filled_by_tma(r->pipe.given.type)) return true; /* whatever it is: a body may bring the bytes */
     alias_phase(k, storage_of(r), &alias);
     for (int i = 0; i < k->res.n; i++) {
         const weir_res *m = k->res.v[i];

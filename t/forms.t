@@ -304,7 +304,7 @@ counted("made of more than eight", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1,
   return upto(s - v.n, s) end)
 
 -- Numbers that no launch counts with: what is made of them is one atom, equal to itself alone.
-counted("a huge number", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function() return upto(huge) end)
+counted("a huge number", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(v.n - v.m + huge) end)
 counted("huge numbers cancel all the same", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto((v.n + huge) - huge) end)
 counted("a product beyond 64 bits", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(v.n * huge * huge) end)
 counted("... in steps: what is made of the huge one", { "0 + 1 x a" }, { "a: 0.. by 16777216, steady" }, function(v) return upto(v.n * (1 << 20) * (1 << 20) * (1 << 24)) end)
@@ -312,7 +312,7 @@ counted("a sum beyond 32 bits", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, func
 counted("a huge divisor", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(v.n // huge) end)
 counted("a divisor below 0", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(v.n // -4) end)
 counted("a divisor that is a dim", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return upto(v.n // v.m, v.n % v.m) end)
-counted("a huge step", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return { { 0, v.n, huge }, { v.n, 0, math.mininteger } } end)
+counted("a huge step", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return { { 0, v.n, v.n - v.m + huge }, { v.n, 0, v.n - v.m + math.mininteger } } end)
 counted("a remainder of eight terms: all of it is one", { "0 + 1 x a", "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v)
   return upto((v.m + v.i32 + v.u32 + v.i64 + v.d8 + v.p + cd(v.n, 3) + cd(v.n, 5)) % 3, (v.m + v.i32 + v.u32 + v.i64 + v.d8 + v.p + cd(v.n, 3) + cd(v.n, 5)) % 3) end)
 local function thrice(v, n) local x = v.n for _ = 1, n do x = x * 3 + v.m end return x end

@@ -75,15 +75,15 @@ local SIZE = { bf16 = 2, f16 = 2, tf32 = 4, f32 = 4, e4m3 = 1, e5m2 = 1 }
 local function staging(o, c)
   if c.swap then return { en = c.bn, stages = math.min(12, (SMEM - 4 * c.bm * c.bn) // ((c.bm + c.bn) * KBYTES)) } end
   local size, best = SIZE[o.out], nil
-  local csize = o.beta and SIZE[o.c_dtype or o.out] or 0
   if c.blocks then                                       -- the fewest parts that leave four stages; what they do not cover goes by itself
     for parts = 1, 6 do
       local en = c.bn // parts // 8 * 8
-      local stages = (SMEM - c.bm // c.blocks * en * ((c.staging or 2) * size + 2 * csize)) // ((c.bm + c.bn) * KBYTES)
+      local stages = (SMEM - c.bm // c.blocks * en * (c.staging or 2) * size) // ((c.bm + c.bn) * KBYTES)
       if c.bn - parts * en <= 16 and (not best or stages > best.stages and best.stages < 4) then best = { en = en, stages = math.min(stages, 12) } end
     end
     return best
   end
+  local csize = o.beta and SIZE[o.c_dtype or o.out] or 0
   local en = KBYTES // math.max(size, csize)
   while en * size >= 32 and (csize == 0 or en * csize >= 32) do
     if c.bn % en == 0 then

@@ -93,7 +93,6 @@ typedef struct emitter {
 #define em_stage_pointer weiri_em_stage_pointer
 #define em_slab weiri_em_slab
 #define em_share weiri_em_share
-#define em_has_frag weiri_em_has_frag
 #define em_frag_tile weiri_em_frag_tile
 #define em_count_uses weiri_em_count_uses
 #define em_outlives weiri_em_outlives
@@ -165,7 +164,6 @@ const char *weiri_em_view_element(emitter *e, uint32_t view, const char *row, co
 const char *weiri_em_stage_pointer(emitter *e, uint32_t view, const char *row, const char *col);
 const char *weiri_em_slab(emitter *e, const weiri_view *v, const char **col);
 int weiri_em_share(emitter *e, const weiri_preg *r);
-bool weiri_em_has_frag(emitter *e, uint32_t id);
 const weiri_preg *weiri_em_frag_tile(emitter *e, uint32_t id);
 void weiri_em_count_uses(emitter *e, uint32_t id, uint8_t *seen);
 bool weiri_em_outlives(emitter *e, const weiri_op *read, uint32_t value);

@@ -623,11 +623,6 @@ const char *em_view_element(emitter *e, uint32_t view, const char *row, const ch
 
 /* ---- values in registers ------------------------------------------------------------------------------------------------------- */
 
-bool em_has_frag(emitter *e, uint32_t id) {
-    return weiri_value_uses(e->k, id, WEIR_OP_READ_REG) || weiri_value_uses(e->k, id, WEIR_OP_ROW) ||
-           weiri_value_uses(e->k, id, WEIR_OP_COL);
-}
-
 static const weiri_preg *widest(emitter *e, uint32_t id) {
     const weiri_value *v = weiri_val(e->k, id);
     if ((v->op == WEIR_OP_READ_REG || v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL) && v->res) {
@@ -644,15 +639,13 @@ static const weiri_preg *widest(emitter *e, uint32_t id) {
 
 /* The register tile that decides how a value lies in registers: the widest one it reads. */
 const weiri_preg *em_frag_tile(emitter *e, uint32_t id) {
-    if (!id || !em_has_frag(e, id)) return NULL;
+    if (!id || !weiri_value_in_regs(e->k, id)) return NULL;
     if (e->frag_task[id] != e->task + 1) { /* values are equal in all tasks, tiles are one's */
         e->frag[id] = widest(e, id);
         e->frag_task[id] = e->task + 1;
     }
     return e->frag[id];
 }
-
-static bool is_reduction(weir_op op) { return op == WEIR_OP_ROW_MAX || op == WEIR_OP_ROW_MIN || op == WEIR_OP_ROW_SUM; }
 
 void em_count_uses(emitter *e, uint32_t id, uint8_t *seen) {
     if (e->uses[id] < UINT16_MAX) e->uses[id]++;
@@ -779,14 +772,14 @@ static void ensure_part(emitter *e, uint32_t id, bool wider) {
     bool leaf = v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL || v->op == WEIR_OP_TILE_COLS || v->op == WEIR_OP_LOAD;
     bool shared = wider && spreads(v) && v->kind == WEIR_VALUE_TILE && em_is_float(v->dtype);
     const weiri_value *y = v->op == WEIR_OP_DIV ? weiri_val(e->k, v->arg[1]) : NULL;
-    bool plain = !is_reduction(v->op) && (leaf || (e->uses[id] < 2 && !shared));
+    bool plain = !weiri_is_reduction(v->op) && (leaf || (e->uses[id] < 2 && !shared));
     if (y && is_tile(y) && spreads(y) && !spreads(v) && v->dtype != WEIR_F64) make_inverse(e, id, v->arg[1]);
     if (plain) return;
     const weiri_preg *pr = em_frag_tile(e, id);
     if (!pr) return;
     e->share = em_share(e, pr);
     e->frags = pr->frags;
-    if (is_reduction(v->op)) {
+    if (weiri_is_reduction(v->op)) {
         make_reduction(e, id, v, pr);
         em_make(e, id, MADE);
         return;

@@ -749,9 +749,9 @@ void em_store(emitter *e, const weiri_action *a) {
         return;
     }
     em_line(e, "W_AT(%d);", a->id);
-    if (em_has_frag(e, value)) em_ensure(e, value);
+    if (weiri_value_in_regs(e->k, value)) em_ensure(e, value);
     if (op->res->kind == WEIR_RES_GMEM) {
-        if (em_has_frag(e, value)) store_frag_gmem(e, value, op->arg[1], op->res);
+        if (weiri_value_in_regs(e->k, value)) store_frag_gmem(e, value, op->arg[1], op->res);
         else store_linear(e, a, value, op->arg[1], op->res);
     } else {
         weiri_view v;
@@ -761,7 +761,7 @@ void em_store(emitter *e, const weiri_action *a) {
             e->slab = em_slab(e, &v, &col);
             if (v.row0) e->slab = e->slab ? em_fmt(e, "%s + %d", e->slab, v.row0) : em_fmt(e, "%d", v.row0);
         }
-        if (em_has_frag(e, value)) em_store_frag_smem(e, a, value, op->res);
+        if (weiri_value_in_regs(e->k, value)) em_store_frag_smem(e, a, value, op->res);
         else store_linear(e, a, value, place, op->res);
         e->slab = NULL;
     }

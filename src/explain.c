@@ -428,8 +428,7 @@ size_t weir_explain_pipeline(weir_ctx *ctx, const weir_explain_desc *desc, char 
     in.producer = side(producers, fills);
     in.consumer = side(consumers, reads || desc->mma_reads);
     in.consumer.only_mma_reads = in.consumer.async_reads = reads || desc->mma_reads;
-    in.consumer.thread_reads = !in.consumer.only_mma_reads;
-    in.refilled = weiri_filled_by_tma(t);
+    in.fence_release = !in.consumer.only_mma_reads && weiri_filled_by_tma(t);
     in.serve = (desc->multicast & 1 && c.m > 1 ? 1 : 0) | (desc->multicast & 2 && c.n > 1 ? 2 : 0);
     weiri_proto pr;
     weiri_protocol(&in, &pr);

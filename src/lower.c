@@ -1179,16 +1179,14 @@ static void narrow_store(lowering *l, const weiri_op *op) {
 
 /* Warpgroups that share columns have all rows of them alone: what looks along a row, or takes other columns, they cannot have. */
 static void check_columns(lowering *l, const weiri_op *op) {
-    static const weir_op reductions[] = { WEIR_OP_ROW_MAX, WEIR_OP_ROW_MIN, WEIR_OP_ROW_SUM };
     const weir_kernel *k = l->k;
     const char *text = NULL, *hint = NULL;
     for (int i = 0; i < op->nargs && !text; i++) {
         weiri_view v;
         if (!op->arg[i]) continue;
-        for (int r = 0; r < 3; r++)
-            if (weiri_value_uses(k, op->arg[i], reductions[r]))
-                text = "takes a row reduction where each warpgroup has only its columns of the tile (split = \"n\")",
-                hint = "leave split out, so that each warpgroup has whole rows; or reduce behind shared memory, in another task";
+        if (weiri_value_reduces(k, op->arg[i]))
+            text = "takes a row reduction where each warpgroup has only its columns of the tile (split = \"n\")",
+            hint = "leave split out, so that each warpgroup has whole rows; or reduce behind shared memory, in another task";
         if (weiri_value_uses(k, op->arg[i], WEIR_OP_TILE_COLS))
             text = "takes cols(first, n) of a tile of which each warpgroup has only its columns (split = \"n\")",
             hint = "store the whole tile: each warpgroup stores its columns";
@@ -1299,24 +1297,20 @@ static void found_leaf(void *ud, uint32_t view) {
 
 /* A reduction along rows of what no register tile holds, in the value: what is only loaded is fetched element by element, wherever it is
  * used, and no thread has a row of it. */
-static uint32_t bare_reduction(const weir_kernel *k, uint32_t id) {
+static bool bare_reduction(const weir_kernel *k, uint32_t id) {
     const weiri_value *v = weiri_val(k, id);
-    if (!id || !weiri_visit(k, id)) return 0;
-    if ((v->op == WEIR_OP_ROW_MAX || v->op == WEIR_OP_ROW_MIN || v->op == WEIR_OP_ROW_SUM) &&
-        !weiri_value_uses(k, v->arg[0], WEIR_OP_READ_REG) && !weiri_value_uses(k, v->arg[0], WEIR_OP_ROW) &&
-        !weiri_value_uses(k, v->arg[0], WEIR_OP_COL))
-        return id;
-    for (int i = 0; i < v->nargs; i++) {
-        const uint32_t in = v->arg[i] ? bare_reduction(k, v->arg[i]) : 0;
-        if (in) return in;
-    }
-    return 0;
+    if (!weiri_visit(k, id)) return false;
+    if (weiri_is_reduction(v->op) && !weiri_value_in_regs(k, v->arg[0])) return true;
+    for (int i = 0; i < v->nargs; i++)
+        if (v->arg[i] && weiri_value_reduces(k, v->arg[i]) && bare_reduction(k, v->arg[i])) return true;
+    return false;
 }
 
 static void check_reductions(lowering *l, const weiri_op *op) {
     for (int i = 0; i < op->nargs; i++) {
+        if (!op->arg[i] || !weiri_value_reduces(l->k, op->arg[i])) continue;
         weiri_visit_begin(l->k);
-        if (op->arg[i] && bare_reduction(l->k, op->arg[i]))
+        if (bare_reduction(l->k, op->arg[i]))
             complain(l, "PLAN-UNSUPPORTED", op,
                      "set a register tile first, r:set(x), and reduce r:read(): its rows lie in the lanes of a quad",
                      "takes a row reduction of a value that no register tile holds");
@@ -1336,8 +1330,7 @@ static void check_tensor_values(lowering *l, const weiri_op *op) {
         if (op->atom != ATOM_STORE || i > 0) text = "takes a value of tensor memory; on sm_100a only store() can take one yet";
         else if (weiri_value_uses(k, op->arg[i], WEIR_OP_READ_REG))
             text = "stores a value of tensor memory and of a register tile, whose rows lie differently in the threads";
-        else if (weiri_value_uses(k, op->arg[i], WEIR_OP_ROW_MAX) || weiri_value_uses(k, op->arg[i], WEIR_OP_ROW_MIN) ||
-                 weiri_value_uses(k, op->arg[i], WEIR_OP_ROW_SUM))
+        else if (weiri_value_reduces(k, op->arg[i]))
             text = "stores a row reduction of tensor memory, which cannot be built yet";
         else if (f.misfit || f.cols % 8 || weiri_value_uses(k, op->arg[i], WEIR_OP_TILE_COLS))
             text = "stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, "

@@ -444,11 +444,16 @@ static void take_pipe(weir_kernel *k, weir_res *r, const weir_pipe_desc *d) {
     want_pipe_field(k, r, l->v >= 0 && l->m >= 0 && l->n >= 0 && l->k >= 0, "cta_layout", -1, "sizes are positive");
 }
 
-/* A tensor of another kernel is no argument of this one. */
+/* What belongs to another kernel, `other`, is no argument of this one. */
+static bool foreign(weir_kernel *k, const weir_kernel *other, const char *what, const char *kind, const char *label) {
+    if (other == k) return false;
+    weiri_kernel_fault(k, &k->here, "C-ARG-01", weiri_arena_fmt(&k->a, "a kernel takes %s of its own", kind),
+                       "%s: %s belongs to another kernel, '%s'", what, label, other->name);
+    return true;
+}
+
 static bool foreign_tensor(weir_kernel *k, const char *what, const weir_tensor *t) {
-    if (t->k == k) return false;
-    weiri_kernel_fault(k, &k->here, "C-ARG-01", "a kernel takes tensors of its own", "%s: tensor '%s' belongs to another kernel, '%s'",
-                       what, t->name, t->k->name);
+    if (!foreign(k, t->k, what, "tensors", weiri_arena_fmt(&k->a, "tensor '%s'", t->name))) return false;
     weiri_also_at(k, &t->at, "declared here");
     return true;
 }
@@ -558,7 +563,7 @@ weir_res *weir_pdl_launch(weir_kernel *k, const char *name) { return weiri_res_a
 
 static void queue_over(weir_kernel *k, weir_res *r, const weir_queue_desc *d) {
     static const char *const names[] = { "l", "m", "n" };
-    const bool foreign = foreign_tensor(k, weiri_label(k, r), d->over);
+    const bool strange = foreign_tensor(k, weiri_label(k, r), d->over);
     int rank = d->over->rank;
     if (rank != 2 && rank != 3) {
         weiri_kernel_fault(k, &k->here, "M-QUEUE", "give axes and extent by hand",
@@ -571,7 +576,7 @@ static void queue_over(weir_kernel *k, weir_res *r, const weir_queue_desc *d) {
     if (given != d->over->rank)
         weiri_kernel_fault(k, &k->here, "M-RANK", NULL, "%s: the tile has %d axes, tensor '%s' has %d", weiri_label(k, r),
                            given, d->over->name, d->over->rank);
-    r->tensor = foreign ? NULL : d->over;
+    r->tensor = strange ? NULL : d->over;
     r->qrank = rank;
     for (int i = 0; i < rank; i++) {
         r->axis[i] = names[i + 3 - rank];
@@ -579,7 +584,7 @@ static void queue_over(weir_kernel *k, weir_res *r, const weir_queue_desc *d) {
         if (d->tile[i] < 0)
             weiri_kernel_fault(k, &k->here, "M-TILE", "tile sizes are positive", "%s: tile size %d is %d", weiri_label(k, r),
                                i + 1, d->tile[i]);
-        r->extent[i] = foreign ? weir_int(k, 1)
+        r->extent[i] = strange ? weir_int(k, 1)
                                : weir_apply(k, WEIR_OP_CEIL_DIV, (weir_value[]){ d->over->shape[i], weir_int(k, r->qtile[i]) }, 2);
     }
 }
@@ -818,8 +823,8 @@ static void want_new_words(weir_kernel *k, const weir_res *r, const weiri_work *
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 /* A bracket or comment of a body that is not closed, or closed without being open, swallows what follows it in the emitted text; the
- * compiler's message then points anywhere. The same for a __shared__ variable. NULL: all in pairs, or directives and raw strings, which this does not follow. *row: of the
- * place, from 0. */
+ * compiler's message then points anywhere. A __shared__ variable is found on the same walk. NULL: nothing of the kind, or directives and
+ * raw strings, which this does not follow. *row: of the place, from 0. */
 static const char *unpaired(const char *s, int *row, char *which) {
     enum { DEPTH = 200 };
     struct { char c; int row; } open[DEPTH];
@@ -995,10 +1000,7 @@ int64_t weiri_tile_bytes(const weir_res *r) { return weiri_tile_elems(r) * weir_
 
 /* What depends, alias, src and dst name: the bare resource. NULL, with a fault, for anything else. */
 bool weiri_foreign(weir_kernel *k, const char *what, const weir_res *r) {
-    if (r->k == k) return false;
-    weiri_kernel_fault(k, &k->here, "C-ARG-01", "a kernel takes resources of its own", "%s: %s belongs to another kernel, '%s'",
-                       what, weiri_label(k, r), r->k->name);
-    return true;
+    return foreign(k, r->k, what, "resources", weiri_label(k, r));
 }
 
 static weir_res *bare_only(weir_kernel *k, const char *what, weir_res *r) {

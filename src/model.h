@@ -236,6 +236,9 @@ bool weiri_value_eval_cta(const weir_kernel *k, uint32_t id, const int64_t *dims
                           int64_t *out);
 void weiri_value_print(const weir_kernel *k, uint32_t id, weiri_buf *b);      /* in the author's names */
 bool weiri_value_uses(const weir_kernel *k, uint32_t id, weir_op leaf);       /* does it contain such a leaf? */
+bool weiri_value_in_regs(const weir_kernel *k, uint32_t id);                  /* ... one that lies as a register tile does? */
+bool weiri_value_reduces(const weir_kernel *k, uint32_t id);                  /* ... a row reduction? */
+static inline bool weiri_is_reduction(weir_op op) { return op == WEIR_OP_ROW_MAX || op == WEIR_OP_ROW_MIN || op == WEIR_OP_ROW_SUM; }
 bool weiri_value_is_float(weir_dtype t);
 bool weiri_value_is_unsigned(weir_dtype t);           /* of what values are computed in: at least 32 bits */
 /* A walk over the parts of values that goes into each once, however often it is shared: a graph written out as a tree has no end. Begins

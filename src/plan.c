@@ -316,62 +316,41 @@ static void scan_task(weiri_plan *p, int ti) {
 
 /* ---- pipelines ----------------------------------------------------------------------------------------------------------- */
 
-/* Is every read of a stage of r by a wgmma? (Only then may one thread of a warpgroup release for all.) */
-static bool only_mma_reads(const weir_kernel *k, const weir_res *r) {
-    bool mma = false;
+/* Who reads a stage of r. */
+enum {
+    READ_MMA = 1,     /* wgmma, tcgen05.mma */
+    READ_BULK = 2,    /* bulk stores and pushes */
+    READ_THREADS = 4, /* plain loads */
+    READ_ASYNC = 8,   /* a body of r's that says so */
+    READ_BODY = 16,   /* a body that takes the stage, and says so */
+};
+
+static int readers(const weir_kernel *k, const weir_res *r) {
+    int by = 0;
     for (int ti = 0; ti < k->tasks.n; ti++) {
         const weiri_node *root = k->tasks.v[ti]->root;
         for (const weiri_node *n = weiri_node_next(root, NULL); n; n = weiri_node_next(root, n)) {
             if (n->kind != NODE_OP) continue;
             const weiri_op *op = n->op;
-            if (op->atom == ATOM_CUSTOM && op->res == r && op->work->side == WEIR_SIDE_CONSUMER && !op->work->aux) return false;
+            const bool says = op->work && op->work->async_read, own = op->atom == ATOM_CUSTOM && op->res == r;
+            const int plain = says ? READ_BODY : READ_THREADS;
+            if (own && says) by |= READ_ASYNC;
+            if (own && op->work->side == WEIR_SIDE_CONSUMER && !op->work->aux) by |= plain;
             for (int i = 0; i < op->nargs; i++) {
                 weiri_view v; /* a view that is loaded inside arithmetic has an op of its own */
                 if (!weiri_view_of(k, op->arg[i], &v) || v.res != r || v.op != WEIR_OP_VIEW_READ) continue;
-                if (op->atom != ATOM_MMA) return false;
-                mma = true;
+                const bool bulk = op->atom == ATOM_TMA_STORE || op->atom == ATOM_TMA_REDUCE_ADD || op->atom == ATOM_PUSH;
+                by |= op->atom == ATOM_MMA ? READ_MMA : bulk ? READ_BULK : plain;
             }
         }
     }
-    return mma;
+    return by;
 }
 
-/* Does the async proxy read a stage of r: an mma, a bulk store, a body that says so? */
-static bool async_reads(const weir_kernel *k, const weir_res *r) {
-    for (int ti = 0; ti < k->tasks.n; ti++)
-        for (const weiri_node *n = weiri_node_next(k->tasks.v[ti]->root, NULL); n;
-             n = weiri_node_next(k->tasks.v[ti]->root, n)) {
-            if (n->kind != NODE_OP) continue;
-            const weiri_op *op = n->op;
-            if (op->atom == ATOM_CUSTOM && op->res == r && op->work->async_read) return true;
-            if (op->atom != ATOM_MMA && op->atom != ATOM_TMA_STORE && op->atom != ATOM_TMA_REDUCE_ADD && op->atom != ATOM_PUSH)
-                continue;
-            for (int i = 0; i < op->nargs; i++) {
-                weiri_view v;
-                if (weiri_view_of(k, op->arg[i], &v) && v.res == r) return true;
-            }
-        }
-    return false;
-}
+/* Is every read by a wgmma? (Only then may one thread of a warpgroup release for all.) */
+static bool only_mma_reads(int by) { return by & READ_MMA && !(by & (READ_BULK | READ_THREADS | READ_BODY)); }
 
-/* Do threads read a stage of r with plain loads? */
-static bool thread_reads(const weir_kernel *k, const weir_res *r) {
-    for (int ti = 0; ti < k->tasks.n; ti++)
-        for (const weiri_node *n = weiri_node_next(k->tasks.v[ti]->root, NULL); n;
-             n = weiri_node_next(k->tasks.v[ti]->root, n)) {
-            if (n->kind != NODE_OP) continue;
-            const weiri_op *op = n->op;
-            if (op->work && op->work->async_read) continue;
-            if (op->atom == ATOM_CUSTOM && op->res == r && op->work->side == WEIR_SIDE_CONSUMER && !op->work->aux) return true;
-            if (op->atom == ATOM_MMA || op->atom == ATOM_TMA_STORE || op->atom == ATOM_TMA_REDUCE_ADD || op->atom == ATOM_PUSH)
-                continue;
-            for (int i = 0; i < op->nargs; i++) {
-                weiri_view v; /* a view that is loaded inside arithmetic has an op of its own */
-                if (weiri_view_of(k, op->arg[i], &v) && v.res == r && v.op == WEIR_OP_VIEW_READ) return true;
-            }
-        }
-    return false;
-}
+static bool async_reads(int by) { return by & (READ_MMA | READ_BULK | READ_ASYNC); }
 
 /* Axes (bits 1 m, 2 n) along which loads of r are multicast in slices; cross: as separate loads. first: bits 1 m, 2 n, 4 both, of loads
  * that one CTA issues for all. */
@@ -420,29 +399,27 @@ static const weir_res *storage_of(const weir_res *r) {
     return r;
 }
 
-/* The phase of r in its alias group, which *group is; -1: none. */
-static int alias_phase(const weir_kernel *k, const weir_res *r, int *group) {
+int weiri_alias_of(const weir_kernel *k, const weir_res *r, int *phase) {
     for (int g = 0; g < k->aliases.n; g++)
         for (int f = 0; f < k->aliases.v[g].n; f++)
             for (int i = 0; i < k->aliases.v[g].phase[f].n; i++)
                 if (k->aliases.v[g].phase[f].res[i] == r) {
-                    *group = g;
-                    return f;
+                    *phase = f;
+                    return g;
                 }
-    *group = -1;
+    *phase = -1;
     return -1;
 }
 
 /* Does TMA fill the bytes of r again: as r's own, as another's with the same storage, or as those of a mate in an alias group? */
 static bool tma_refills(const weir_kernel *k, const weir_res *r) {
-    int alias, other;
+    int phase;
     if (weiri_filled_by_tma(r->pipe.given.type)) return true; /* whatever it is: a body may bring the bytes */
-    alias_phase(k, storage_of(r), &alias);
+    const int alias = weiri_alias_of(k, storage_of(r), &phase);
     for (int i = 0; i < k->res.n; i++) {
         const weir_res *m = k->res.v[i];
         if (m->kind != WEIR_RES_SMEM || !weiri_filled_by_tma(m->pipe.given.type)) continue;
-        alias_phase(k, storage_of(m), &other);
-        if (storage_of(m) == storage_of(r) || (alias >= 0 && other == alias)) return true;
+        if (storage_of(m) == storage_of(r) || (alias >= 0 && weiri_alias_of(k, storage_of(m), &phase) == alias)) return true;
     }
     return false;
 }
@@ -655,10 +632,11 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
     in.given.producer_op = producer_op(p, r, true);
     in.producer = side_of(p, r, STAGE_PROD_COMMIT);
     in.consumer = side_of(p, r, STAGE_CONS_RELEASE);
-    in.consumer.only_mma_reads = only_mma_reads(k, r);
-    in.consumer.async_reads = in.consumer.only_mma_reads || async_reads(k, r);
-    in.consumer.thread_reads = thread_reads(k, r);
-    in.refilled = tma_refills(k, r) || weiri_push_find(p, r).senders > 0;
+    const weiri_pushes pushes = weiri_push_find(p, r);
+    const int by = readers(k, r);
+    in.consumer.only_mma_reads = only_mma_reads(by);
+    in.consumer.async_reads = async_reads(by);
+    in.fence_release = by & READ_THREADS && (pushes.senders > 0 || tma_refills(k, r));
     in.serve = serve_axes(k, r, &in.serve_cross, &in.first);
     int own_serve = in.serve;
     for (int i = 0; r->group && i < r->group->nmembers; i++) {
@@ -667,20 +645,20 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         bool cross, fork = r->group->mode == WEIR_GROUP_FORK;
         int first, axes = serve_axes(k, m, &cross, &first);
         if (!fork || storage_of(m) == storage_of(r)) also_serves(&in, axes, cross), in.first |= first;
-        if (!fork) in.consumer.only_mma_reads = in.consumer.only_mma_reads && only_mma_reads(k, m);
+        const int of = readers(k, m);
+        if (!fork) in.consumer.only_mma_reads = in.consumer.only_mma_reads && only_mma_reads(of);
         bool tensor = m->pipe.given.type == WEIR_UMMA_ASYNC;
         in.tensor_wait = in.tensor_wait || (tensor && r->group->mode == WEIR_GROUP_FUSED_MERGE);
         in.tensor_release = in.tensor_release || (tensor && !fork);
-        in.fence_release = in.fence_release || (!fork && tma_refills(k, m) && thread_reads(k, m));
+        in.fence_release = in.fence_release || (!fork && of & READ_THREADS && tma_refills(k, m));
         if (r->group->mode == WEIR_GROUP_FUSED_MERGE && producer_op(p, m, false) == WEIR_PRODUCER_LOAD) in.fence_wait = true;
     }
     for (int i = 0; r->group && r->group->mode == WEIR_GROUP_FORK && i < r->group->nmembers; i++) {
         const weir_res *m = r->group->members[i];
         weir_pipe_type t = m->pipe.given.type;
-        if (t == WEIR_TMA_UMMA || t == WEIR_ASYNC_UMMA || t == WEIR_UMMA_UMMA || async_reads(k, m)) in.fence_commit = true;
+        if (t == WEIR_TMA_UMMA || t == WEIR_ASYNC_UMMA || t == WEIR_UMMA_UMMA || async_reads(readers(k, m))) in.fence_commit = true;
     }
     in.tx = landed_bytes(p, r);
-    weiri_pushes pushes = weiri_push_find(p, r);
     if (pushes.senders) {
         in.senders = pushes.senders;
         memcpy(in.dest, pushes.dest, sizeof in.dest);
@@ -689,7 +667,6 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         weiri_pside consumer = side_of_push(p, r, STAGE_CONS_RELEASE, &pushes);
         consumer.only_mma_reads = in.consumer.only_mma_reads;
         consumer.async_reads = in.consumer.async_reads;
-        consumer.thread_reads = in.consumer.thread_reads;
         in.consumer = consumer;
     }
     if (type == WEIR_ASYNC_TMA) {
@@ -993,8 +970,7 @@ static void place_smem(weiri_plan *p) {
         if (r->storage) {
             reg.same_as = -2; /* filled in below */
         } else {
-            int ag;
-            reg.phase = alias_phase(k, r, &ag);
+            const int ag = weiri_alias_of(k, r, &reg.phase);
             item[n++] = (weiri_item){ .name = r->name, .size = reg.size, .align = reg.align, .group = ag, .phase = reg.phase };
         }
         WEIRI_PUSH(&p->a, p->smem, reg);

@@ -304,6 +304,7 @@ bool weiri_view_of(const weir_kernel *k, uint32_t value, weiri_view *v);
 /* The region that has the data of this one: members of a fork have theirs in the storage of the first. Other tiles in one storage have
  * each its own data there, in turn. */
 int weiri_data_region(const weiri_plan *p, int region);
+int weiri_alias_of(const weir_kernel *k, const weir_res *r, int *phase); /* its alias group and phase in that; -1: none */
 
 /* Never NULL but for lack of memory; findings tell what is wrong, ok whether the rest may go on. */
 weiri_plan *weiri_plan_new(weir_kernel *k);

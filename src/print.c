@@ -104,18 +104,6 @@ static void print_registers(const weiri_plan *p, weiri_buf *b) {
 
 /* ---- shared memory ------------------------------------------------------------------------------------------------------- */
 
-static int alias_group(const weir_kernel *k, const weir_res *r, int *phase) {
-    for (int g = 0; g < k->aliases.n; g++)
-        for (int f = 0; f < k->aliases.v[g].n; f++)
-            for (int i = 0; i < k->aliases.v[g].phase[f].n; i++)
-                if (k->aliases.v[g].phase[f].res[i] == r) {
-                    *phase = f;
-                    return g;
-                }
-    *phase = -1;
-    return -1;
-}
-
 /* Regions in order of offset; those at one offset in order of declaration. */
 static int *by_offset(const weiri_plan *p, weiri_arena *a) {
     int *order = WEIRI_NEW_N(a, int, p->smem.n + 1);
@@ -138,7 +126,7 @@ static void savings(const weiri_plan *p, weiri_arena *a, int64_t *alias, int64_t
         if (g->same_as >= 0) *storage += g->size;
         if (g->same_as >= 0 || !g->res || g->tmem) continue;
         item[n] = (weiri_item){ .name = g->name, .size = g->size, .align = g->align };
-        item[n].group = alias_group(k, g->res, &item[n].phase);
+        item[n].group = weiri_alias_of(k, g->res, &item[n].phase);
         n++;
     }
     *alias = weiri_layout_saved(item, n, k->aliases.n);
@@ -188,7 +176,7 @@ static void print_smem(const weiri_plan *p, weiri_buf *b) {
         const weiri_region *g = &p->smem.v[order[i]];
         if (g->tmem) continue;
         int phase;
-        const char *star = g->res && alias_group(k, g->res, &phase) >= 0 ? "*" : "";
+        const char *star = g->res && weiri_alias_of(k, g->res, &phase) >= 0 ? "*" : "";
         const char *shares = g->same_as >= 0 ? weiri_arena_fmt(&a, " = %s", p->smem.v[g->same_as].name) : "";
         const char *name = weiri_arena_fmt(&a, "%s%s%s", g->name, star, shares);
         weiri_put(b, "%-28s %8" PRId64 " %5" PRId64 " %8" PRId64 " %8" PRId64 "  %d x %" PRId64 "\n", name, g->size, g->align,

@@ -630,14 +630,9 @@ static void produce(const facts *f, weiri_proto *out) {
 
 bool weiri_filled_by_tma(weir_pipe_type t) { return types[t].producer == BY_TMA; }
 
-/* Plain loads may still be in flight when their thread has arrived, and the async proxy, which fills the stage again, does not queue
- * behind them: on an H200 a load that banks held up read what the next copy brought. The fence waits for them (PTX ISA, "Async
- * proxy"). */
-static bool read_and_refilled(const facts *f) {
-    return f->in->fence_release || (f->in->consumer.thread_reads && f->in->refilled);
-}
-
-/* wait, release, empty_count */
+/* wait, release, empty_count. fence_release: plain loads may still be in flight when their thread has arrived, and the async proxy, which
+ * fills the stage again, does not queue behind them: on an H200 a load that banks held up read what the next copy brought. The fence
+ * waits for them (PTX ISA, "Async proxy"). */
 static void consume(const facts *f, weiri_proto *out) {
     const weir_pipe_desc *d = &f->in->given;
     const weiri_pside *c = &f->in->consumer;
@@ -702,7 +697,7 @@ static void consume(const facts *f, weiri_proto *out) {
             int groups = s.groups > 0 ? s.groups : 1;
             out->grain = WEIR_GRAIN_WARPGROUP;
             row(out->release, (weiri_row){ .kind = ROW_MMA_DRAIN });
-            if (read_and_refilled(f)) row(out->release, (weiri_row){ .kind = ROW_FENCE_ASYNC });
+            if (f->in->fence_release) row(out->release, (weiri_row){ .kind = ROW_FENCE_ASYNC });
             join(out->release, WEIR_GRAIN_WARPGROUP, !c->async_reads || c->only_mma_reads);
             weiri_row r = arrive(ROW_EMPTY, WEIR_GRAIN_WARPGROUP, to, cross, served > 1);
             r.by_rank = out->uneven;
@@ -744,7 +739,7 @@ static void consume(const facts *f, weiri_proto *out) {
         bool several = to > 0 || out->uneven;
         out->empty_count = count_threads(&t, &out->grain, out->empty_sum, sizeof out->empty_sum, out);
         if (tensor || (f->native && f->in->tensor_release)) row(out->release, (weiri_row){ .kind = ROW_TC_BEFORE });
-        if (read_and_refilled(f)) row(out->release, (weiri_row){ .kind = ROW_FENCE_ASYNC, .leader_only = lead });
+        if (f->in->fence_release) row(out->release, (weiri_row){ .kind = ROW_FENCE_ASYNC, .leader_only = lead });
         join(out->release, out->grain, c->only_mma_reads);
         weiri_row a = arrive(ROW_EMPTY, out->grain, to, several && cross, several);
         a.leader_only = lead;

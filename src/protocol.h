@@ -49,7 +49,6 @@ typedef struct weiri_pside {
     int warpgroups;             /* of tasks whose actor is the warpgroup */
     bool only_mma_reads;        /* consumer: the stage is read by wgmma alone */
     bool async_reads;           /* consumer: the async proxy reads the stage too (wgmma, bulk store, a body that says so) */
-    bool thread_reads;          /* consumer: threads read it with plain loads */
     int max_warps_of_a_task;
     int domain_lanes;           /* interleaved by the loops' starts: lanes, each with as many warps; 0: by warps */
     bool dealt;                 /* lanes of the work tiles take the stages in turn: the numbers are one lane's */
@@ -71,8 +70,7 @@ typedef struct weiri_proto_in {
     bool fence_wait;            /* fused_merge: the one wait is also for a member that cp.async fills */
     bool tensor_wait;           /* fused merge: the wait also takes over tensor memory, of another member */
     bool tensor_release;        /* merge: the release also gives back tensor memory, of another member */
-    bool refilled;              /* the async proxy fills the bytes again, of this resource or of one that shares them */
-    bool fence_release;         /* merge: the release also gives back a member that threads read and the async proxy fills again */
+    bool fence_release;         /* threads read the stage with plain loads, and the async proxy fills its bytes again; of a merge, of any member */
     bool fence_commit;          /* fork: the commit also hands over to a member that the async proxy reads */
 } weiri_proto_in;
 

@@ -148,6 +148,14 @@ bool weiri_value_uses(const weir_kernel *k, uint32_t id, weir_op leaf) {
     return weiri_val(k, id)->ops >> leaf & 1;
 }
 
+bool weiri_value_in_regs(const weir_kernel *k, uint32_t id) {
+    return weiri_value_uses(k, id, WEIR_OP_READ_REG) || weiri_value_uses(k, id, WEIR_OP_ROW) || weiri_value_uses(k, id, WEIR_OP_COL);
+}
+
+bool weiri_value_reduces(const weir_kernel *k, uint32_t id) {
+    return weiri_value_uses(k, id, WEIR_OP_ROW_MAX) || weiri_value_uses(k, id, WEIR_OP_ROW_MIN) || weiri_value_uses(k, id, WEIR_OP_ROW_SUM);
+}
+
 void weiri_visit_begin(const weir_kernel *k) {
     weir_kernel *own = (weir_kernel *)k; /* scratch only */
     if (own->met.cap < k->values.n) {

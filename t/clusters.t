@@ -37,6 +37,16 @@ for _, c in ipairs { { 2, 1, "slices" }, { 2, 2, "slices" }, { 2, 2, "first" } }
   end
 end
 
+-- A schedule: body(t, j) for each tile of the queue and each 32 columns of W.
+local function each(wq, W, body)
+  return function()
+    for t in weir.work_tile_loop(wq) do
+      for j in weir.domain_loop(0, weir.ceil_div(W, 32)) do body(t, j) end
+      wq:next()
+    end
+  end
+end
+
 -- One load for all CTAs of the cluster, of a tile that cannot be cut into slices; by one thread, or by one of a warp whose threads also
 -- wait for something else.
 local function copy(threads, n, stages, warps)
@@ -49,21 +59,13 @@ local function copy(threads, n, stages, warps)
   local gy = k:gmem_tile { name = "gy", tensor = Y, tile = { 3, 1, 32 } }
   local a = k:smem_tile { name = "a", dtype = "f32", tile = { 3, 32 }, pipeline = P.tma_async { stages = stages or 2 } }
   local go = threads and k:barrier { name = "go", pipeline = P.async_async { stages = 1 } }
-  local function each(body)
-    return function()
-      for t in weir.work_tile_loop(wq) do
-        for j in weir.domain_loop(0, weir.ceil_div(W, 32)) do body(t, j) end
-        wq:next()
-      end
-    end
-  end
-  k:task { name = "load", warps = { 4, 1 }, schedule = each(function(t, j)
+  k:task { name = "load", warps = { 4, 1 }, schedule = each(wq, W, function(t, j)
     if go then go:wait() end
     a:acquire(); a:tma_load(gx:at(t.i, j), { multicast = "mn", issue = "first" }); a:commit()
     if go then go:release() end
   end) }
-  if go then k:task { name = "tell", warps = { 5, 1 }, schedule = each(function() go:acquire(); go:commit() end) } end
-  k:task { name = "store", warps = { 0, warps or 3 }, schedule = each(function(t, j)
+  if go then k:task { name = "tell", warps = { 5, 1 }, schedule = each(wq, W, function() go:acquire(); go:commit() end) } end
+  k:task { name = "store", warps = { 0, warps or 3 }, schedule = each(wq, W, function(t, j)
     a:wait(); gy:store(a:read():load() + k.cta.rank * 1000, gy:at(t.i, k.cta.rank, j)); a:release()
   end) }
   return k, a
@@ -80,19 +82,11 @@ if not gpu then
   local a = k:smem_tile { name = "a", dtype = "f32", tile = { 3, 32 }, pipeline = P.tma_async { stages = 2 } }
   local b = k:smem_tile { name = "b", storage = a, pipeline = P.tma_async { stages = 2 } }
   local f = k:group { name = "f", mode = "fork", members = { a, b } }
-  local function each(body)
-    return function()
-      for t in weir.work_tile_loop(wq) do
-        for j in weir.domain_loop(0, weir.ceil_div(W, 32)) do body(t, j) end
-        wq:next()
-      end
-    end
-  end
-  k:task { name = "load", warps = { 2, 1 }, schedule = each(function(t, j)
+  k:task { name = "load", warps = { 2, 1 }, schedule = each(wq, W, function(t, j)
     f.a:acquire(); f.b:acquire(); f.a:tma_load(gx:at(t.m // 2, j), { multicast = "m", issue = "first" }); f:commit()
   end) }
   for i, m in ipairs { f.a, f.b } do
-    k:task { name = "get" .. i, warps = { i - 1, 1 }, schedule = each(function(t, j) m:wait(); gy:store(m:read(), gy:at(i - 1, t.m, j)); m:release() end) }
+    k:task { name = "get" .. i, warps = { i - 1, 1 }, schedule = each(wq, W, function(t, j) m:wait(); gy:store(m:read(), gy:at(i - 1, t.m, j)); m:release() end) }
   end
   local ok, p = pcall(build, k)
   tap.is({ true, "SAFE" }, { ok, ok and p.report.proof.verdict }, "a fork that the first CTA loads: proved")

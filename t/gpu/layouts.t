@@ -6,6 +6,7 @@
 --   lua5.4 t/gpu/layouts.t compile      compiles into the disk cache, and runs nothing: needs no GPU
 package.path = "./?.lua;t/?.lua;" .. package.path
 local tap = require "tap"
+local record = require "record"
 local lab = require "lab"
 local layouts = require "layouts"
 local weir, plan = lab.weir, lab.plan
@@ -36,18 +37,8 @@ for _, probe in ipairs(layouts.probes(weir, plan)) do
 end
 
 if mode == "record" then
-  local function line_of(command)
-    local pipe = io.popen(command .. " 2>/dev/null")
-    local text = pipe and pipe:read "l"
-    if pipe then pipe:close() end
-    return text or "unknown"
-  end
-  local file = assert(io.open(assert(arg[2], "record: where to?"), "w"))
-  file:write(("-- What the kernels of t/layouts.lua showed on a GPU: written by t/gpu/layouts.t, compared by it and by t/sim/layouts.t.\nreturn {\n  device = %q, driver = %q, revision = %q, date = %q,\n  probes = {\n"):format(
-    dev.name, line_of "nvidia-smi --query-gpu=driver_version --format=csv,noheader", os.getenv "WEIR_REVISION" or line_of "git rev-parse --short HEAD", os.date "!%Y-%m-%d"))
-  for _, name in ipairs(names) do file:write(("    [%q] = %q,\n"):format(name, seen[name])) end
-  file:write "  },\n}\n"
-  file:close()
+  record.write(arg[2], "What the kernels of t/layouts.lua showed on a GPU: written by t/gpu/layouts.t, compared by it and by t/sim/layouts.t.", dev,
+    { "probes", names, seen })
   tap.ok(#names >= 200, #names .. " layouts recorded")
 end
 tap.done()

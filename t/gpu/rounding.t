@@ -7,6 +7,7 @@
 --   lua5.4 t/gpu/rounding.t compile      compiles into the disk cache, and runs nothing: needs no GPU
 package.path = "./?.lua;t/?.lua;" .. package.path
 local tap = require "tap"
+local record = require "record"
 local weir = require "weir"
 local rounding = require "rounding"
 local gemm = require "kernel_cases".gemm
@@ -32,26 +33,16 @@ for _, round in ipairs(rounding.rounds()) do
 end
 
 if mode == "record" then
-  local function line_of(command)
-    local pipe = io.popen(command .. " 2>/dev/null")
-    local text = pipe and pipe:read "l"
-    if pipe then pipe:close() end
-    return text or "unknown"
-  end
-  local file = assert(io.open(assert(arg[2], "record: where to?"), "w"))
-  file:write(("-- What a GPU's tensor core gave for the numbers of t/rounding.lua: written by t/gpu/rounding.t, compared by it and by t/sim/rounding.t.\nreturn {\n  device = %q, driver = %q, revision = %q, date = %q,\n  rounds = {\n"):format(
-    dev.name, line_of "nvidia-smi --query-gpu=driver_version --format=csv,noheader", os.getenv "WEIR_REVISION" or line_of "git rev-parse --short HEAD", os.date "!%Y-%m-%d"))
-  for _, name in ipairs(names) do file:write(("    [%q] = %q,\n"):format(name, seen[name])) end
-  file:write "  },\n  gemms = {\n"
+  local right, digests = {}, {}
   for _, case in ipairs(gemm.cases) do
     if gemm.same_bits(case) then
       local ok, got = pcall(gemm.run, dev, case)
-      if tap.ok(ok and got.bad == 0, case[1] .. ": runs, and is right") then file:write(("    [%q] = %q,\n"):format(case[1], got.digest))
+      if tap.ok(ok and got.bad == 0, case[1] .. ": runs, and is right") then right[#right + 1], digests[case[1]] = case[1], got.digest
       else tap.diag(tostring(got)) end
     end
   end
-  file:write "  },\n}\n"
-  file:close()
+  record.write(arg[2], "What a GPU's tensor core gave for the numbers of t/rounding.lua: written by t/gpu/rounding.t, compared by it and by t/sim/rounding.t.",
+    dev, { "rounds", names, seen }, { "gemms", right, digests })
   tap.ok(#names >= 200, #names .. " rounds recorded")
 else
   tap.is({}, differ, "every recorded round, to the bit")

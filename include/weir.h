@@ -94,6 +94,8 @@ typedef enum weir_dtype {
 WEIR_API const char *weir_dtype_name(weir_dtype t);            /* "bf16", ...; "none" */
 WEIR_API weir_dtype weir_dtype_from_name(const char *name);    /* WEIR_DTYPE_NONE if unknown */
 WEIR_API int weir_dtype_size(weir_dtype t);                    /* bytes */
+/* A plain number as the dtype holds it: cut toward zero for integers, to nearest even for floats. False, *out untouched: it does not fit. */
+WEIR_API bool weir_dtype_number(weir_dtype t, double x, double *out);
 
 /* A value: dim, scalar, coordinate, loop index, read, arithmetic, view. Id 0 is "none". Valid within its kernel. */
 typedef struct weir_value { uint32_t id; } weir_value;
@@ -114,6 +116,7 @@ WEIR_API const char *weir_kernel_name(const weir_kernel *k);
 /* The author's place of the calls that follow: innermost first (the line that wrote the op, then its caller, ...).
  * C hosts write WEIR_AT(k); before a call. The first place given is that of the kernel itself: give it after weir_kernel_new. */
 typedef struct weir_place { const char *file; int line; } weir_place;
+WEIR_API weir_place weir_kernel_place(const weir_kernel *k); /* of the kernel itself; file NULL: none was given */
 WEIR_API void weir_at(weir_kernel *k, const weir_place *chain, int n);
 #define WEIR_AT(k) weir_at((k), &(weir_place){ __FILE__, __LINE__ }, 1)
 /* Records a fault the caller found itself (bad type of an option, say); `rule` may be NULL. Shown with the others. */
@@ -204,7 +207,7 @@ typedef enum weir_producer_op { WEIR_PRODUCER_DEFAULT = 0, WEIR_PRODUCER_THREAD,
 /* Zero means: derived. Given values are checked against the derived ones. */
 typedef struct weir_pipe_desc {
     weir_pipe_type type;
-    int stages;
+    int stages;                  /* at least 1, nothing derives it */
     int64_t bytes;               /* armed per stage; -1 cannot be given */
     int producers, consumers;    /* arrivals per phase */
     weir_cluster cta_layout;     /* all zero: the kernel's cluster */
@@ -575,7 +578,8 @@ WEIR_API const weir_span *weir_timeline_get(const weir_timeline *t, int i);     
 WEIR_API weir_status weir_timeline_perfetto(weir_timeline *t, const char *path);   /* JSON for ui.perfetto.dev and chrome://tracing */
 WEIR_API weir_status weir_timeline_svg(weir_timeline *t, const char *path);
 WEIR_API void weir_timeline_free(weir_timeline *t);
-/* Binds once, launches many times at least cost: the arguments' addresses may be changed between launches. */
+/* Binds once, launches many times at least cost: the arguments' addresses may be changed between launches. A launch after weir_buffer_free
+ * of a bound tensor is refused until it has another one. */
 typedef struct weir_bound weir_bound;
 WEIR_API weir_bound *weir_bind_args(weir_program *p, const weir_launch_desc *desc);
 /* Another buffer for a tensor: of its dtype, shape and strides, else E_LAUNCH. */

@@ -147,6 +147,7 @@ bool weiri_device_is_open(const weir_ctx *ctx, const weir_device *d) {
 static void release_memory(weir_buffer *b) {
     bool pushed;
     weir_device *d = b->d;
+    weiri_launch_buffer_freed(d, b->address, b->bytes);
     if (d->index < 0) {
         weiri_sim_free(d->ctx, (void *)(uintptr_t)b->address);
     } else if (!d->dead && weiri_device_enter(d, &pushed) == WEIR_OK) {

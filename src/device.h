@@ -58,6 +58,8 @@ weir_status weiri_device_fail(weir_device *d, weiri_cures r, const char *what, .
 bool weiri_device_is_open(const weir_ctx *ctx, const weir_device *d);
 /* The device that runs a program that names none: the first GPU, else the simulator, which is said once. */
 weir_device *weiri_device_standard(weir_ctx *ctx);
+/* launch.c: what was bound to memory that is freed is no longer launched. */
+void weiri_launch_buffer_freed(const weir_device *d, uint64_t address, size_t bytes);
 /* launch.c: unloads the device's modules and cuts its bindings loose. */
 void weiri_launch_device_closed(weir_device *d);
 

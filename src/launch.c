@@ -65,6 +65,7 @@ struct weir_bound {
     int nparams;
     weiri_sim_param *sim_params; /* simulator: the same two */
     weiri_cuptr counter;         /* of a dynamic queue: zeroed before each launch */
+    int ntensors, gone;          /* in `tensor`; of them, those whose memory was freed since */
 };
 
 /* ---- binding arguments -------------------------------------------------------------------------------------------------- */
@@ -86,6 +87,17 @@ static weir_status refuse_dtype(const weir_bound *b, const weir_tensor *t, int d
 
 static weir_status fail_gone(const weir_bound *b) {
     return weiri_fail(b->ctx, WEIR_E_ARGUMENT, "the %s these arguments were bound to is gone", b->d ? "kernel" : "device");
+}
+
+/* The address of a tensor whose memory was freed. */
+enum { FREED = 0 };
+
+static weir_status fail_freed(const weir_bound *b) {
+    const weir_kernel *k = b->p->k;
+    int t = 0;
+    while (t + 1 < k->tensors.n && b->tensor[t]->address != FREED) t++;
+    return refuse(b, "tensor '%s' was closed after it was bound; give the binding another one (set_address), or bind again",
+                  k->tensors.v[t]->name);
 }
 
 static given resolve(const weir_arg *a) {
@@ -765,7 +777,7 @@ static weir_bound *bind(weir_program *p, const weir_launch_desc *desc) {
         }
     }
     if (st == WEIR_OK && b->a.oom) st = weiri_fail(b->ctx, WEIR_E_MEMORY, "out of memory: arguments of kernel '%s'", p->name);
-    if (st == WEIR_OK) return b;
+    if (st == WEIR_OK) return b->ntensors = p->k->tensors.n, b;
     weir_bound_free(b);
     return NULL;
 }
@@ -806,6 +818,7 @@ weir_status weir_bound_set_address(weir_bound *b, const char *tensor, uint64_t a
     st = move_maps(b, t, address);
     weiri_device_leave(b->d, pushed);
     if (st != WEIR_OK) return st;
+    if (b->tensor[t]->address == FREED) b->gone--;
     b->tensor[t]->address = address;
     b->tensor[t]->foreign = 1;
     for (int i = 0; i < b->nparams; i++)
@@ -925,6 +938,7 @@ static weir_status run_sim(weir_bound *b, const void *stream) {
 weir_status weir_bound_launch(weir_bound *b, void *stream) {
     weir_device *d = b->d;
     if (!d || !b->p) return fail_gone(b);
+    if (b->gone) return fail_freed(b);
     if (b->config.grid_x == 0) return WEIR_OK; /* no tile: nothing to write */
     if (d->index < 0) return run_sim(b, stream);
     bool pushed;
@@ -947,7 +961,7 @@ weir_status weir_bound_launch(weir_bound *b, void *stream) {
 }
 
 static bool same_request(const weir_bound *b, const weir_launch_desc *desc) {
-    if (!b || !b->d || b->nargs != desc->nargs || b->asked != desc->device || b->grid_asked != desc->grid ||
+    if (!b || !b->d || b->gone || b->nargs != desc->nargs || b->asked != desc->device || b->grid_asked != desc->grid ||
         b->pdl != desc->pdl)
         return false;
     for (int i = 0; i < b->nargs; i++) {
@@ -1034,6 +1048,15 @@ weir_status weir_time(weir_program *p, const weir_launch_desc *desc, int reps, d
 }
 
 /* ---- endings ------------------------------------------------------------------------------------------------------------ */
+
+void weiri_launch_buffer_freed(const weir_device *d, uint64_t address, size_t bytes) {
+    for (weir_bound *b = d->bounds; b; b = b->next)
+        for (int i = 0; i < b->ntensors; i++) { /* the kernel may be gone already */
+            if (b->tensor[i]->address - address >= bytes) continue;
+            b->tensor[i]->address = FREED;
+            b->gone++;
+        }
+}
 
 void weiri_launch_device_closed(weir_device *d) {
     while (d->bounds) {

@@ -36,6 +36,8 @@ void weir_at(weir_kernel *k, const weir_place *chain, int n) {
     if (!k->at.n) k->at = k->here;
 }
 
+weir_place weir_kernel_place(const weir_kernel *k) { return k->at.n ? k->at.at[0] : (weir_place){ NULL, 0 }; }
+
 void weiri_kernel_fault(weir_kernel *k, const weiri_chain *at, const char *rule, const char *hint, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
@@ -420,7 +422,8 @@ static void take_pipe(weir_kernel *k, weir_res *r, const weir_pipe_desc *d) {
         weiri_kernel_fault(k, &k->here, "M-PIPE", NULL, "%s: unknown pipeline type %d", weiri_label(k, r), (int)d->type);
         r->pipe.given.type = WEIR_PIPE_NONE;
     }
-    want_pipe_field(k, r, d->stages >= 0, "stages", d->stages, "at least 1");
+    bool given = d->type != WEIR_PIPE_NONE; /* what is filled in for a queue has its stages, too */
+    want_pipe_field(k, r, given ? d->stages >= 1 : d->stages >= 0, "stages", d->stages, "at least 1");
     want_pipe_field(k, r, d->stages <= WEIRI_MAX_STAGES, "stages", d->stages, "at most 65535");
     want_pipe_field(k, r, d->bytes >= 0, "bytes", (long long)d->bytes, "leave it out: it is derived");
     want_pipe_field(k, r, d->bytes_per_warp_per_cta >= 0, "bytes_per_warp_per_cta", (long long)d->bytes_per_warp_per_cta,

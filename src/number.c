@@ -102,6 +102,18 @@ bool weiri_number_fits(weir_dtype t, double x, double *low, double *high) {
     return x >= *low && x < ldexp(1, bits) && floor(x) == x;
 }
 
+bool weir_dtype_number(weir_dtype t, double x, double *out) {
+    double low, high;
+    unsigned char at[8];
+    if (t <= WEIR_DTYPE_NONE || t >= WEIR_DTYPE_COUNT) return false;
+    bool whole = t > WEIR_BOOL && t <= WEIR_U64; /* ORDER DTYPE */
+    if (whole) x = trunc(x);
+    if (!weiri_number_fits(t, x, &low, &high) && t != WEIR_BOOL) return false;
+    weiri_number_put(t, x, at);
+    *out = weiri_number_get(t, at);
+    return true;
+}
+
 void weiri_number_put(weir_dtype t, double x, void *out) {
     switch (t) {
     case WEIR_BOOL: STORE(uint8_t, x != 0); break; /* NaN too is not 0 */

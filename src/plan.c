@@ -120,7 +120,8 @@ bool weiri_geom(const weiri_plan *p, const weir_res *r, weiri_tile_geom *g) {
     int i = weiri_region_of(p, r);
     char why[8];
     if (i < 0) return false;
-    return weiri_layout_tile(p->smem.v[i].dtype, r->tile, r->rank, p->smem.v[i].swizzle, r->kind == WEIR_RES_SMEM, g, why,
+    const weiri_region *reg = &p->smem.v[i];
+    return weiri_layout_tile(reg->dtype, r->tile, r->rank, reg->swizzle, r->kind == WEIR_RES_SMEM && !reg->threads, g, why,
                              sizeof why);
 }
 
@@ -927,6 +928,26 @@ static int widest_swizzle(int row_bytes) {
     return row_bytes % 128 == 0 ? 128 : row_bytes % 64 == 0 ? 64 : row_bytes % 32 == 0 ? 32 : 0;
 }
 
+/* Do only threads fill and read the tile, by stores and loads of values? Then its rows may have any width. Tiles that share their
+ * bytes have one layout. */
+static bool threads_alone(const weir_kernel *k, const weir_res *r) {
+    if (r->storage) return false;
+    for (int i = 0; i < k->res.n; i++)
+        if (k->res.v[i]->storage == r) return false;
+    for (int t = 0; t < k->tasks.n; t++)
+        for (const weiri_node *n = NULL; (n = weiri_node_next(k->tasks.v[t]->root, n));) {
+            if (n->kind != NODE_OP) continue;
+            const weiri_op *op = n->op;
+            bool plain = op->atom == ATOM_NONE || op->atom == ATOM_STORE || op->atom == ATOM_READ || op->atom == ATOM_LOAD ||
+                         op->atom == ATOM_SET || (op->atom == ATOM_CUSTOM && !op->work->async_read && !op->work->tx_bytes);
+            if (plain) continue;
+            if (op->res == r) return false;
+            for (int i = 0; i < op->nargs; i++)
+                if (op->arg[i] && weiri_view_base(k, op->arg[i]) == r) return false;
+        }
+    return true;
+}
+
 static void place_smem(weiri_plan *p) {
     const weir_kernel *k = p->k;
     weiri_item *item = WEIRI_NEW_N(&p->a, weiri_item, k->res.n + 1);
@@ -952,7 +973,13 @@ static void place_smem(weiri_plan *p) {
             continue;
         }
         int swizzle = r->kind != WEIR_RES_TMEM ? r->swizzle : widest_swizzle(r->tile[1] * weir_dtype_size(dtype));
-        if (!weiri_layout_tile(dtype, r->tile, r->rank, swizzle, r->kind == WEIR_RES_SMEM, &g, why, sizeof why)) {
+        bool threads = false, smem = r->kind == WEIR_RES_SMEM;
+        bool fits = weiri_layout_tile(dtype, r->tile, r->rank, swizzle, smem, &g, why, sizeof why);
+        if (!fits && smem && threads_alone(k, r)) {
+            char other[256];
+            threads = fits = weiri_layout_tile(dtype, r->tile, r->rank, swizzle, false, &g, other, sizeof other);
+        }
+        if (!fits) {
             weir_finding *f = weiri_find(&p->findings, "PLAN-SWIZZLE", weiri_place_of(&r->at), "tile '%s': %s", r->name, why);
             f->objects[0] = r->name;
             continue;
@@ -965,7 +992,8 @@ static void place_smem(weiri_plan *p) {
                              .dtype = dtype,
                              .swizzle = swizzle,
                              .same_as = -1,
-                             .phase = -1 };
+                             .phase = -1,
+                             .threads = threads };
         reg.size = reg.stage_bytes * reg.stages;
         if (r->storage) {
             reg.same_as = -2; /* filled in below */

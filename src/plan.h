@@ -136,6 +136,7 @@ typedef struct weiri_region {    /* shared (or tensor) memory of one resource: `
     int phase;                   /* of its alias group, -1 none */
     int same_as;                 /* region whose bytes these are (storage = other), or -1 */
     bool tmem;                   /* tensor memory: offset, size and stage_bytes count columns */
+    bool threads;                /* laid out as only threads can use it: rows need no multiple of 16 bytes */
 } weiri_region;
 
 typedef struct weiri_bar {       /* a run of mbarriers, one per stage */

@@ -194,11 +194,23 @@ end)
 in_schedule("build in a schedule", "k:build: inside the schedule of task 't'", function(p)
   line() p.k:build()
 end)
-mistake("value of another kernel", "belongs to kernel 't', not to 'other'", function(p)
+mistake("value of another kernel", "belongs to kernel 't' of t/lua_mistakes.t:", function(p)
   local other = weir.kernel { name = "other" }
   local N = other:dim "N"
   line() return N + p.M
 end)
+do -- kernels of one name are told apart by their lines
+  local a = weir.kernel { name = "same" }
+  local b = weir.kernel { name = "same" }
+  local last = debug.getinfo(1, "l").currentline
+  tap.raises(("operand of +: belongs to kernel 'same' of t/lua_mistakes.t:%d, not to 'same' of t/lua_mistakes.t:%d"):format(last - 1, last - 2),
+    function() return a:dim "M" + b:dim "N" end, "value of another kernel of the same name")
+end
+mistake("pipeline without stages", "weir.pipeline.tma_async: stages is missing: how many copies of the tile there are, weir.pipeline.tma_async { stages = 2 }", function()
+  line() return P.tma_async {}
+end)
+mistake("a cast that does not fit", "weir.cast: 300 does not fit i8", function() line() return weir.cast(300, "i8") end)
+mistake("a cast of no number", "weir.cast: a value or a number expected, got string", function() line() return weir.cast("x", "i8") end)
 mistake("call with a dot", "acquire: called on no value; write resource:acquire(...)", function(p)
   line() p.a.acquire()
 end)

@@ -128,4 +128,15 @@ tap.like("keep it in a reg_tile", tostring(report), "and the mend")
 local y, z = dev:tensor { dtype = "f32", shape = { 64, 64 } }:fill(1), dev:tensor { dtype = "f32", shape = { 64, 64 } }:fill(2)
 tap.ok(swap(true):build { device = dev }:launch { Y = y, Z = z }, "the mended one runs")
 tap.is({ 2, 1 }, { y:get()[1], z:get()[1] }, "and swaps")
+-- Plain numbers, outside of schedules: as the dtype holds them, and plain again.
+for _, c in ipairs { { 1.5, "i32", 1 }, { -1.9, "i8", -1 }, { 255.5, "u8", 255 }, { 2.0 ^ 31, "i64", 1 << 31 }, { math.maxinteger, "i64", math.maxinteger },
+  { math.mininteger, "i64", math.mininteger }, { math.maxinteger, "u64", math.maxinteger }, { 1 / 3, "f32", 0.3333333432674408 }, { 1 / 3, "bf16", 0.333984375 },
+  { 1000, "e4m3", 448.0 }, { 3, "f64", 3.0 }, { 0, "bool", false }, { 0.5, "bool", true }, { true, "i32", 1 } } do
+  local got = weir.cast(c[1], c[2])
+  tap.ok(got == c[3] and math.type(got) == math.type(c[3]), ("the plain %s cast to %s is %s: %s"):format(c[1], c[2], c[3], got))
+end
+for _, c in ipairs { { 128, "i8" }, { -1, "u32" }, { 0 / 0, "i32" }, { 1 / 0, "i64" }, { 2.0 ^ 63, "i64" }, { -1, "u64" } } do
+  tap.raises("does not fit " .. c[2], function() return weir.cast(c[1], c[2]) end, ("%s is no %s"):format(c[1], c[2]))
+end
+
 tap.done()

@@ -227,9 +227,10 @@ function weir.tanh(x) end
 ---@return weir.value
 function weir.relu(x) end
 
+---Of a value, or of a number inside a schedule: a value. Of a number elsewhere: the number that the dtype holds, an error if it does not fit.
 ---@param x weir.scalar
 ---@param dtype weir.dtype
----@return weir.value
+---@return weir.value|number|boolean
 function weir.cast(x, dtype) end
 
 ---@param a weir.scalar

@@ -128,7 +128,8 @@ static int cta_index(lua_State *L) {
 
 static int cta_tostring(lua_State *L) {
     weirl_kernel **kb = luaL_checkudata(L, 1, WEIRL_CTA);
-    lua_pushfstring(L, "CTA coordinates of kernel '%s'", weir_kernel_name(weirl_live(L, *kb)->k));
+    if (!(*kb)->k) return lua_pushliteral(L, "CTA coordinates of a closed kernel"), 1;
+    lua_pushfstring(L, "CTA coordinates of kernel '%s'", weir_kernel_name((*kb)->k));
     return 1;
 }
 
@@ -181,6 +182,7 @@ static weir_tensor *tensor_field(const weirl_desc *d, const char *field, bool ne
     if (!x && (needed || t != LUA_TNIL))
         weirl_raise(d->L, "%s: needs %s = a tensor of k:tensor, got %s", d->fn, field, weirl_typename(d->L, -1));
     lua_pop(d->L, 1);
+    if (x && !x->kb->k) weirl_raise(d->L, "%s: field '%s' is a tensor of a closed kernel", d->fn, field);
     return x ? x->t : NULL;
 }
 
@@ -422,6 +424,8 @@ static int k_resource(lua_State *L) {
             lua_rawget(L, map);
             if (m == 0) {
                 weirl_tensor *x = luaL_testudata(L, -1, WEIRL_TENSOR);
+                if (x && !x->kb->k)
+                    return weirl_raise(L, "k:resource '%s': bind.%s is a tensor of a closed kernel", desc.name, key);
                 if (!x)
                     return weirl_raise(L, "k:resource '%s': bind.%s is a tensor of k:tensor, got %s", desc.name, key,
                                        weirl_typename(L, -1));

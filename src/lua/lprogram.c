@@ -240,6 +240,7 @@ static int p_explore(lua_State *L) {
 typedef struct bound {
     weir_bound *b;
     weirl_program *program;
+    bool foreign; /* another library's tensor is among the arguments */
 } bound; /* user values: program, arguments (their memory must live) */
 
 static int p_bind(lua_State *L) {
@@ -252,6 +253,16 @@ static int p_bind(lua_State *L) {
         lua_pushvalue(L, i);
         lua_setiuservalue(L, 4, i);
     }
+    if (lua_istable(L, 2)) { /* the caller's table may change */
+        lua_newtable(L);
+        for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
+            b->foreign |= luaL_testudata(L, -1, WEIRL_FOREIGN) != NULL;
+            lua_pushvalue(L, -2);
+            lua_pushvalue(L, -2);
+            lua_settable(L, 5);
+        }
+        lua_setiuservalue(L, 4, 2);
+    }
     b->b = weir_bind_args(u->p, &l.desc);
     return b->b ? 1 : weirl_raise(L, "bind: %s", weir_error(u->kb->ctx->c));
 }
@@ -263,18 +274,37 @@ static int bound_gc(lua_State *L) {
     return 0;
 }
 
-static int b_launch(lua_State *L) {
+/* What it needs still lives; another library's tensor, which C knows by its address alone, too. */
+static bound *check_bound(lua_State *L) {
     bound *b = luaL_checkudata(L, 1, WEIRL_BOUND);
-    if (!b->b || !b->program->p) return weirl_raise(L, "the bound launch or its program is closed");
+    if (!b->b || !b->program->p) weirl_raise(L, "the bound launch or its program is closed");
+    if (!b->program->kb->k || !b->program->kb->ctx->c) weirl_raise(L, "the kernel of the bound launch is closed");
+    return b;
+}
+
+static void want_foreign(lua_State *L) {
+    lua_getiuservalue(L, 1, 2);
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+        const weirl_foreign *f = luaL_testudata(L, -1, WEIRL_FOREIGN);
+        if (f && !f->managed)
+            weirl_raise(L,
+                        "launch: tensor '%s' was given back to its owner after it was bound; give the binding another one "
+                        "(set_address), or bind again",
+                        lua_tostring(L, -2));
+    }
+}
+
+static int b_launch(lua_State *L) {
+    const bound *b = check_bound(L);
+    if (b->foreign) want_foreign(L);
     void *stream = lua_isnoneornil(L, 2) ? NULL : (void *)(uintptr_t)to_address(L, 2, "stream");
     weir_status st = weir_bound_launch(b->b, stream);
     return st == WEIR_OK ? lua_pushboolean(L, 1), 1 : outcome(L, b->program, "launch", st);
 }
 
 static int b_set_address(lua_State *L) { /* bound:set_address(tensor's name, device tensor or address) */
-    bound *b = luaL_checkudata(L, 1, WEIRL_BOUND);
+    const bound *b = check_bound(L);
     const char *name = luaL_checkstring(L, 2);
-    if (!b->b || !b->program->p) return weirl_raise(L, "the bound launch or its program is closed");
     weirl_buffer *t = luaL_testudata(L, 3, WEIRL_BUFFER);
     if (t && (!t->b || !t->dev->d)) return weirl_raise(L, "set_address: the tensor or its device is closed");
     lua_settop(L, 3);
@@ -297,7 +327,8 @@ static int b_set_address(lua_State *L) { /* bound:set_address(tensor's name, dev
 
 static int bound_tostring(lua_State *L) {
     bound *b = luaL_checkudata(L, 1, WEIRL_BOUND);
-    return lua_pushfstring(L, "bound launch of '%s'", b->program->p ? weir_program_name(b->program->p) : "(closed)"), 1;
+    bool open = b->b && b->program->p && b->program->kb->k;
+    return lua_pushfstring(L, "bound launch of '%s'", open ? weir_program_name(b->program->p) : "(closed)"), 1;
 }
 
 /* ---- what was built ----------------------------------------------------------------------------------------------------- */
@@ -362,7 +393,7 @@ static int program_index(lua_State *L) {
 
 static int program_tostring(lua_State *L) {
     weirl_program *u = luaL_checkudata(L, 1, WEIRL_PROGRAM);
-    return lua_pushfstring(L, "program '%s'", u->p ? weir_program_name(u->p) : "(closed)"), 1;
+    return lua_pushfstring(L, "program '%s'", u->p && u->kb->k ? weir_program_name(u->p) : "(closed)"), 1; /* the kernel's */
 }
 
 void weirl_open_program(lua_State *L) {

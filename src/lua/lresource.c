@@ -602,6 +602,8 @@ int weirl_pipeline(lua_State *L) {
     weirl_desc d = weirl_desc_open(L, 1, fn, pipe_fields);
     weir_pipe_desc p = { .type = (weir_pipe_type)lua_tointeger(L, lua_upvalueindex(1)) };
     p.stages = weirl_count(&d, "stages", 0);
+    if (!p.stages)
+        weirl_raise(L, "%s: stages is missing: how many copies of the tile there are, %s { stages = 2 }", fn, fn);
     p.bytes = weirl_int64(&d, "bytes", 0);
     p.producers = arrivals(&d, "producers");
     p.consumers = arrivals(&d, "consumers");

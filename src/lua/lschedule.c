@@ -309,8 +309,8 @@ static int tile_index(lua_State *L) {
 
 static int tile_tostring(lua_State *L) {
     weirl_tile *t = luaL_checkudata(L, 1, WEIRL_TILE);
-    lua_pushfstring(L, "work tile of queue '%s'", weir_res_name(t->queue));
-    return 1;
+    if (!t->kb->k) return lua_pushliteral(L, "work tile of a closed kernel"), 1;
+    return lua_pushfstring(L, "work tile of queue '%s'", weir_res_name(t->queue)), 1;
 }
 
 static int tile_noarith(lua_State *L) {

@@ -41,7 +41,10 @@ static int nothing_index(lua_State *L) {
 static void same_kernel(lua_State *L, const weirl_kernel *of, const weirl_kernel *kb, const char *what) {
     if (of == kb) return;
     if (!of->k) weirl_raise(L, "%s: belongs to a closed kernel", what);
-    weirl_raise(L, "%s: belongs to kernel '%s', not to '%s'", what, weir_kernel_name(of->k), weir_kernel_name(kb->k));
+    weir_place a = weir_kernel_place(of->k), b = weir_kernel_place(kb->k);
+    const char *one = weir_kernel_name(of->k), *other = weir_kernel_name(kb->k);
+    if (!a.file || !b.file) weirl_raise(L, "%s: belongs to kernel '%s', not to '%s'", what, one, other);
+    weirl_raise(L, "%s: belongs to kernel '%s' of %s:%d, not to '%s' of %s:%d", what, one, a.file, a.line, other, b.file, b.line);
 }
 
 weir_value weirl_tovalue(lua_State *L, int idx, weirl_kernel *kb, const char *what) {
@@ -306,12 +309,26 @@ static int bounded(lua_State *L, const char *name, bool capped) {
 static int m_clamp(lua_State *L) { return bounded(L, "clamp", true); }
 static int m_relu(lua_State *L) { return bounded(L, "relu", false); }
 
+/* Outside of schedules a plain number becomes the plain number that the dtype holds. */
+static int plain_cast(lua_State *L, weir_dtype to) {
+    const bool whole = to >= WEIR_I8 && to <= WEIR_U64, wide = to == WEIR_I64 || to == WEIR_U64;
+    if (lua_type(L, 1) != LUA_TNUMBER && lua_type(L, 1) != LUA_TBOOLEAN)
+        return weirl_raise(L, "weir.cast: a value or a number expected, got %s", weirl_typename(L, 1));
+    if (wide && lua_isinteger(L, 1) && (to == WEIR_I64 || lua_tointeger(L, 1) >= 0)) return lua_pushvalue(L, 1), 1;
+    double x = lua_isboolean(L, 1) ? lua_toboolean(L, 1) : lua_tonumber(L, 1), y = 0;
+    lua_Integer i = 0;
+    if (!weir_dtype_number(to, x, &y) || (whole && !lua_numbertointeger(y, &i)))
+        return weirl_raise(L, "weir.cast: %s does not fit %s", luaL_tolstring(L, 1, NULL), weir_dtype_name(to));
+    if (to == WEIR_BOOL) return lua_pushboolean(L, y != 0), 1;
+    return whole ? lua_pushinteger(L, i) : lua_pushnumber(L, y), 1;
+}
+
 static int m_cast(lua_State *L) {
     lua_settop(L, 2);
     weir_dtype to = weirl_todtype(L, 2, "weir.cast");
     weirl_kernel *kb = kernel_of(L, 1, 1);
     if (!kb) kb = weirl_current(L);
-    if (!kb) return weirl_raise(L, "weir.cast: a value expected, got %s", weirl_typename(L, 1));
+    if (!kb) return plain_cast(L, to);
     weirl_at(L, kb);
     return weirl_pushvalue(L, 3, weir_cast(kb->k, weirl_tovalue(L, 1, kb, "argument of weir.cast"), to));
 }

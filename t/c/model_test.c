@@ -503,6 +503,17 @@ static void test_kernel(void) {
     weir_kernel_free(wide);
 }
 
+/* A desc whose stages are left at 0: nothing derives them. */
+static void test_no_stages(void) {
+    fresh("stages");
+    stile("s", 64, 64, WEIR_TMA_ASYNC, 0);
+    weir_report *r = NULL;
+    weir_verify(k, NULL, &r);
+    has_str("smem_tile 's': pipeline field stages is 0 [M-PIPE]", weir_report_text(r), "a pipeline without stages is refused");
+    has_str("hint: at least 1", weir_report_text(r), "how many there may be");
+    weir_report_free(r);
+}
+
 static void test_groups(void) {
     fresh("groups");
     weir_res *a = tile_a(WEIR_TMA_ASYNC);
@@ -564,6 +575,7 @@ int main(void) {
     test_values();
     test_gemm();
     test_kernel();
+    test_no_stages();
     test_groups();
     test_broken();
     weir_kernel_free(k);

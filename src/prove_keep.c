@@ -2,7 +2,7 @@
  * with the tasks and not with their square (docs/proof.md, "Why so few states"). */
 #include "prove_know.h"
 
-enum { MOST_ACTORS = 64 };
+enum { MOST_ACTORS = 63 }; /* a bit each; a CTA has 32 warps */
 
 typedef struct keeper {
     weiri_prog *g;
@@ -16,13 +16,14 @@ typedef struct keeper {
     uint64_t *word;                 /* by word: actors that keep it */
 } keeper;
 
-/* Whose knowledge of the actor's threads the action hands on: a row of the actor's, WHOLE all that any knows, NOTHING. */
+/* Whose knowledge of the actor's threads the action hands on: a row of the actor's, WHOLE all that any knows, NOTHING. Of an actor with
+ * one row that is no matter: it is even. */
 enum { NOTHING = -1, WHOLE = BY_COUNT };
 static int handed(const weiri_actor *me, const weiri_action *a) {
     int by = weiri_prog_by(a), need = me->by[by == BY_ALL ? BY_EACH : by];
     switch (a->kind) {
-    case ACT_ARRIVE: case ACT_EXPECT: case ACT_CP_ARRIVE: return by == BY_ALL && me->nrows > 1 ? WHOLE : me->by[by];
-    case ACT_NAMED_SYNC: return me->nrows > 1 ? WHOLE : 0;
+    case ACT_ARRIVE: case ACT_EXPECT: case ACT_CP_ARRIVE: return by == BY_ALL ? WHOLE : me->by[by];
+    case ACT_NAMED_SYNC: return WHOLE;
     case ACT_UMMA_COMMIT: return need;
     default: return a->bar >= 0 && a->kind != ACT_WAIT ? need : NOTHING;
     }
@@ -30,7 +31,7 @@ static int handed(const weiri_actor *me, const weiri_action *a) {
 
 /* Do the actor's threads meet right before instruction x, whichever way it is come to? */
 static bool have_met(const weiri_actor *me, const weiri_code *c, const bool *target, int x) {
-    for (; !target[x] && x > c->from; x--) {
+    for (; !target[x]; x--) {
         const weiri_ins *before = &c->ins.v[x - 1];
         weiri_act kind = before->op == IN_ACT ? before->act->kind : ACT_NONE;
         if (kind == ACT_WARP_SYNC) return me->nrows <= 3;
@@ -58,8 +59,8 @@ static void asks(keeper *k, uint64_t who, const weiri_rec *q) {
     }
 }
 
-/* Who meets where. false: not told apart here, so every row keeps everything. */
-static bool look(keeper *k) {
+/* Who meets where. Prologue and epilogue join all of the CTA, and no task does (weiri_lower). */
+static void look(keeper *k) {
     const weiri_prog *g = k->g;
     uint64_t *named = WEIRI_NEW_N(g->a, uint64_t, g->named.n + 1), fence = 0;
     for (int i = 0; i < g->actors.n; i++) {
@@ -69,6 +70,7 @@ static bool look(keeper *k) {
         int out = NOTHING;
         bool gate = true, even = true;
         bool *target = WEIRI_NEW_N(g->a, bool, c->ins.n + 1);
+        target[0] = true;
         for (int x = 0; x < c->ins.n; x++) {
             if (c->ins.v[x].op != IN_ACT) target[c->ins.v[x].jump] = target[c->ins.v[x].skip] = true;
         }
@@ -76,15 +78,11 @@ static bool look(keeper *k) {
             const weiri_action *a = c->ins.v[x].op == IN_ACT ? c->ins.v[x].act : NULL;
             bool framed = x < c->from || x >= c->to;
             if (!a || !weiri_prog_runs(g, me, a)) continue;
-            bool sync = a->kind == ACT_NAMED_SYNC;
-            if (a->kind == ACT_CLUSTER_ARRIVE || (a->kind == ACT_CTA_SYNC && !framed) || (framed && (a->bar >= 0 || sync)))
-                return false;
             if (a->bar >= 0) k->comes[a->bar] |= self, k->home[g->bars[a->bar].ring] |= self;
-            if (sync) named[weiri_prog_slot(g, 0, weiri_prog_named(g, me, a))] |= self;
+            if (a->kind == ACT_NAMED_SYNC) named[weiri_prog_slot(g, 0, weiri_prog_named(g, me, a))] |= self;
             if (a->kind == ACT_FENCE_ASYNC) fence |= self;
             if (me->gmem[x] >= 0) k->home[g->gmem_ring] |= self;
-            int from = me->eff[x], to = x + 1 < c->ins.n ? me->eff[x + 1] : from;
-            for (int e = from; framed && e < to; e++) asks(k, k->all, &g->recs.v[g->eff.v[e]]);
+            for (int e = me->eff[x]; framed && e < me->eff[x + 1]; e++) asks(k, k->all, &g->recs.v[g->eff.v[e]]);
             int row = handed(me, a);
             gate = gate && (row == NOTHING || out == NOTHING || row == out);
             if (row == NOTHING) continue;
@@ -108,7 +106,6 @@ static bool look(keeper *k) {
         for (int x = 0; x < g->actors.n; x++)
             if (who >> x & 1) k->near[x] |= who;
     }
-    return true;
 }
 
 /* Those that `from` comes to without passing the actor `shut`. */
@@ -179,15 +176,14 @@ void weiri_keep_place(weiri_prog *g) {
     k.comes = WEIRI_NEW_N(g->a, uint64_t, g->nbars + 1);
     k.word = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
     if (g->nctas == 1 && n <= MOST_ACTORS && !(g->without & WEIRI_EVERYWHERE)) {
-        k.all = n < 64 ? (1ull << n) - 1 : ~0ull;
-        if (look(&k)) {
-            settle(&k);
-            for (int i = 0; i < n; i++) give_rows(g, g->actors.v[i].row, g->actors.v[i].nrows, keep_of(&k, 1ull << i));
-            for (int i = 0; i < g->nbars; i++) {
-                bool like = i && k.comes[i] == k.comes[i - 1];
-                give_rows(g, g->bars[i].row, 2 * g->p->bars.v[i].stages,
-                          like ? g->rows[g->bars[i - 1].row].keep : keep_of(&k, k.comes[i]));
-            }
+        k.all = (1ull << n) - 1;
+        look(&k);
+        settle(&k);
+        for (int i = 0; i < n; i++) give_rows(g, g->actors.v[i].row, g->actors.v[i].nrows, keep_of(&k, 1ull << i));
+        for (int i = 0; i < g->nbars; i++) {
+            bool like = i && k.comes[i] == k.comes[i - 1];
+            give_rows(g, g->bars[i].row, 2 * g->p->bars.v[i].stages,
+                      like ? g->rows[g->bars[i - 1].row].keep : keep_of(&k, k.comes[i]));
         }
     }
     g->held = WEIRI_NEW_N(g->a, weiri_held, g->nwords + 1);

@@ -94,7 +94,7 @@ static void check_threads(checker *c) {
     int nwg = p->threads / 128, sum = 0, end = 0;
     for (int i = 0; i < p->ntasks; i++) {
         const weiri_task *t = p->tasks[i].task;
-        if (t && t->first_warp + t->num_warps > end) end = t->first_warp + t->num_warps;
+        if (t->first_warp + t->num_warps > end) end = t->first_warp + t->num_warps;
     }
     if (p->threads % 128 || p->threads < 32 * end || p->threads > 1024)
         find(c, "PROVE-PLAN", NULL, NULL, TEXT("the CTA is launched with %d threads; its tasks take %d warps", p->threads, end),
@@ -116,8 +116,8 @@ static void check_threads(checker *c) {
              TEXT("a sum of at most %d", p->entry_registers * nwg), TEXT("%d", sum));
     for (int i = 0; i < p->regs.n; i++) {
         const weiri_preg *g = &p->regs.v[i];
-        int n = p->tasks[g->task].wg_actor && g->split != 'w' ? p->tasks[g->task].warpgroups : 1;
-        if (g->res->rank == 2 && (int64_t)g->rows * g->cols * n != weiri_tile_elems(g->res))
+        int n = g->split == 'w' ? 1 : p->tasks[g->task].warpgroups;
+        if ((int64_t)g->rows * g->cols * n != weiri_tile_elems(g->res))
             find(c, "PROVE-PLAN", NULL, g->res->name,
                  TEXT("'%s' has { %d, %d } in each of %d warpgroups, in all { %d, %d }", g->res->name, g->rows, g->cols, n,
                       g->res->tile[0], g->res->tile[1]),
@@ -161,9 +161,9 @@ static void check_copy(checker *c, const weiri_action *act, int task) {
     int64_t elems = 1, size = weir_dtype_size(g->tensor->dtype);
     for (int d = 0; d < m->rank; d++) elems *= m->box[d];
     int64_t bytes = y->nbox * elems * size;
-    if (act->bytes != bytes && load)
-        find(c, "PROVE-TX", at, s->name,
-             TEXT("%d box%s of '%s' bring%s %" PRId64 " bytes, the action counts %" PRId64, y->nbox, y->nbox == 1 ? "" : "es",
+    if (act->bytes != bytes)
+        find(c, load ? "PROVE-TX" : "PROVE-PLAN", at, s->name,
+             TEXT("%d box%s of '%s' hold%s %" PRId64 " bytes, the action counts %" PRId64, y->nbox, y->nbox == 1 ? "" : "es",
                   m->name, y->nbox == 1 ? "s" : "", bytes, act->bytes),
              TEXT("%" PRId64 " bytes", bytes), TEXT("%" PRId64 " bytes", act->bytes));
     weir_cluster cl = p->k->cluster;
@@ -180,14 +180,13 @@ static void check_copy(checker *c, const weiri_action *act, int task) {
                     q->lo[d] = y->box[b].c[d] + (d == y->slice_axis ? r * y->slice_elems : 0) +
                                (d == y->wg_axis ? w * y->wg_elems : 0);
                     q->hi[d] = q->lo[d] + m->box[d];
-                    int64_t extent = d < g->rank ? y->tile[d] : 1;
-                    if (q->lo[d] < 0 || q->hi[d] > extent) wrong = n - 1;
-                    if (d) row = row * extent + q->lo[d];
+                    if (q->lo[d] < 0 || q->hi[d] > y->tile[d]) wrong = n - 1;
+                    if (d) row = row * y->tile[d] + q->lo[d];
                 }
                 q->lo[5] =
                     y->box[b].offset + (y->slice_axis >= 0 ? r * y->slice_bytes : 0) + (y->wg_axis >= 0 ? w * y->wg_bytes : 0);
                 q->hi[5] = q->lo[5] + elems * size;
-                int64_t panel = geo.panel_cols > 0 ? q->lo[0] / geo.panel_cols : 0;
+                int64_t panel = q->lo[0] / geo.panel_cols;
                 int64_t there =
                     y->base + panel * geo.panel_bytes + row * geo.row_bytes + (q->lo[0] - panel * geo.panel_cols) * geo.elem;
                 if (q->lo[5] != there || q->hi[5] > geo.bytes) wrong = n - 1;
@@ -250,10 +249,10 @@ static const char *who_text(weiri_who w) {
 
 static void check_action(checker *c, const weiri_action *a, int task) {
     const weiri_plan *p = c->p;
-    const weiri_ptask *t = task >= 0 ? &p->tasks[task] : NULL;
+    const weiri_ptask *t = &p->tasks[task];
     bool arrives = a->kind == ACT_ARRIVE || a->kind == ACT_EXPECT || a->kind == ACT_CP_ARRIVE || a->kind == ACT_UMMA_COMMIT;
-    if (arrives && t) {
-        bool each = a->kind == ACT_CP_ARRIVE && !t->solo; /* every thread's own copies */
+    if (arrives) {
+        bool each = a->kind == ACT_CP_ARRIVE; /* every thread's own copies */
         int n = t->solo ? 1 : each || a->who == WHO_THREADS ? (t->wg_actor ? 128 : 32)
               : a->who == WHO_LANE || a->who == WHO_LANE_CTAS ? (t->wg_actor ? 4 : 1) : 1;
         if (a->arrivals != n)
@@ -290,15 +289,16 @@ static void check_list(checker *c, const weiri_pnode *n, int task) {
         if (a->kind == ACT_MMA_FENCE) fenced = true;
         if (a->kind == ACT_BODY || a->kind == ACT_ZERO) fenced = false;
         if (a->kind == ACT_MMA && p->k->arch == WEIR_ARCH_SM_90A && !fenced)
-            find(c, "PROVE-RACE", weiri_act_at(a), a->reg >= 0 ? p->k->res.v[a->reg]->name : NULL,
+            find(c, "PROVE-RACE", weiri_act_at(a), p->k->res.v[a->reg]->name,
                  "the mma takes registers that threads wrote, and no wgmma.fence stands in front of it", NULL, NULL);
         check_action(c, a, task);
     }
 }
 
+/* In the prologue or the epilogue, which have no blocks. */
 static int count(const weiri_pnode *n, weiri_act kind) {
     int m = 0;
-    for (; n; n = n->next) m += n->kind == PN_ACTION ? n->act->kind == kind : count(n->first, kind);
+    for (; n; n = n->next) m += n->act->kind == kind;
     return m;
 }
 
@@ -312,9 +312,9 @@ int weiri_prove_plan(const weiri_plan *p, weiri_arena *a, weiri_findings *f) {
             find(c, "PROVE-PLAN", NULL, x->name,
                  TEXT("'%s' holds up to %d stages, and gives back the newest", x->name, x->held_max), NULL, NULL);
     }
-    check_list(c, p->prologue, -1);
+    check_list(c, p->prologue, 0); /* of every task: nothing in it is checked by who does it */
     for (int i = 0; i < p->ntasks; i++) check_list(c, p->tasks[i].root, i);
-    check_list(c, p->epilogue, -1);
+    check_list(c, p->epilogue, 0);
     bool alloc = p->tmem_alloc > 0;
     if (count(p->prologue, ACT_TMEM_ALLOC) != alloc || count(p->epilogue, ACT_TMEM_FREE) != alloc)
         find(c, "PROVE-PLAN", NULL, NULL, "tensor memory is not allocated once and freed once", TEXT("%d of each", alloc),

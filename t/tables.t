@@ -13,6 +13,7 @@ local makers = {
   cluster = function() return lab.gemm { cluster = 2 } end,
   both = function() return lab.gemm { cluster = 2, cluster_n = 2 } end,
   two = function() return lab.gemm { warpgroups = 2 } end,
+  panels = function() return lab.gemm { dtype = "tf32", epilogue = "plain" } end,
   threads = function() return lab.thread_copy(2, 4) end,
   split = function() return push.split_k {} end,
   umma = function() return sm100a.gemm {} end,
@@ -98,7 +99,10 @@ local function issue(nth) return function(p) return lab.action(p, "bulk_issue", 
 local function act(which, field, value) return function(p) put("action", which(p), field, value)(p) end end
 changed("a copy of another's boxes", "gemm", "PROVE-PLAN", "a copy of 'ga' has the tensor map '", act(issue(), "copy", 1))
 changed("another swizzle in the tensor map", "gemm", "PROVE-PLAN", "'a' is swizzled by 128, the copies' tensor map '", put("tmaps", 0, "swizzle", 64))
-changed("fewer bytes than the box brings", "gemm", "PROVE-TX", "1 box of '", act(issue(), "bytes", more(-1024)))
+changed("fewer bytes than the box brings", "gemm", "PROVE-TX", "1 box of 'A_map' holds 8192 bytes, the action counts 7168", act(issue(), "bytes", more(-1024)))
+changed("more bytes than two boxes bring", "panels", "PROVE-TX", "2 boxes of 'A_map' hold 16384 bytes, the action counts 17408", act(issue(), "bytes", more(1024)))
+changed("fewer bytes than are stored", "gemm", "PROVE-PLAN", "1 box of 'D_map' holds 8192 bytes, the action counts 4096", function(p)
+  put("action", lab.action(p, "bulk_store"), "bytes", 4096)(p) end)
 changed("a box before the tile", "gemm", "PROVE-PLAN", "box 0 of the 1 that fill a stage of 'a' is not where the tile has it", function(p) plan.box(p, 0, 0, { -8, 0 }, 0) end)
 changed("a box beyond the tile", "gemm", "PROVE-PLAN", "box 0 of the 1 that fill a stage of 'a' is not where the tile has it", function(p) plan.box(p, 0, 0, { 0, 8 }, 0) end)
 changed("a box at another byte", "gemm", "PROVE-PLAN", "box 0 of the 1 that fill a stage of 'a' is not where the tile has it", function(p) plan.box(p, 0, 0, { 0, 0 }, 1024) end)
@@ -119,6 +123,8 @@ changed("a piece before its source", "split", "PROVE-PLAN", "piece 0 of a push f
 changed("a piece beyond the stage", "split", "PROVE-PLAN", "piece 0 of a push from 'part' into 'sums' does not lie inside the stages", piece(function() return 1 << 20 end, same, same))
 changed("a piece beyond its source", "split", "PROVE-PLAN", "piece 0 of a push from 'part' into 'sums' does not lie inside the stages", piece(same, function() return 1 << 20 end, same))
 changed("a piece of no whole 16 bytes", "split", "PROVE-PLAN", "piece 0 of a push from 'part' into 'sums' does not lie inside the stages", piece(same, same, more(-8)))
+changed("a piece on another", "split", "PROVE-PLAN", "piece 1 of a push from 'part' into 'sums' does not lie inside the stages, or on another: bytes 0 to 8192",
+  function(p) plan.piece(p, 0, 1, plan.piece(p, 0, 0)) end)
 changed("a piece that is too small", "split", "PROVE-TX", "the pieces of a push into 'sums' bring ", piece(same, same, more(-16)))
 
 -- actions

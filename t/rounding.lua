@@ -191,6 +191,10 @@ local sets = {
       if row % 2 == 0 then return k == 0 and power(t, 0, -5) or k == 1 and power(t, 0, -12) or 0 end
       return k == 1 and power(t, 0, -24) or k == 2 and power(t, 0, -12) or 0
     end, function(rnd, t) return number(t, rnd(2), -1000 + 1000 * rnd(2), rnd(64)) end },
+  { "sums that vanish", function(rnd, t) -- below the least number of the sum
+      if is_wide(t) then return any(rnd, t, -80, -70) end
+      return any(rnd, t, -19, -11)
+    end, function(rnd, t) return rnd(3) > 0 and rnd(2) << t.e + t.m or number(t, rnd(2), -1000, rnd(2)) end },
 }
 
 -- Neighbours in k are the same but for the sign of B's and now and then the last bit: their products cancel.
@@ -256,7 +260,7 @@ local function pack(t, m, e, kept)
     if not kept and drop < 63 and (rest > 1 << drop - 1 or rest == 1 << drop - 1 and m & 1 == 1) then m = m + 1 end
     e = e + drop
   end
-  if m == 0 then return n > 0 and s or 0 end
+  if m == 0 then return 0 end
   n = floor_log2(m) + 1
   if n + e > t.bias + 1 then return s | t.top << t.m end
   local shift = math.min(whole - n, e - least)              -- all its bits, as far as the least number allows; below 0: zeros leave

@@ -110,7 +110,10 @@ static void run_mma(warp *w, u32 members) {
                     u32 s = word_of(at, 0);
                     for (u32 j = 0; j < k && last; j++) s += (u32)((i32)a[row * k + j] * (i32)b[j * COLUMNS + column]);
                     memcpy(at, &s, sizeof s);
-                } else if (half && last) weiri_number_put(WEIR_F16, *sum, at);
+                } else if (half && last) {
+                    weiri_number_put(WEIR_F16, *sum, at);
+                    if (!(at[0] | (at[1] & 127))) at[1] = 0; /* what is rounded to 0 is +0, as the H200 shows */
+                }
                 else if (half) *sum = (float)weiri_number_get(WEIR_F16, at);
                 else if (last) memcpy(at, sum, sizeof *sum);
                 else memcpy(sum, at, sizeof *sum);

@@ -3,7 +3,7 @@
  * The rule was fitted to what an H200 showed (t/vectors/h200_rounding.lua; docs/simulator.md says on how many results). Products
  * are exact. The exponent of a product is the sum of its factors', though it may be twice as large; a subnormal factor has the
  * least exponent of its type. Every product and the old sum are cut, towards zero, below `fraction` bits under the largest
- * exponent; what is left is added exactly and cut, towards zero, to `kept` bits; a sum of 0 is +0. Each instruction is a row of
+ * exponent; what is left is added exactly and cut, towards zero, to `kept` bits; what is 0 then is +0. Each instruction is a row of
  * `rules`.
  *
  * sm_90 has no 8-bit mma.sync: the compiler makes two of f16 of it, of bytes 0 and 1 and then of bytes 2 and 3 of each register,
@@ -98,7 +98,7 @@ static float cut(const rule *r, i64 m, int e) {
     }
     double x = ldexp((double)u, e); /* at most 24 bits are left of u */
     float y = x > 0x1.fffffep127 ? INFINITY : (float)x;
-    return m < 0 ? -y : y;
+    return m < 0 && y != 0 ? -y : y;
 }
 
 /* A finite x != 0 is m 2^e. */

@@ -128,7 +128,7 @@ typedef struct weiri_actor {
     int *eff;                /* by instruction: first of its records in prog.eff: effect by effect, target by target */
     int *gmem;               /* by instruction: its record in a tensor that others access too, or -1 */
     WEIRI_LIST(int) recs;    /* its records */
-    uint64_t *commit_mask;   /* by word: what a commit of the tensor core does not hand on; NULL: it makes none */
+    uint64_t *async_mask;    /* by word: what of its threads' knowledge that which completes by itself does not hand on */
     const char *name;
 } weiri_actor;
 
@@ -256,7 +256,6 @@ typedef struct weiri_prog {
     const weiri_keep *whole;     /* all words */
     weiri_held *held;            /* by word */
     int named_row, cluster_row;
-    uint64_t *write_mask;        /* a row's bits that stand for writes, and those of own_mask */
     uint64_t *must_mask;         /* ... for what must have happened, not for what may still go on */
     uint64_t *own_mask;          /* ... for what a thread cannot hand on */
     int bit_init, bit_remote, bit_wait, bit_named;   /* bits of ring 0: by CTA, [actor][CTA], by actor, [CTA][slot] */

@@ -1049,18 +1049,18 @@ static void place_bits(weiri_prog *g) {
     g->nwords = (at + 63) / 64;
 }
 
-static void place_commits(const weiri_prog *g, weiri_actor *me) {
-    const weiri_code *c = &g->code.v[me->code];
-    bool any = false;
-    for (int i = 0; i < c->ins.n; i++) any = any || (c->ins.v[i].op == IN_ACT && c->ins.v[i].act->kind == ACT_UMMA_COMMIT);
-    if (!any) return;
-    me->commit_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
-    memcpy(me->commit_mask, g->own_mask, sizeof(uint64_t) * (size_t)g->nwords);
-    for (int i = 0; i < me->recs.n; i++) {
-        const weiri_rec *q = &g->recs.v[me->recs.v[i]];
-        for (int s = 0; (q->kind == REC_WRITE || q->kind == REC_CP_WRITE) && s < g->rings.v[q->ring].stages; s++) {
+/* What completes by itself hands on all that its thread knows but what its own threads wrote, and what anybody wrote to a tensor: that may be
+ * another SM's. */
+static void place_async(const weiri_prog *g, weiri_actor *me) {
+    me->async_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
+    memcpy(me->async_mask, g->own_mask, sizeof(uint64_t) * (size_t)g->nwords);
+    for (int i = 0; i < g->recs.n; i++) {
+        const weiri_rec *q = &g->recs.v[i];
+        bool own = &g->actors.v[q->actor] == me && (q->kind == REC_WRITE || q->kind == REC_CP_WRITE);
+        bool tensor = q->place && g->places.v[q->place - 1].write;
+        for (int s = 0; (own || tensor) && s < g->rings.v[q->ring].stages; s++) {
             bit b = bit_of(g, q->ring, s, q->bit);
-            me->commit_mask[b.word] |= b.mask;
+            me->async_mask[b.word] |= b.mask;
         }
     }
 }
@@ -1098,7 +1098,6 @@ static void place_state(weiri_prog *g) {
     }
     g->nints = (at + 1) & ~1;
     place_bits(g);
-    g->write_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
     g->must_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
     g->own_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
     for (int i = 0; i < g->nctas + g->actors.n; i++) {
@@ -1117,16 +1116,8 @@ static void place_state(weiri_prog *g) {
             bit b = bit_of(g, q->ring, s, q->filled);
             g->must_mask[b.word] |= b.mask;
         }
-        bool write = (q->place && g->places.v[q->place - 1].write) || q->kind == REC_WRITE || q->kind == REC_MMA_WRITE ||
-                     q->kind == REC_LOAD || q->kind == REC_CP_WRITE;
-        for (int s = 0; write && s < r->stages; s++)
-            for (int f = 0; f < (q->fence_bit >= 0 ? 2 : 1); f++) {
-                bit b = bit_of(g, q->ring, s, f ? q->fence_bit : q->bit);
-                g->write_mask[b.word] |= b.mask;
-            }
     }
-    for (int w = 0; w < g->nwords; w++) g->write_mask[w] |= g->own_mask[w];
-    for (int i = 0; i < g->actors.n; i++) place_commits(g, &g->actors.v[i]);
+    for (int i = 0; i < g->actors.n; i++) place_async(g, &g->actors.v[i]);
     weiri_keep_place(g);
 }
 

@@ -35,12 +35,9 @@ static void give(weiri_run *r, const weiri_actor *me, int by, int to) {
     else join(r, to, me->row + me->by[by]);
 }
 
-/* What completes by itself comes later than all the thread did before, but releases nothing that the thread wrote. */
-static void follow(weiri_run *r, int from, int to) { pour(r, to, from, r->g->write_mask); }
-
-/* A commit of the tensor core comes later than all the thread knew before, finished loads and others' released writes included;
- * what its own threads wrote it does not release. */
-static void follow_commit(weiri_run *r, const weiri_actor *me, int from, int to) { pour(r, to, from, me->commit_mask); }
+/* What completes by itself comes later than all the thread knew before, finished loads and others' released writes included; what its own
+ * threads wrote it does not release. */
+static void follow(weiri_run *r, const weiri_actor *me, int from, int to) { pour(r, to, from, me->async_mask); }
 
 static void take(weiri_run *r, const weiri_actor *me, int by, int from) {
     if (by == BY_ALL)
@@ -408,7 +405,7 @@ static void land(weiri_run *r, int ai, int pc, const weiri_action *act, int use,
         usable(r, &s, act, ai, need);
         if (!in_phase(r, &s, act, ai, need, lap(use, g->p->bars.v[act->bar].stages), true)) return;
         s.v[B_TX] -= (int)act->bytes;
-        follow(r, need, s.gather);
+        follow(r, me, need, s.gather);
         if (me->gmem[pc] >= 0) set(r, s.gather, weiri_gmem_bit(r, ai, me->gmem[pc]));
         for (int e = 0, i = me->eff[pc]; e < act->neff; e++) {
             int tt[64], nt = weiri_prog_effect(g, me, act, &act->eff[e], tt);
@@ -518,9 +515,9 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
                 continue;
             }
             arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals, 0, false);
-            if (act->kind == ACT_UMMA_COMMIT) follow_commit(r, me, need, s.gather);
+            if (act->kind == ACT_UMMA_COMMIT) follow(r, me, need, s.gather);
             else
-                for (int i = 0; i < me->nrows; i++) follow(r, me->row + i, s.gather); /* every thread arrives for its copies */
+                for (int i = 0; i < me->nrows; i++) follow(r, me, me->row + i, s.gather); /* every thread arrives for its copies */
             for (int i = 0; i < me->recs.n; i++) {
                 const weiri_rec *q = &g->recs.v[me->recs.v[i]];
                 if (act->kind == ACT_CP_ARRIVE ? q->kind != REC_CP_WRITE : !weiri_is_mma(q->kind)) continue;

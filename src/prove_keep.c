@@ -16,8 +16,8 @@ typedef struct keeper {
     uint64_t *word;                 /* by word: actors that keep it */
 } keeper;
 
-/* Whose knowledge of the actor's threads the action hands on: a row of the actor's, WHOLE all that any knows, NOTHING. Of an actor with
- * one row that is no matter: it is even. */
+/* Whose knowledge of the actor's threads the action hands on: a row of the actor's, WHOLE all that any knows, NOTHING. Of an actor
+ * with one row that is no matter: it is even. */
 enum { NOTHING = -1, WHOLE = BY_COUNT };
 static int handed(const weiri_actor *me, const weiri_action *a) {
     int by = weiri_prog_by(a), need = me->by[by == BY_ALL ? BY_EACH : by];

@@ -6,7 +6,8 @@
 
 /* ---- knowledge of actors ------------------------------------------------------------------------------------------------ */
 
-/* What row `from` knows, but for `not`, flows into row `to`. */
+/* What row `from` knows, but for `not`, flows into row `to`. Of an actor and a barrier that it comes to, one keeps all that the other
+ * does. */
 static void pour(weiri_run *r, int to, int from, const uint64_t *not) {
     const weiri_known *x = &r->g->rows[to], *y = &r->g->rows[from];
     const weiri_keep *k = x->keep, *l = y->keep;
@@ -15,15 +16,9 @@ static void pour(weiri_run *r, int to, int from, const uint64_t *not) {
     if (k == r->g->whole && l == k)
         for (int i = 0; i < k->n; i++) d[i] |= s[i] & ~not[i];
     else if (k->n <= l->n)
-        for (int i = 0; i < k->n; i++) {
-            int w = k->word[i], at = l->at[w];
-            if (at >= 0) d[i] |= s[at] & ~not[w];
-        }
+        for (int i = 0; i < k->n; i++) d[i] |= s[l->at[k->word[i]]] & ~not[k->word[i]];
     else
-        for (int i = 0; i < l->n; i++) {
-            int w = l->word[i], at = k->at[w];
-            if (at >= 0) d[at] |= s[i] & ~not[w];
-        }
+        for (int i = 0; i < l->n; i++) d[k->at[l->word[i]]] |= s[i] & ~not[l->word[i]];
 }
 
 static void join(weiri_run *r, int to, int from) { pour(r, to, from, r->g->own_mask); }

@@ -97,10 +97,10 @@ report = check("two conditions", "UNSAFE", "stuck", "i32", { s = 2 }, function(s
 tap.like("'save' does it if s > 1 (counts.t:27), 'load' does it if s > 2 (counts.t:24)", report.text, "and conditions")
 
 -- lengths of a tile: what its coordinates cannot make different is no counterexample
-local function by_tile(one, two)
+local function by_tile(one, two, of)
   local k = weir.kernel { name = "by_tile", arch = "sm_90a" }
   local N = k:dim("N", { min = 1 })
-  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { N } }
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { of and weir.ceil_div(N, k:dim(of)) or N } }
   local y = k:tensor { name = "y", dtype = "f32", shape = { N * 128 }, out = true }
   local gy = k:gmem_tile { name = "gy", tensor = y, tile = { 128 } }
   local ring = k:smem_tile { name = "ring", dtype = "f32", tile = { 128 }, pipeline = weir.pipeline.async_async { stages = 2 } }
@@ -126,6 +126,8 @@ report = by_tile(function(t, N) return weir.min(t.i, N - 1) end, function(t) ret
 tap.is("INCOMPLETE", report.proof.verdict, "a bound that no tile reaches")
 report = by_tile(function(t, N) return weir.min(t.i, N - 2) end, function(t) return t.i end)
 tap.is("UNSAFE", report.proof.verdict, "a bound that the last tile reaches")
+report = by_tile(function(t, N) return weir.min(t.i, N - 2) end, function(t) return t.i end, "B")
+tap.like("(with N = 2, B = 1)", report.text, "and as many tiles as there are: of no length there are none")
 
 -- keys: a promise that is named, tried where it can be computed, and not needed for one condition
 local function keyed(one, two, o)
@@ -154,7 +156,7 @@ tap.is("SAFE", report.proof.verdict, "one condition under a key")
 tap.ok(not report.proof.text:find "trusting", "is no promise")
 report = keyed(function(t) return weir.eq(t.i % 2, 0) end, function(t) return weir.eq(t.i // 2 * 2, t.i) end)
 tap.is("SAFE", report.proof.verdict, "two that are equal")
-tap.like("trusting key 'q': t.i % 2 == 0 (counts.t:143) and t.i // 2 * 2 == t.i (counts.t:143) are equal", report.proof.text, "are named")
+tap.like("trusting key 'q': t.i % 2 == 0 (counts.t:145) and t.i // 2 * 2 == t.i (counts.t:145) are equal", report.proof.text, "are named")
 report = keyed(function(t) return weir.eq(t.i % 2, 0) end, function(t) return weir.eq(t.i % 3, 0) end)
 tap.like("under key 'q', t.i % 2 == 0 and t.i % 3 == 0 come out differently at i = 2 [V-KEY-01]", report.text, "two that are not")
 report = keyed(function(_, s) return weir.lt(s, 1) end, function(_, s) return ~weir.ge(s, 1) end)

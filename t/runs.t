@@ -6,6 +6,7 @@ local tap = require "tap"
 local lab = require "lab"
 local agreement = require "gen.agreement"
 local s100 = require "sm100a"
+local schedules = require "gen.schedules"
 local weir, plan = lab.weir, lab.plan
 local P = weir.pipeline
 local T, F = weir.when_true, weir.when_false
@@ -236,6 +237,25 @@ local function warps(get) -- of one task that fills by turns; a guard counts the
   return k
 end
 check("warps that take turns: every second iteration is the first warp's", "PROVE-DEADLOCK", warps(function(i, s) for _ in i:every(2, 0) do use(s) end end))
+-- Warps that take turns, each both sides of its own stages (o.emptied: what is not filled yet); or tasks of the first lane alone.
+local function alone(o)
+  local k = weir.kernel { name = "alone", arch = "sm_90a" }
+  local n, s = k:dim("n", { multiple = 2 }), ring(k, "s", 4, { interleave = { 2, 2, 2, 2 } })
+  if o.both then
+    k:task { name = "turn", warps = { 0, 2 }, schedule = function()
+      for _ in weir.domain_loop(0, n) do for _, side in ipairs(o.emptied and { use, fill } or { fill, use }) do side(s) end end
+    end }
+  else
+    for at, side in ipairs { fill, use } do
+      k:task { name = at == 1 and "give" or "get", warps = { 4 * at, 1 }, schedule = function() for _ in weir.domain_loop(0, o.more and at == 1 and n + 2 or n, 2) do side(s) end end }
+    end
+  end
+  return k
+end
+check("lanes: each fills and empties its own stages", "SAFE", alone { both = true }, { sizes = evens, text = SAFE })
+check("lanes: each empties its own stages before it fills them", "UNSAFE", alone { both = true, emptied = true }, { text = "'turn warp 0' waits at s_full[0] for phase 0 (parity 0), 1 of 1 arrivals missing (with n = 2)" })
+check("lanes: nobody takes the other's stages", "SAFE", alone {}, { sizes = evens, text = SAFE })
+check("lanes: nobody takes the other's stages, and one step too many is filled", "PROVE-LOST", alone { more = true }, { text = "what was committed to s_full[0] is never waited for (with n = 0)" })
 local function fourth(i, _, op) for _ in T(eq(i % 4, 0)) do op() end end
 check("lanes: on the index, each has answers of its own", "INCOMPLETE", lanes(fourth, fourth), { text = "did not come out alike" })
 
@@ -668,6 +688,15 @@ first_changed("arrivals and bytes are missing", "PROVE-COUNT", "'mma' waits at a
   dropped({ "bulk_issue", nil, 2 }, { "bulk_issue" }, { "expect_tx", nil, 2 }))
 first_changed("who waits for the CTA is named behind who has a line", "PROVE-DEADLOCK",
   "'store warp 0' waits at acc_full[0] for phase 0 (parity 0), 1 of 1 arrivals missing; 'load' waits for the CTA; 'mma' waits for the CTA (with K = 1)", s100.gemm(), dropped { "tcgen05_commit", "acc_full" })
+local function copied() -- by cp.async, for mmas
+  return schedules.kernel(weir, schedules.parse "p1:cpm/2 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(4) for N{ p1.wait p1.use p1.drain(0) p1.release }")
+end
+check("copies of threads that mmas read", "SAFE", copied())
+for _, w in ipairs { { 1, "a lane of each warp" }, { 5, "one thread" } } do
+  first_changed("... and " .. w[2] .. " fences what all know to have landed", "PROVE-PROXY",
+    "the mma of 't2' reads stage 0 of 'p1' through the async proxy; threads of 't1' wrote it with no fence between the write and its hand-over (with N = 1)",
+    copied(), act("fence_async", nil, 1, "who", w[1]))
+end
 local function in_registers() -- the first operand of the mmas
   local k = weir.kernel { name = "regs", arch = "sm_90a" }
   local N, gb = k:dim "n", k:gmem_tile { name = "gb", tensor = k:tensor { name = "B", dtype = "bf16", shape = { 64, 64 } }, tile = { 64, 64 } }
@@ -708,5 +737,27 @@ do
   k:task { name = "get", warps = { 4, 1 }, schedule = function() use(a) end }
   check("tasks of a CTA each: who is missing in a CTA", "PROVE-COUNT", k, { options = { warn_only = true },
     text = "'get of CTA 1' waits at a_full[0] of CTA 1 for phase 0 (parity 0), 2 of 4 arrivals missing; 'one warp 0 of CTA 0' waits for the cluster" })
+end
+do -- each of nine lengths is one that others may be multiples of
+  local k = weir.kernel { name = "nine", arch = "sm_90a" }
+  local a, n = ring(k, "a", 2), {}
+  for i = 1, 9 do n[i] = k:dim("n" .. i, { min = i }) end
+  local function loops(side) for i = 1, 9 do for _ in weir.domain_loop(0, n[i]) do side(a) end end end
+  k:task { name = "give", warps = { 0, 1 }, schedule = function() loops(fill); fill(a) end }
+  k:task { name = "get", warps = { 1, 1 }, schedule = function() loops(use) end }
+  check("nine lengths", "PROVE-LOST", k, { text = "what was committed to a_full[1] is never waited for (with n1 = 1, n2 = 2, n3 = 3, n4 = 4, n5 = 5, n6 = 6, n7 = 7, n8 = 8, n9 = 9)" })
+end
+do -- without the cluster's barrier at the end
+  local k = weir.kernel { name = "ends", arch = "sm_90a", cluster = { m = 2 } }
+  local a, b = ring(k, "a", 1), ring(k, "b", 1)
+  k:task { name = "give", warps = { 0, 1 }, schedule = function() fill(a) end }
+  k:task { name = "one", warps = { 1, 1 }, cta = { m = 0 }, schedule = function() fill(b) end }
+  k:task { name = "two", warps = { 2, 1 }, cta = { m = 1 }, schedule = function() fill(b) end }
+  k:task { name = "get", warps = { 4, 1 }, schedule = function() use(a); use(b) end }
+  first_changed("one CTA has ended, the other is stuck: what has ended there is named", "PROVE-DEADLOCK",
+    "'get of CTA 0' waits at b_full[0] of CTA 0 for phase 0 (parity 0), 1 of 1 arrivals missing; 'give of CTA 0' has ended; 'one of CTA 0' has ended", k, function(p)
+      count("b_full", 1)(p)
+      dropped({ "cluster_wait", nil, 2 }, { "cluster_arrive", nil, 2 }, { "arrive", "b_full" })(p)
+    end)
 end
 tap.done()

@@ -639,6 +639,26 @@ static void lower_open(lowering *l, weiri_pnode *at, const weiri_op *op) {
     if (last) advance(l, at, op, cur, STAGE_NEXT);
 }
 
+/* A plain commit or release in front of which no stage is ever held: it would be nothing, and was meant to be something. */
+static void nothing_to_close(lowering *l, const weiri_op *op) {
+    const char *open = op->stage == STAGE_PROD_COMMIT ? "acquire" : "wait", *close = op->stage == STAGE_PROD_COMMIT ? "commit" : "release";
+    const weiri_op *before = NULL;
+    for (const weiri_node *n = NULL; (n = weiri_node_next(l->pt->task->root, n));) {
+        if (n->kind != NODE_OP) continue;
+        if (n->op == op) break;
+        if (n->op->res == op->res && n->op->stage == op->stage) before = n->op;
+    }
+    bool member = op->group && op->res != op->group;
+    const char *name = member ? weiri_arena_fmt(&l->p->a, "%s.%s", op->group->name, op->res->name) : op->res->name;
+    weir_finding *f = weiri_find(&l->p->findings, "V-BRK-05", weiri_place_of(&op->at),
+                                 "task '%s': %s on '%s' finds no stage held, whatever the lengths of loops: one %s closes one %s",
+                                 l->pt->task->name, close, name, close, open);
+    f->objects[0] = op->res->name;
+    for (int i = 0; i < op->res->nmembers && i < 3; i++) f->objects[i + 1] = op->res->members[i]->name;
+    f->hint = weiri_arena_fmt(&l->p->a, "leave it out, or write %s:%s() for the stage it is to close", name, open);
+    if (before) weiri_second_place(f, &before->at, weiri_arena_fmt(&l->p->a, "the %s before it", close));
+}
+
 static void lower_close(lowering *l, weiri_pnode *at, const weiri_op *op) {
     bool producer = op->stage == STAGE_PROD_COMMIT;
     const weir_res *bare = op->res->kind == WEIR_RES_GROUP ? op->res->members[0] : op->res;
@@ -665,6 +685,7 @@ static void lower_close(lowering *l, weiri_pnode *at, const weiri_op *op) {
             }
         if (in & MANY) hi = INT_MAX;
         int keep = op->keep < 0 ? 0 : op->keep; /* the oldest of any number: only "none held" needs asking */
+        if (in == 1 && op->keep < 0) nothing_to_close(l, op);
         if (hi <= keep) return;
         if (op->keep < 0) {
             if (lo == 0) {

@@ -128,6 +128,7 @@
     X("V-BRK-02", WEIR_ERROR, "work follows its opening move") \
     X("V-BRK-03", WEIR_ERROR, "work is closed") \
     X("V-BRK-04", WEIR_ERROR, "a try is followed by its blocking move") \
+    X("V-BRK-05", WEIR_ERROR, "a closing move has a stage to close") \
     X("V-WQ-01", WEIR_ERROR, "all tasks walk the queue or none") \
     X("V-WQ-02", WEIR_ERROR, "no queue step before the loops") \
     X("V-WQ-03", WEIR_ERROR, "no queue step inside a domain loop") \

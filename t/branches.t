@@ -60,8 +60,21 @@ says("three are blocked: two of them are named", { "task 'give' is blocked at ac
   give = function(r) fill(r.a); fill(r.a) end,
   get = function(r) r.bus:wait(); r.bus:use(); r.a:wait(); r.a:use(); r.a:wait(); r.bus:release() end })
 says("releases that nobody acquired for", { "1 release of 'a' is without acquire: 3 releases, 2 acquires (expected 3 acquires, got 2)" }, "V-SIM-04", relay {
+  more = { { "free", function(r) for _ = 1, 3 do r.a:release() end end } },
+  give = function(r) fill(r.a); fill(r.a) end,
+  get = function(r) for _ = 1, 2 do r.a:wait(); r.a:use() end end })
+says("a release after the last stage is back", { "task 'get': release on 'a' finds no stage held, whatever the lengths of loops: one release closes one wait" }, nil, relay {
   give = function(r) fill(r.a); fill(r.a) end,
   get = function(r) use(r.a); use(r.a); r.a:release() end })
+says("a commit of nothing, in a loop of any length, first of all and behind a pass", { "task 'give': commit on 'a' finds no stage held, whatever the lengths of loops: one commit closes one acquire" }, nil, relay {
+  give = function(r) for _ in weir.domain_loop(0, r.n) do r.a:commit(); fill(r.a) end end,
+  get = function(r) for _ in weir.domain_loop(0, r.n) do use(r.a) end end })
+says("a commit that some passes have a stage for", {}, nil, relay { stages = 2,
+  give = function(r) for i in weir.domain_loop(0, r.n) do r.a:commit(); r.a:acquire(); r.a:fill(); for _ in i:last_iter() do r.a:commit() end end end,
+  get = function(r) for _ in weir.domain_loop(0, r.n) do use(r.a) end end })
+says("commit(0) and release(0) of nothing say that all is closed", {}, nil, relay {
+  give = function(r) for _ in weir.domain_loop(0, r.n) do fill(r.a); r.a:commit(0) end end,
+  get = function(r) for _ in weir.domain_loop(0, r.n) do use(r.a); r.a:release(0) end end })
 says("a turn: its last commit needs no wait", {}, "V-SIM-02", relay { turn = true,
   give = function(r) for _ in weir.domain_loop(0, 2) do r.turn:acquire(); r.turn:commit() end end,
   get = function(r) for _ in weir.domain_loop(0, 1) do r.turn:wait(); r.turn:release() end end })
@@ -103,6 +116,10 @@ says("then that one, too", {}, "V-SIM-01", relay { stages = 4,
   give = function(r) for _ = 1, 3 do r.a:acquire(); r.a:fill() end r.a:commit(1) r.a:commit(0) end,
   get = function(r) for _ = 1, 3 do use(r.a) end end })
 says("a group's releases that nobody acquired for", { "1 release of 'g' is without acquire: 3 releases, 2 acquires (expected 3 acquires, got 2)" }, "V-SIM-04", relay { group = "merge",
+  more = { { "free", function(r) for _ in weir.domain_loop(0, 3) do r.g:release() end end } },
+  give = function(r) for _ in weir.domain_loop(0, 2) do fill(r.g.a); fill(r.g.bus) end end,
+  get = function(r) for _ in weir.domain_loop(0, 2) do for _, x in ipairs { r.g.a, r.g.bus } do x:wait(); x:use() end end end })
+says("a group's release of nothing", { "task 'get': release on 'g' finds no stage held, whatever the lengths of loops: one release closes one wait" }, nil, relay { group = "merge",
   give = function(r) for _ in weir.domain_loop(0, 2) do fill(r.g.a); fill(r.g.bus) end end,
   get = function(r) for _ in weir.domain_loop(0, 2) do for _, x in ipairs { r.g.a, r.g.bus } do x:wait(); x:use() end r.g:release() end r.g:release() end })
 -- Loops that take every second stage: from where, and by what step.

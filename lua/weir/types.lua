@@ -482,7 +482,8 @@ function kernel:close() end
 ---@field name string
 ---@field kind string
 
----The four moves. release(n) and commit(n) keep the n newest stages held; without n they give back the oldest.
+---The four moves. release(n) and commit(n) keep the n newest stages held; without n they give back the oldest, and a place where none is ever
+---held is a finding.
 ---@class weir.piped: weir.resource
 local piped = {}
 function piped:try_acquire() end

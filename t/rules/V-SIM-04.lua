@@ -1,4 +1,5 @@
--- A release gives back a stage that was waited for. One more would let the producer overwrite what is still read.
+-- A release gives back a stage that was waited for. One more would let the producer overwrite what is still read. Here one task waits and
+-- another releases, so that only their counts can be compared; one task alone is told by V-BRK-05.
 local weir = require "weir"
 local k = weir.kernel { name = "relay", arch = "sm_90a" }
 local N = k:dim "N"
@@ -20,20 +21,29 @@ k:task { name = "load", warps = { 0, 1 }, schedule = function()
     buf:commit()
   end
 end }
+local done = k:barrier { name = "done", pipeline = weir.pipeline.async_async { stages = 1 } }
 k:task { name = "store", warps = { 1, 1 }, schedule = function()
   for _ in weir.domain_loop(4) do
     buf:wait()
     local v = buf:item()
-    buf:release()
+    done:acquire()
+    done:commit()
     dst:put(v)
+  end
+end }
+k:task { name = "free", warps = { 2, 1 }, schedule = function()
+  for _ in weir.domain_loop(4) do
+    done:wait()
+    buf:release()
+    done:release()
   end  -- broken
   buf:release()  -- broken
   end  -- mended
 end }
 return k
 --[[ report
-V-SIM-04.lua:30: error: 1 release of 'buf' is without acquire: 5 releases, 4 acquires [V-SIM-04]
-    V-SIM-04.lua:18: the last acquire
+V-SIM-04.lua:40: error: 1 release of 'buf' is without acquire: 5 releases, 4 acquires [V-SIM-04]
+    V-SIM-04.lua:19: the last acquire
     expected 5 acquires, got 4
     hint: let the two sides run equally often
 1 error

@@ -626,13 +626,13 @@ static const char *stage_element(emitter *e, const weiri_action *a, const weir_r
                   em_element_offset(e, &g, row, col));
 }
 
-/* Rows of what is stored to: the whole tile of `dst`, or a slab of it. */
-static int rows_of_place(emitter *e, uint32_t place, const weir_res *dst) {
-    int shape[WEIR_MAX_RANK], rank, rows = 1;
-    weiri_view v;
-    if (place && weiri_view_of(e->k, place, &v) && (v.nsub || v.nrows)) rank = weiri_view_shape(e->k, place, shape);
-    else rank = dst->rank, memcpy(shape, dst->tile, sizeof shape);
+/* Rows, and columns, of what is stored to: the whole tile of `dst`, or the part of it that a place names. */
+static int rows_of_place(emitter *e, uint32_t place, const weir_res *dst, int *cols) {
+    int shape[WEIR_MAX_RANK], rank = dst->rank, rows = 1;
+    memcpy(shape, dst->tile, sizeof shape);
+    if (place && weiri_val(e->k, place)->op != WEIR_OP_VIEW_TILE) rank = weiri_view_shape(e->k, place, shape);
     for (int d = 0; d + 1 < rank; d++) rows *= shape[d];
+    *cols = rank ? shape[rank - 1] : 1;
     return rows;
 }
 
@@ -642,11 +642,11 @@ static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint
     const bool gmem = dst->kind == WEIR_RES_GMEM;
     const weir_dtype dtype = gmem ? dst->tensor->dtype : dst->dtype;
     const char *type = weiri_ctype(dtype), *out, *one;
-    int elems = 16 / weir_dtype_size(dtype), cols = dst->tile[dst->rank - 1], rows = rows_of_place(e, place, dst);
+    int elems = 16 / weir_dtype_size(dtype), cols, rows = rows_of_place(e, place, dst, &cols);
     weiri_view v;
     weiri_tile_geom g;
     e->dest = dst;
-    if (e->pt->solo) return false;
+    if (e->pt->solo || cols % elems) return false;
     if (gmem ? !packs_well(e, place, elems, &v) : !weiri_geom(e->p, dst, &g) || g.cols % elems || g.row_bytes % 16) return false;
     e->npack = 0;
     weiri_visit_begin(e->k);
@@ -722,7 +722,7 @@ static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint
 /* No fragments: the task's threads share the elements in order. */
 static void store_linear(emitter *e, const weiri_action *a, uint32_t value, uint32_t place, const weir_res *dst) {
     if (store_packed(e, a, value, place, dst)) return;
-    int rows = rows_of_place(e, place, dst), cols = dst->tile[dst->rank - 1];
+    int cols, rows = rows_of_place(e, place, dst, &cols);
     share_pieces(e, rows * cols);
     em_line(e, "const i32 row = (i32)(q / %d), col = (i32)(q %% %d);", cols, cols);
     e->row = "row";

@@ -63,10 +63,12 @@ bool weiri_forms_alike(const weir_kernel *k, uint32_t x, uint32_t y, bool *not);
 /* A span of elements along an axis of a tensor: from value * by + plus on, `extent` of them; value 0: none. */
 typedef struct weiri_span { uint32_t value; int64_t by, plus, extent; } weiri_span;
 typedef enum weiri_meet { SPANS_APART, SPANS_MEET, SPANS_MAY } weiri_meet;
-/* Do two spans meet, in one tile (coordinates and arguments are alike, loop indices and what is read may differ)? */
-weiri_meet weiri_forms_meet(weiri_forms *f, const weiri_span *x, const weiri_span *y);
-/* Do two spans of one extent, in one tile, fall together or lie apart, and never overlap by a part? *moves: an index moves them. */
-bool weiri_forms_aligned(weiri_forms *f, const weiri_span *x, const weiri_span *y, bool *moves);
+/* Do two spans meet, in one tile (coordinates and arguments are alike, loop indices and what is read may differ)? `ctas`: of two CTAs. */
+weiri_meet weiri_forms_meet(weiri_forms *f, const weiri_span *x, const weiri_span *y, bool ctas);
+/* Do two spans of one extent, in one tile, fall together or lie apart, and never overlap by a part? */
+bool weiri_forms_aligned(weiri_forms *f, const weiri_span *x, const weiri_span *y);
+/* Of a place of `rank` spans that node `n` names: is it, in one tile, another one each time that the loops around come there? */
+bool weiri_forms_moved(weiri_forms *f, const weiri_span *x, int rank, const weiri_node *n);
 /* Are two spans apart in any two tiles that differ along that coordinate of the queue? */
 bool weiri_forms_dealt(weiri_forms *f, const weiri_span *x, const weiri_span *y, const weir_res *queue, int axis);
 /* How a value changes: its leaves vary with the launch only / with the tile / with the CTA of a cluster. */
@@ -126,7 +128,7 @@ typedef struct weiri_actor {
     int threads;             /* that it brings to a named barrier */
     int *ring;               /* by cursor of its code */
     int *eff;                /* by instruction: first of its records in prog.eff: effect by effect, target by target */
-    int *gmem;               /* by instruction: its record in a tensor that others access too, or -1 */
+    int *gmem;               /* by instruction: first of its records in tensors, in prog.gmem; the next one's: their end */
     WEIRI_LIST(int) recs;    /* its records */
     uint64_t *async_mask;    /* by word: what of its threads' knowledge that which completes by itself does not hand on */
     const char *name;
@@ -152,17 +154,31 @@ typedef struct weiri_ring {
     int at, stride;          /* first bit in a row, distance of the stages: whole words, or all stages lie in one word */
 } weiri_ring;
 
+/* Who has which elements of a place. */
+typedef enum weiri_share {
+    SHARE_ORDER,                 /* the threads of the task, in order */
+    SHARE_HELD,                  /* ... as registers or tensor memory hold them */
+    SHARE_ALL,                   /* every thread, all of it: one element */
+    SHARE_LATER,                 /* nobody yet: a tile's load() is made where the tile is used */
+    SHARE_BULK,                  /* one thread; of each warpgroup, its rows or columns */
+    SHARE_CP                     /* the threads, by cp.async */
+} weiri_share;
+
 /* Where an op accesses a tensor that the kernel writes. */
 typedef struct weiri_gplace {
     const weiri_op *op;
     const weir_tensor *tensor;
     uint32_t view;
     int task;
+    weiri_share share;
+    bool one;                    /* by one thread of the task for all */
     bool write, adds;            /* adds: sums that commute */
     bool tiles;                  /* inside a work-tile loop */
     bool whole;                  /* every element of its spans is accessed, none left out at run time */
+    bool vague, turned;          /* its spans are more than it is; rows and columns are exchanged */
     int rank; weiri_span span[WEIR_MAX_RANK];
 } weiri_gplace;
+typedef WEIRI_LIST(weiri_gplace) weiri_gplaces;
 
 typedef struct weiri_lane { int ref_actor, ref_cur, ref_var; } weiri_lane;
 
@@ -192,7 +208,6 @@ typedef struct weiri_rec {
     bool joins;                  /* made by a body that joins the threads of its task itself */
     int filled;                  /* -1, or a bit: the write has happened once (in every run that a state stands for) */
     int place;                   /* 0, or 1 + place in a tensor; a stage a tile then, stage 0 outside of tiles */
-    bool one;                    /* of a tensor: made by one thread of the task for all */
     bool pushed;                 /* the write of a push: others into the stage lie beside it (plan_push.c) */
 } weiri_rec;
 
@@ -234,9 +249,11 @@ typedef struct weiri_prog {
     WEIRI_LIST(weiri_loc) locs;
     WEIRI_LIST(weiri_rec) recs;
     WEIRI_LIST(int) eff;
-    WEIRI_LIST(weiri_gplace) places;
-    uint8_t *meets;              /* [place][place]: weiri_meet, for those of which one writes; prove_gmem.c */
+    WEIRI_LIST(int) gmem;
+    weiri_gplaces places;
+    weiri_meet *meets, *beside;  /* [place][place], for those of which one writes: in one actor; in two, be they of one task or not */
     bool *unordered;             /* [place][place]: may meet, and were found in no order (filled by runs) */
+    bool *unfenced;              /* ... and were found in an order that holds for threads: the one is a store of theirs, the other TMA's */
     int gmem_ring;               /* -1: no tensor is shared */
     int *local;                  /* by cursor: its number in its task's code */
     weiri_bari *bars;            /* [cta * nbars + bar] */
@@ -308,7 +325,8 @@ void weiri_keep_place(weiri_prog *g);                                        /* 
 
 /* prove_gmem.c: accesses of tensors that several tasks access, one of them writing */
 void weiri_gmem_places(weiri_prog *g);                                       /* finds them and what meets */
-bool weiri_gmem_touches(const weir_kernel *k, const weiri_op *op);            /* does it access a tensor that the kernel writes? */
+bool weiri_gmem_touches(const weir_kernel *k, weiri_arena *a, const weiri_op *op);   /* does it access a tensor that the kernel writes? */
+bool weiri_gmem_works(const weiri_action *act);                              /* does it do what its op accesses of tensors? */
 void weiri_gmem_trusts(weiri_prog *g);                                       /* behind all runs: what is taken on trust */
 
 static inline const weir_place *weiri_act_at(const weiri_action *a) {

@@ -137,10 +137,10 @@ static int new_tape(weiri_prog *g, weiri_tape t) {
 int weiri_prog_tape(const weiri_prog *g, int tape, int cta) { return g->tapes.v[tape].cta < 0 ? tape : tape + cta; }
 
 /* Actions that change nothing the proof is about. */
-static bool idle(const weiri_action *a) {
+static bool idle(weiri_prog *g, const weiri_action *a) {
     switch (a->kind) {
     case ACT_NONE: case ACT_REGS: case ACT_MMA_FENCE: case ACT_ZERO: return true;
-    case ACT_BODY: return a->neff == 0 && a->bar < 0 && !weiri_gmem_touches(a->op->res->k, a->op);
+    case ACT_BODY: return a->neff == 0 && a->bar < 0 && !weiri_gmem_touches(g->p->k, g->a, a->op);
     default: return false;
     }
 }
@@ -276,7 +276,7 @@ static void compile_block(builder *b, const weiri_pnode *n) {
     int at, l;
     switch (n->kind) {
     case PN_ACTION:
-        if (!idle(n->act)) emit(b, (weiri_ins){ .op = IN_ACT, .act = n->act });
+        if (!idle(b->g, n->act)) emit(b, (weiri_ins){ .op = IN_ACT, .act = n->act });
         return;
     case PN_LOOP: {
         weiri_loop loop = { .node = s, .deal = n->deal, .lane = n->lane };
@@ -928,34 +928,32 @@ static void note_arrivals(weiri_prog *g, const weiri_actor *me, const weiri_acti
     }
 }
 
-/* The record of an action in a tensor that other tasks access, too; -1: there is none. */
-static int gmem_rec(weiri_prog *g, int ai, const weiri_action *act) {
-    weiri_rec_kind kind = act->kind == ACT_STORE_BULK ? REC_BULK_READ : act->kind == ACT_CP_ASYNC ? REC_CP_WRITE
-                          : act->kind == ACT_LOAD_BULK || act->kind == ACT_BODY ? REC_READ : REC_PASSED;
-    if (g->gmem_ring < 0 || !act->op || kind == REC_PASSED) return -1;
-
-    int n = g->places.n, place = -1;
-    for (int i = 0; i < n && place < 0; i++)
-        if (g->places.v[i].op == act->op) place = i;
-    bool clashes = false;
-    for (int i = 0; place >= 0 && i < n; i++) clashes = clashes || g->meets[place * n + i] != SPANS_APART;
-    if (!clashes) return -1;
-    if (kind == REC_READ && g->places.v[place].write) kind = REC_WRITE;
-    weiri_rec r = { .loc = -1,
-                    .actor = ai,
-                    .by = weiri_prog_by(act),
-                    .kind = kind,
-                    .ring = g->gmem_ring,
-                    .fence_bit = -1,
-                    .filled = -1,
-                    .place = place + 1,
-                    .one = act->who == WHO_ONE };
-    weiri_ring *ring = &g->rings.v[g->gmem_ring];
-    r.bit = ring->bits++;
-    if (kind == REC_CP_WRITE) r.fence_bit = ring->bits++;
-    WEIRI_PUSH(g->a, g->actors.v[ai].recs, g->recs.n);
-    WEIRI_PUSH(g->a, g->recs, r);
-    return g->recs.n - 1;
+/* The records of an action in tensors that others access, too. */
+static void gmem_recs(weiri_prog *g, int ai, const weiri_action *act) {
+    const int n = g->places.n;
+    for (int i = 0; g->gmem_ring >= 0 && weiri_gmem_works(act) && i < n; i++) {
+        const weiri_gplace *p = &g->places.v[i];
+        bool clashes = false;
+        for (int j = 0; j < n; j++) clashes = clashes || g->meets[i * n + j] != SPANS_APART || g->beside[i * n + j] != SPANS_APART;
+        if (p->op != act->op || !clashes) continue;
+        weiri_rec r = { .loc = -1,
+                        .actor = ai,
+                        .by = weiri_prog_by(act),
+                        .kind = p->share == SHARE_CP                ? REC_CP_WRITE
+                                : p->share == SHARE_BULK && p->write ? REC_BULK_READ
+                                : p->write                           ? REC_WRITE
+                                                                     : REC_READ,
+                        .ring = g->gmem_ring,
+                        .fence_bit = -1,
+                        .filled = -1,
+                        .place = i + 1 };
+        weiri_ring *ring = &g->rings.v[g->gmem_ring];
+        r.bit = ring->bits++;
+        if (r.kind == REC_CP_WRITE) r.fence_bit = ring->bits++;
+        WEIRI_PUSH(g->a, g->actors.v[ai].recs, g->recs.n);
+        WEIRI_PUSH(g->a, g->gmem, g->recs.n);
+        WEIRI_PUSH(g->a, g->recs, r);
+    }
 }
 
 static void place_records(joiner *j, int ai) {
@@ -968,8 +966,9 @@ static void place_records(joiner *j, int ai) {
     for (int i = 0; i < c->ins.n; i++) {
         const weiri_action *act = c->ins.v[i].op == IN_ACT ? c->ins.v[i].act : NULL;
         g->actors.v[ai].eff[i] = g->eff.n;
-        g->actors.v[ai].gmem[i] = act && weiri_prog_runs(g, me, act) ? gmem_rec(g, ai, act) : -1;
+        g->actors.v[ai].gmem[i] = g->gmem.n;
         if (!act || !weiri_prog_runs(g, me, act)) continue;
+        gmem_recs(g, ai, act);
         for (int e = 0; e < act->neff; e++) {
             int n = weiri_prog_effect(g, me, act, &act->eff[e], to);
             for (int t = 0; t < n; t++) {

@@ -1,184 +1,243 @@
-/* Tensors that a kernel writes and several of its tasks access: which places can meet. The order is the runs' matter. */
+/* Tensors that a kernel writes: which of the places that it accesses there can meet. The order is the runs' matter. */
 #include <string.h>
 
+#include "plan_tc.h"
 #include "prove_know.h"
 #include "raster.h"
 
-enum { OWN = 4 }; /* beside a weiri_meet: for the threads of one actor; others of the task have other shares */
-
 /* ---- places ------------------------------------------------------------------------------------------------------------- */
 
-/* The spans of a view of global memory, `to` if it is a work tile; false: it is none. */
-static bool spans_of(const weir_kernel *k, uint32_t view, const weir_res *to, weiri_gplace *out) {
+typedef struct finder { const weir_kernel *k; weiri_arena *a; const weiri_op *op; weiri_gplaces *out; bool held; } finder;
+
+/* The spans of a view, and adds it as a place of the op; of what is no tensor that the kernel writes, nothing. */
+static void add_place(finder *f, uint32_t view, weiri_share share, bool write) {
     weiri_view v;
-    if (!view || !weiri_view_of(k, view, &v)) return false;
-    const weiri_value *base = weiri_val(k, v.base);
-    const weir_res *g = v.op == WEIR_OP_VIEW_TILE ? to : v.res;
-    if (!g || g->kind != WEIR_RES_GMEM || !g->tensor) return false;
-    if (v.op != WEIR_OP_VIEW_AT && v.op != WEIR_OP_VIEW_FROM && v.op != WEIR_OP_VIEW_TILE) return false;
-    out->tensor = g->tensor;
-    out->view = view;
-    out->rank = g->rank;
-    out->whole = !v.limit;
-    const weir_res *q = base->loop ? base->loop->queue : NULL;
-    for (int i = 0; i < g->rank; i++) {
-        uint32_t at = 0;
-        if (v.op == WEIR_OP_VIEW_TILE) {
-            int axis = q ? i - (g->rank - q->qrank) : -1;
-            if (axis >= 0) at = base->loop->coord[axis];
-            if (!q || q->kind != WEIR_RES_QUEUE) out->whole = false;
-        } else if (i >= g->rank - base->nargs) at = base->arg[i - (g->rank - base->nargs)];
-        out->span[i] = (weiri_span){ at, v.op == WEIR_OP_VIEW_FROM ? 1 : g->tile[i], 0, g->tile[i] };
+    weiri_view_of(f->k, view, &v);
+    const weiri_value *base = weiri_val(f->k, v.base);
+    const weir_res *g = v.res;
+    if (g->kind != WEIR_RES_GMEM || !g->tensor->out) return;
+    weiri_gplace p = { .op = f->op, .tensor = g->tensor, .view = view, .share = share, .write = write, .rank = g->rank,
+                       .adds = f->op->atom == ATOM_TMA_REDUCE_ADD, .turned = v.t, .whole = !v.limit };
+    for (int i = 0; i < g->rank; i++)
+        p.span[i] = (weiri_span){ base->arg[i], v.op == WEIR_OP_VIEW_FROM ? 1 : g->tile[i], 0, g->tile[i] };
+    if (v.t && (v.nsub || v.nrows || v.ncols)) p.vague = true;
+    else {
+        for (int i = 0; i < v.nsub; i++) {
+            int64_t n;
+            weiri_span *s = &p.span[v.axis + i];
+            if (weiri_value_const(f->k, v.sub[i], &n)) s->plus += n, s->extent = 1;
+            else p.vague = true;
+        }
+        weiri_span *col = &p.span[g->rank - 1];
+        if (v.nrows) col[-1].plus += v.row0, col[-1].extent = v.nrows;
+        if (v.ncols) col->plus += v.col0, col->extent = v.ncols;
     }
-    if (v.t && (v.nsub || v.nrows || v.ncols)) {
-        out->whole = false;
-        return true;
-    }
-    for (int i = 0; i < v.nsub && v.axis + i < g->rank; i++) {
-        int64_t n;
-        weiri_span *s = &out->span[v.axis + i];
-        if (weiri_value_const(k, v.sub[i], &n)) s->plus += n, s->extent = 1;
-        else out->whole = false;
-    }
-    weiri_span *row = g->rank > 1 ? &out->span[g->rank - 2] : NULL, *col = &out->span[g->rank - 1];
-    if (row && v.nrows) row->plus += v.row0, row->extent = v.nrows;
-    if (v.ncols) col->plus += v.col0, col->extent = v.ncols;
-    return true;
+    p.whole = p.whole && !p.vague;
+    WEIRI_PUSH(f->a, *f->out, p);
 }
 
-/* The tensor that the op writes or reads by itself; false: none. What bodies do is on trust. */
-static bool place_of(const weir_kernel *k, const weiri_op *op, weiri_gplace *out) {
-    memset(out, 0, sizeof *out);
-    out->op = op;
+/* The tiles that a value is loaded from: that is done where the value is used. */
+static void add_loads(finder *f, uint32_t id) {
+    if (!weiri_visit(f->k, id)) return;
+    const weiri_value *v = weiri_val(f->k, id);
+    if (v->op == WEIR_OP_LOAD) {
+        if (v->kind == WEIR_VALUE_TILE) add_place(f, v->arg[0], f->held ? SHARE_HELD : SHARE_ORDER, false);
+        return;
+    }
+    for (int i = 0; i < v->nargs; i++) add_loads(f, v->arg[i]);
+}
+
+static void note_leaf(void *any, uint32_t view) {
+    (void)view;
+    *(bool *)any = true;
+}
+
+/* Does what the op takes lie in registers as a tile does, or in tensor memory? */
+static bool takes_held(const weir_kernel *k, const weiri_op *op) {
+    bool held = false;
+    for (int i = 0; i < op->nargs; i++) {
+        held = held || weiri_value_in_regs(k, op->arg[i]);
+        if (weiri_tc(k)) weiri_tc_leaves(k, op->arg[i], note_leaf, &held);
+    }
+    return held;
+}
+
+/* What the op writes or reads by itself in tensors that the kernel writes. What bodies do is on trust. */
+static void places_of(const weir_kernel *k, weiri_arena *a, const weiri_op *op, weiri_gplaces *out) {
+    finder f = { k, a, op, out, takes_held(k, op) };
     switch (op->atom) {
     case ATOM_STORE:
+        if (op->res->kind == WEIR_RES_GMEM) add_place(&f, op->arg[1], f.held ? SHARE_HELD : SHARE_ORDER, true);
+        break;
     case ATOM_TMA_STORE:
-    case ATOM_TMA_REDUCE_ADD:
-        out->write = true;
-        out->adds = op->atom == ATOM_TMA_REDUCE_ADD;
-        return op->res->kind == WEIR_RES_GMEM && op->nargs > 1 && spans_of(k, op->arg[1], op->res, out);
-    case ATOM_TMA_LOAD:
-    case ATOM_CP_ASYNC:
-    case ATOM_LOAD: return op->nargs > 0 && spans_of(k, op->arg[0], NULL, out);
-    default: return false;
+    case ATOM_TMA_REDUCE_ADD: add_place(&f, op->arg[1], SHARE_BULK, true); return;
+    case ATOM_TMA_LOAD: add_place(&f, op->arg[0], SHARE_BULK, false); return;
+    case ATOM_CP_ASYNC: add_place(&f, op->arg[0], SHARE_CP, false); return;
+    case ATOM_LOAD: /* from here on, to where it is used */
+        add_place(&f, op->arg[0], weiri_val(k, op->ret[0])->kind == WEIR_VALUE_TILE ? SHARE_LATER : SHARE_ALL, false);
+        return;
+    default: break;
     }
+    weiri_visit_begin(k);
+    for (int i = 0; i < op->nargs; i++) add_loads(&f, op->arg[i]);
 }
 
-static weiri_meet meet(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
+bool weiri_gmem_touches(const weir_kernel *k, weiri_arena *a, const weiri_op *op) {
+    weiri_gplaces here = { 0 };
+    places_of(k, a, op, &here);
+    return here.n > 0;
+}
+
+/* ---- what meets --------------------------------------------------------------------------------------------------------- */
+
+/* In one tile and CTA; `ctas`: in one tile, or of no tile, of any CTAs. */
+static weiri_meet meet(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y, bool ctas) {
     weiri_meet all = x->whole && y->whole ? SPANS_MEET : SPANS_MAY;
     for (int i = 0; i < x->rank; i++) {
-        weiri_meet one = weiri_forms_meet(g->forms, &x->span[i], &y->span[i]);
+        weiri_meet one = weiri_forms_meet(g->forms, &x->span[i], &y->span[i], ctas);
         if (one == SPANS_APART) return SPANS_APART;
         if (one == SPANS_MAY) all = SPANS_MAY;
     }
     return all;
 }
 
-/* Accesses of all threads of a task, each its share. */
-static bool shared_out(const weiri_gplace *x) { return x->op->atom == ATOM_STORE || x->op->atom == ATOM_LOAD; }
-
-/* Is it a store of what lies in registers as a tile does? */
-static bool in_fragments(const weir_kernel *k, const weiri_op *op) {
-    uint32_t v = op->atom == ATOM_STORE ? op->arg[0] : 0;
-    return v && (weiri_value_uses(k, v, WEIR_OP_READ_REG) || weiri_value_uses(k, v, WEIR_OP_ROW) ||
-                 weiri_value_uses(k, v, WEIR_OP_COL));
+/* Fall the two together where they meet? */
+static bool aligned(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
+    for (int i = 0; i < x->rank; i++)
+        if (!weiri_forms_aligned(g->forms, &x->span[i], &y->span[i])) return false;
+    return true;
 }
 
-/* Is the value that one of them stores made of what the other loads? It is loaded where it is stored, by the same thread. */
-static bool made_of(const weir_kernel *k, uint32_t id, const weiri_op *load, int *steps) {
-    const weiri_value *v = weiri_val(k, id);
-    if (--*steps < 0) return false;
-    if (v->op == WEIR_OP_LOAD && v->by == load) return true;
-    for (int i = 0; i < v->nargs; i++)
-        if (made_of(k, v->arg[i], load, steps)) return true;
-    return false;
+/* A store as all threads of a task make it, 16 bytes of the whole tile a thread, where it begins anywhere an element. */
+static bool stored_whole(const weir_kernel *k, const weiri_op *op, bool *anywhere) {
+    weiri_view v;
+    if (op->atom != ATOM_STORE || op->res->kind != WEIR_RES_GMEM) return false;
+    weiri_view_of(k, op->arg[1], &v);
+    *anywhere = v.op == WEIR_OP_VIEW_FROM;
+    return !v.t && !v.nsub && !v.nrows && !v.ncols && !v.limit;
 }
 
-/* Does each thread have the same elements of one place in both? */
+/* Has each thread the same elements of one place in both? What is stored to decides who has what. */
 static bool same_shares(const weir_kernel *k, const weiri_gplace *x, const weiri_gplace *y) {
-    const weiri_op *a = x->op, *b = y->op;
-    if (a == b) return true;
-    if (!shared_out(x) || !shared_out(y)) return false;
-    if (a->atom == ATOM_LOAD) a = y->op, b = x->op;
-    if (b->atom == ATOM_LOAD) return a->atom == ATOM_STORE && made_of(k, a->arg[0], b, &(int){ 2000 });
-    weiri_view u, v;
-    bool views = weiri_view_of(k, x->view, &u) && weiri_view_of(k, y->view, &v) &&
-                 (u.op == WEIR_OP_VIEW_FROM) == (v.op == WEIR_OP_VIEW_FROM);
-    return !in_fragments(k, a) && !in_fragments(k, b) && views && a->res == b->res; /* tile and width decide */
+    bool a, b;
+    if (x->view != y->view && (x->vague || y->vague || x->turned != y->turned)) return false;
+    if (x->op == y->op) return x->share != SHARE_ALL;
+    return x->share == SHARE_ORDER && y->share == SHARE_ORDER && x->op->res == y->op->res && stored_whole(k, x->op, &a) &&
+           stored_whole(k, y->op, &b) && a == b;
 }
 
-/* Two accesses of one task. Its threads have their shares of a place, and so have its warpgroups where each issues a bulk store; but a
- * bulk store is one thread's, whatever that thread's share is. *own: it counts for the threads of one actor only. */
-static weiri_meet meet_in_task(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y, bool *own) {
+/* Is it the place of a task whose node makes the op? */
+static const weiri_node *node_of(const weiri_prog *g, const weiri_gplace *x) {
+    const weiri_node *root = g->p->tasks[x->task].task->root, *n = root;
+    do n = weiri_node_next(root, n == root ? NULL : n);
+    while (n->op != x->op);
+    return n;
+}
+
+/* Is it the same place of one op, and another one each time that the op comes to it? */
+static bool once_each(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
+    return x->op == y->op && !memcmp(x->span, y->span, sizeof x->span) && weiri_forms_moved(g->forms, x->span, x->rank, node_of(g, x));
+}
+
+static bool threads_write(const weiri_gplace *x) { return x->write && x->share != SHARE_BULK; }
+static bool copied(const weiri_gplace *x) { return x->share == SHARE_BULK || x->share == SHARE_CP; }
+
+/* Two accesses by one actor, a warp or warpgroup: each of its threads has its share, and needs no order with itself. A bulk store is one
+ * thread's, whatever that thread's share is; of two the last to land stands. */
+static weiri_meet meet_in_actor(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
+    if (!copied(x) && !copied(y)) return aligned(g, x, y) && same_shares(g->p->k, x, y) ? SPANS_APART : SPANS_MAY;
+    if (once_each(g, x, y)) return SPANS_APART;
+    return copied(x) && copied(y) && y->write && x->write ? SPANS_MAY : meet(g, x, y, false);
+}
+
+/* A warpgroup's rows (or columns): of what it holds, and of the stages that it stores by bulk copies. */
+static bool of_warpgroup(const weir_kernel *k, const weiri_gplace *x) {
+    return (x->share == SHARE_BULK && x->write) || (x->share == SHARE_HELD && x->write && weiri_value_in_regs(k, x->op->arg[0]));
+}
+
+/* ... by two actors of one task: warps or warpgroups. Those that take iterations in turn are as good as tasks of their own. */
+static weiri_meet meet_in_task(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
     const weir_kernel *k = g->p->k;
-    weiri_meet m = meet(g, x, y);
-    if (m == SPANS_APART) return m;
-    bool aligned = true, moves = false, bulk = !shared_out(x) && !shared_out(y);
-    for (int i = 0; i < x->rank; i++) aligned = aligned && weiri_forms_aligned(g->forms, &x->span[i], &y->span[i], &moves);
-    if (x->op == y->op && aligned && moves) return SPANS_APART; /* an index takes each number once */
-    if (shared_out(x) && shared_out(y)) return aligned && same_shares(k, x, y) ? SPANS_APART : SPANS_MAY;
-    *own = aligned && (bulk || in_fragments(k, shared_out(x) ? x->op : y->op));
-    return bulk && x->write && y->write ? SPANS_MAY : m; /* one thread's: the last to land stands, and nobody else is told */
+    if (g->p->tasks[x->task].lanes) return once_each(g, x, y) ? SPANS_APART : meet(g, x, y, false);
+    if (x->one || y->one) return meet_in_actor(g, x, y);
+    bool shares = (!copied(x) && !copied(y) && same_shares(k, x, y)) || (of_warpgroup(k, x) && of_warpgroup(k, y));
+    return shares && aligned(g, x, y) ? SPANS_APART : SPANS_MAY;
 }
 
 static bool clash(const weiri_gplace *x, const weiri_gplace *y) {
     return x->tensor == y->tensor && (x->write || y->write) && !(x->adds && y->adds);
 }
 
-void weiri_gmem_places(weiri_prog *g) {
-    const weir_kernel *k = g->p->k;
-    g->gmem_ring = -1;
+bool weiri_gmem_works(const weiri_action *act) {
+    switch (act->kind) {
+    case ACT_BODY: case ACT_MMA: case ACT_LOAD_BULK: case ACT_STORE_BULK: case ACT_CP_ASYNC: return act->op;
+    default: return false;
+    }
+}
+
+static void find_places(weiri_prog *g) {
     for (int c = 0; c < g->p->ntasks; c++) {
         const weiri_code *code = &g->code.v[c];
         int from = code->ins.n, to = 0;
         for (int i = 0; i < code->ins.n; i++) {
             const weiri_ins *x = &code->ins.v[i];
             if (x->op == IN_TILES) from = i, to = x->jump;
-            weiri_gplace place;
-            if (x->op != IN_ACT || !x->act->op || !place_of(k, x->act->op, &place) || !place.tensor->out) continue;
-            if (x->act->kind != ACT_BODY && x->act->kind != ACT_LOAD_BULK && x->act->kind != ACT_STORE_BULK &&
-                x->act->kind != ACT_CP_ASYNC)
-                continue;
-            bool there = false;
-            for (int q = 0; q < g->places.n; q++) there = there || g->places.v[q].op == place.op;
-            place.task = c;
-            place.tiles = i > from && i < to;
-            if (!there) WEIRI_PUSH(g->a, g->places, place);
+            if (x->op != IN_ACT || !weiri_gmem_works(x->act)) continue;
+            int first = g->places.n;
+            places_of(g->p->k, g->a, x->act->op, &g->places);
+            for (int q = first; q < g->places.n; q++) {
+                weiri_gplace *place = &g->places.v[q];
+                place->task = c;
+                place->tiles = i > from && i < to;
+                place->one = x->act->who == WHO_ONE;
+            }
         }
     }
+}
+
+void weiri_gmem_places(weiri_prog *g) {
+    g->gmem_ring = -1;
+    find_places(g);
     int n = g->places.n;
-    g->meets = WEIRI_NEW_N(g->a, uint8_t, n * n + 1);
+    g->meets = WEIRI_NEW_N(g->a, weiri_meet, n * n + 1);
+    g->beside = WEIRI_NEW_N(g->a, weiri_meet, n * n + 1);
     g->unordered = WEIRI_NEW_N(g->a, bool, n * n + 1);
+    g->unfenced = WEIRI_NEW_N(g->a, bool, n * n + 1);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             const weiri_gplace *x = &g->places.v[i], *y = &g->places.v[j];
-            if (!clash(x, y)) continue;
-            bool own = false;
-            weiri_meet m = x->task == y->task ? meet_in_task(g, x, y, &own) : meet(g, x, y);
-            if (x->tiles != y->tiles && m != SPANS_APART) g->unordered[i * n + j] = true; /* of which tile? */
-            else g->meets[i * n + j] = (uint8_t)(m | (own ? OWN : 0));
-            if (m != SPANS_APART) g->gmem_ring = 0;
+            const bool tiles = x->tiles != y->tiles; /* of which tile, and which CTA's? */
+            weiri_meet m = clash(x, y) ? meet(g, x, y, tiles) : SPANS_APART;
+            if (m == SPANS_APART) continue;
+            if (tiles) {
+                g->unordered[i * n + j] = true;
+                continue;
+            }
+            if (x->task != y->task) g->beside[i * n + j] = m;
+            else if (x->share != SHARE_LATER && y->share != SHARE_LATER) { /* (lower.c sees to what is later in one task) */
+                g->meets[i * n + j] = meet_in_actor(g, x, y);
+                g->beside[i * n + j] = meet_in_task(g, x, y);
+            }
+            g->gmem_ring = 0;
         }
-}
-
-bool weiri_gmem_touches(const weir_kernel *k, const weiri_op *op) {
-    weiri_gplace place;
-    return place_of(k, op, &place) && place.tensor->out;
 }
 
 /* ---- accesses ----------------------------------------------------------------------------------------------------------- */
 
-bit weiri_gmem_bit(const weiri_run *r, int ai, int ri) {
+/* Of a record in the tile that the actor is in, or outside of all. */
+static int stage_now(const weiri_run *r, int ai) {
     int tile = actor_vars(r, ai)[V_TILE];
-    return bit_of(r->g, r->g->gmem_ring, tile >= 0 && tile < WEIRI_TILES ? 1 + tile : 0, r->g->recs.v[ri].bit);
+    return tile >= 0 && tile < WEIRI_TILES ? 1 + tile : 0;
+}
+
+bit weiri_gmem_bit(const weiri_run *r, int ai, int ri) {
+    return bit_of(r->g, r->g->gmem_ring, stage_now(r, ai), r->g->recs.v[ri].bit);
 }
 
 static const char *verb(const weiri_gplace *x) {
-    return x->op->atom == ATOM_TMA_LOAD ? "the bulk load"
-           : !x->write                  ? "the load"
-           : x->adds                    ? "the sum"
-           : x->op->atom == ATOM_STORE  ? "the store"
-                                        : "the bulk store";
+    if (x->share == SHARE_CP) return "the cp.async";
+    if (!x->write) return x->share == SHARE_BULK ? "the bulk load" : "the load";
+    return x->adds ? "the sum" : x->share == SHARE_BULK ? "the bulk store" : "the store";
 }
 
 static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec *me, const weiri_rec *other, int stage) {
@@ -193,12 +252,12 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
     f->other_at = weiri_act_at(r->rec_act[other->aux + R_VARS * stage]);
     f->other_what = y->write ? "the write" : "the read";
     f->object = x->tensor->name;
+    const char *at = b.s ? b.s : ""; /* cover: memory */
     f->text = weiri_arena_fmt(r->a, "%s of '%s' %s tensor '%s' at %s, which %s of '%s' %s in no order", verb(x),
-                              g->actors.v[ai].name, x->write ? "writes" : "reads", x->tensor->name, b.s ? b.s : "", verb(y),
-                              g->actors.v[other->actor].name, y->write ? (x->write ? "writes, too," : "writes") : "reads");
+                              g->actors.v[ai].name, x->write ? "writes" : "reads", x->tensor->name, at, verb(y),
+                              g->actors.v[other->actor].name, !y->write ? "reads" : x->write ? "writes, too," : "writes");
     f->hint = x->task != y->task ? "let one task write the place, or order the two by a pipeline or a barrier"
-              : x->op->atom == ATOM_TMA_STORE || x->op->atom == ATOM_TMA_REDUCE_ADD || y->op->atom == ATOM_TMA_STORE ||
-                      y->op->atom == ATOM_TMA_REDUCE_ADD
+              : x->share == SHARE_BULK || y->share == SHARE_BULK
                   ? "drain the bulk store, and let all threads of the task meet behind it (in a pipeline move), before the "
                     "place is accessed again"
                   : "let the threads of the task meet (in a pipeline move) between the two";
@@ -208,22 +267,18 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
 void weiri_gmem_access(weiri_run *r, int ai, const weiri_action *act, int ri) {
     const weiri_prog *g = r->g;
     const weiri_rec *me = &g->recs.v[ri];
+    const weiri_gplace *place = &g->places.v[me->place - 1];
     const weiri_actor *self = &g->actors.v[ai];
-    int need = need_row(self, me->by), n = g->places.n, tile = actor_vars(r, ai)[V_TILE],
-        stage = tile >= 0 && tile < WEIRI_TILES ? 1 + tile : 0;
+    int need = need_row(self, me->by), n = g->places.n, stage = stage_now(r, ai);
     for (int i = 0; i < g->recs.n; i++) {
         const weiri_rec *q = &g->recs.v[i];
         if (!q->place || g->actors.v[q->actor].cta != self->cta) continue;
-        int m = g->meets[(me->place - 1) * n + q->place - 1];
-        if (q->actor != ai && g->actors.v[q->actor].task == self->task && !q->one && !me->one && m != SPANS_APART) {
-            /* shares of warpgroups, or those of warps beside them */
-            if (m & OWN) continue;
-            m = SPANS_MAY;
-        }
-        m &= OWN - 1;
+        const int pair = (me->place - 1) * n + q->place - 1;
+        weiri_meet m = q->actor == ai ? g->meets[pair] : g->beside[pair];
         bit b = bit_of(g, q->ring, stage, q->bit);
-        if (m == SPANS_APART || !has(r, 0, b) || has(r, need, b)) continue;
-        if (m == SPANS_MAY) g->unordered[(me->place - 1) * n + q->place - 1] = true;
+        if (m == SPANS_APART || !has(r, 0, b)) continue;
+        if (has(r, need, b)) g->unfenced[pair] |= place->share == SHARE_BULK && threads_write(&g->places.v[q->place - 1]);
+        else if (m == SPANS_MAY) g->unordered[pair] = true;
         else race(r, ai, act, me, q, stage);
     }
     bit b = bit_of(g, me->ring, stage, me->bit);
@@ -232,7 +287,7 @@ void weiri_gmem_access(weiri_run *r, int ai, const weiri_action *act, int ri) {
     set(r, 0, b);
     int *aux = r->v + me->aux + R_VARS * stage;
     aux[R_AGE] = 0;
-    if (act->kind == ACT_BODY) { /* a copy is done when its barrier or its group says so */
+    if (!copied(place)) { /* a copy is done when its barrier or its group says so */
         aux[R_AGE] = COMPLETE;
         set(r, self->row + self->by[me->by], b);
     }
@@ -265,28 +320,30 @@ void weiri_gmem_leave(weiri_run *r, int tiles) {
 /* ---- what is taken on trust --------------------------------------------------------------------------------------------- */
 
 static const char *line_of(weiri_prog *g, const weiri_op *op) {
-    const weir_place *at = op->at.n > 0 ? &op->at.at[0] : NULL;
-    return at && at->file ? weiri_arena_fmt(g->a, "%s:%d", weiri_file_name(at->file), at->line) : "?";
+    const weir_place *at = op->at.at;
+    return op->at.n > 0 ? weiri_arena_fmt(g->a, "%s:%d", weiri_file_name(at->file), at->line) : "?";
 }
 
-/* Is the span's place coordinate // n or coordinate % n, and its steps no shorter than what is accessed? *n: a value. */
-static bool digit_of(const weir_kernel *k, const weiri_span *x, weir_op op, const weir_res *q, int axis, uint32_t *n) {
-    const weiri_value *v = weiri_val(k, x->value), *c = v->nargs ? weiri_val(k, v->arg[0]) : NULL;
-    if (v->op != op || !c || c->op != WEIR_OP_COORD || c->res != q || c->i != axis || x->by < x->extent) return false;
-    *n = v->arg[1];
-    return true;
+/* Is the span's place coordinate // n or coordinate % n, and its steps no shorter than what is accessed? n: a value, 0: it is not. */
+static uint32_t digit_of(const weir_kernel *k, const weiri_span *x, weir_op op, const weir_res *q, int axis) {
+    const weiri_value *v = weiri_val(k, x->value), *c = v->op == op ? weiri_val(k, v->arg[0]) : v;
+    return c->op == WEIR_OP_COORD && c != v && c->res == q && c->i == axis && x->by >= x->extent ? v->arg[1] : 0;
+}
+
+/* ... on that axis in both, in steps of one length? */
+static uint32_t digit_of_both(const weir_kernel *k, const weiri_gplace *x, const weiri_gplace *y, int i, weir_op op, const weir_res *q,
+                              int axis) {
+    const weiri_span *a = &x->span[i], *b = &y->span[i];
+    uint32_t n = digit_of(k, a, op, q, axis);
+    return digit_of(k, b, op, q, axis) == n && a->by == b->by && a->plus == b->plus ? n : 0;
 }
 
 /* Do quotient and remainder of a coordinate lie on two axes? Together they tell its tiles apart. */
 static bool dealt_in_two(const weir_kernel *k, const weiri_gplace *x, const weiri_gplace *y, const weir_res *q, int axis) {
     for (int i = 0; i < x->rank; i++)
         for (int j = 0; j < x->rank; j++) {
-            uint32_t n[4] = { 0 };
-            if (x->span[i].plus != y->span[i].plus || x->span[j].plus != y->span[j].plus) continue;
-            if (digit_of(k, &x->span[i], WEIR_OP_IDIV, q, axis, &n[0]) && digit_of(k, &y->span[i], WEIR_OP_IDIV, q, axis, &n[1]) &&
-                digit_of(k, &x->span[j], WEIR_OP_MOD, q, axis, &n[2]) && digit_of(k, &y->span[j], WEIR_OP_MOD, q, axis, &n[3]) &&
-                n[0] == n[1] && n[1] == n[2] && n[2] == n[3])
-                return true;
+            uint32_t n = digit_of_both(k, x, y, i, WEIR_OP_IDIV, q, axis);
+            if (n && digit_of_both(k, x, y, j, WEIR_OP_MOD, q, axis) == n) return true;
         }
     return false;
 }
@@ -294,7 +351,6 @@ static bool dealt_in_two(const weir_kernel *k, const weiri_gplace *x, const weir
 /* Does each tile have a place of its own? */
 static bool dealt(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
     const weir_res *q = g->p->queue;
-    if (!q || q->kind != WEIR_RES_QUEUE) return false;
     for (int axis = 0; axis < q->qrank; axis++) {
         const weir_cluster *c = &g->p->k->cluster;
         int64_t extent, ctas = axis == q->axis_m   ? c->v * c->m
@@ -308,28 +364,37 @@ static bool dealt(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
     return true;
 }
 
-/* Do several CTAs of a cluster execute it in one tile? Those along axes that the queue does not split, but for a task that is on one. */
-static bool repeated(const weiri_prog *g, const weiri_gplace *x) {
+/* May one CTA come to the one and another CTA to the other, in one tile or outside of tiles? Along axes of the cluster that the queue does
+ * not split, but for tasks that are on one CTA of them. */
+static bool by_two_ctas(const weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
+    if (!x->tiles) return true; /* in any cluster */
     const weir_kernel *k = g->p->k;
-    const weir_res *q = x->tiles ? g->p->queue : NULL;
-    const weiri_task *t = k->tasks.v[x->task];
+    const weir_res *q = g->p->queue;
+    const weiri_task *t = k->tasks.v[x->task], *u = k->tasks.v[y->task];
     const int size[] = { k->cluster.v, k->cluster.m, k->cluster.n, k->cluster.k };
-    const bool split[] = { q && q->axis_m >= 0, q && q->axis_m >= 0, q && q->axis_n >= 0, false };
-    for (int i = 0; i < 4; i++)
-        if (size[i] > 1 && !split[i] && !(t->on_cta && t->cta[i] >= 0)) return true;
+    const bool split[] = { q->axis_m >= 0, q->axis_m >= 0, q->axis_n >= 0, false };
+    for (int i = 0; i < 4; i++) {
+        bool same = t->on_cta && u->on_cta && t->cta[i] >= 0 && t->cta[i] == u->cta[i];
+        if (size[i] > 1 && !split[i] && !same) return true;
+    }
     return false;
 }
 
-enum {
-    TRUST_TASKS,
-    TRUST_THREADS,
-    TRUST_TILES,
-    TRUST_COUNT
-}; /* who keeps apart: tasks in one tile, a task's threads there, tiles */
+/* Nothing orders tiles, nor CTAs. Have the two places of their own there, as far as is known? (Whether what is outside of tiles meets what is
+ * inside has been asked.) */
+static bool kept_apart(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
+    if (x->tiles != y->tiles) return true;
+    if (x->tiles && !dealt(g, x, y)) return false;
+    return !by_two_ctas(g, x, y) || meet(g, x, y, true) == SPANS_APART;
+}
 
-/* Of one tensor: the lines of what is said to keep apart. */
+/* Who keeps apart: tasks in one tile, a task's threads there, tiles and CTAs; what bodies fence. */
+enum { TRUST_TASKS, TRUST_THREADS, TRUST_TILES, TRUST_FENCES, TRUST_COUNT };
+
+/* Of one tensor: the lines of what is said to keep apart, or to be fenced. */
 static void trust_tensor(weiri_prog *g, const weir_tensor *t, int who) {
-    static const char *const name[] = { "tasks keep", "the accesses of one task keep", "tiles and CTAs keep" };
+    static const char *const what[] = { "that tasks keep apart", "that the accesses of one task keep apart", "that tiles and CTAs keep apart",
+                                        "a body's fence.proxy.async.global between the stores of threads and what TMA accesses" };
     int n = g->places.n;
     const char *lines = "";
     for (int i = 0; i < n; i++) {
@@ -337,20 +402,22 @@ static void trust_tensor(weiri_prog *g, const weir_tensor *t, int who) {
         bool named = false;
         for (int j = 0; j < n && x->tensor == t && !named; j++) {
             const weiri_gplace *y = &g->places.v[j];
-            if (who == TRUST_TILES)
-                named = clash(x, y) && ((x->tiles && y->tiles && !dealt(g, x, y)) || (i == j && repeated(g, x)));
-            else named = (who == TRUST_THREADS) == (x->task == y->task) && (g->unordered[i * n + j] || g->unordered[j * n + i]);
+            const int pair = i * n + j, back = j * n + i;
+            if (who == TRUST_FENCES) named = g->unfenced[pair] || g->unfenced[back];
+            else if (who == TRUST_TILES)
+                named = clash(x, y) && !kept_apart(g, x, y);
+            else named = (who == TRUST_THREADS) == (x->task == y->task) && (g->unordered[pair] || g->unordered[back]);
         }
         const char *line = named ? line_of(g, x->op) : NULL;
         if (line && !strstr(lines, line)) lines = weiri_arena_fmt(g->a, "%s%s%s", lines, *lines ? ", " : "", line);
     }
-    if (*lines) weiri_prog_trust(g, weiri_arena_fmt(g->a, "that %s apart in tensor '%s' (%s)", name[who], t->name, lines));
+    if (*lines) weiri_prog_trust(g, weiri_arena_fmt(g->a, "%s in tensor '%s' (%s)", what[who], t->name, lines));
 }
 
 void weiri_gmem_trusts(weiri_prog *g) {
     const weir_kernel *k = g->p->k;
     const weir_res *q = g->p->queue;
-    if (q && q->kind == WEIR_RES_QUEUE && q->raster == WEIR_RASTER_CUSTOM && !weiri_raster_certain(k, q, g->a))
+    if (q && q->raster == WEIR_RASTER_CUSTOM && !weiri_raster_certain(k, q, g->a))
         weiri_prog_trust(g, weiri_arena_fmt(g->a, "the raster of '%s' to reach every tile once", q->name));
     for (int i = 0; i < k->tensors.n; i++)
         for (int who = 0; who < TRUST_COUNT; who++) trust_tensor(g, k->tensors.v[i], who);

@@ -81,7 +81,7 @@ static void look(keeper *k) {
             if (a->bar >= 0) k->comes[a->bar] |= self, k->home[g->bars[a->bar].ring] |= self;
             if (a->kind == ACT_NAMED_SYNC) named[weiri_prog_slot(g, 0, weiri_prog_named(g, me, a))] |= self;
             if (a->kind == ACT_FENCE_ASYNC) fence |= self;
-            if (me->gmem[x] >= 0) k->home[g->gmem_ring] |= self;
+            if (me->gmem[x + 1] > me->gmem[x]) k->home[g->gmem_ring] |= self;
             for (int e = me->eff[x]; framed && e < me->eff[x + 1]; e++) asks(k, k->all, &g->recs.v[g->eff.v[e]]);
             int row = handed(me, a);
             gate = gate && (row == NOTHING || out == NOTHING || row == out);

@@ -371,7 +371,7 @@ static void effects(weiri_run *r, int ai, int pc, const weiri_action *act) {
     const weiri_prog *g = r->g;
     const weiri_actor *me = &g->actors.v[ai];
     int at = me->eff[pc], to[64];
-    if (me->gmem[pc] >= 0) weiri_gmem_access(r, ai, act, me->gmem[pc]);
+    for (int i = me->gmem[pc]; i < me->gmem[pc + 1]; i++) weiri_gmem_access(r, ai, act, g->gmem.v[i]);
     /* all reads before the writes: an action does not race with itself */
     for (int pass = 0; pass < 2; pass++)
         for (int e = 0, i = at; e < act->neff; e++) {
@@ -401,7 +401,7 @@ static void land(weiri_run *r, int ai, int pc, const weiri_action *act, int use,
         if (!in_phase(r, &s, act, ai, need, lap(use, g->p->bars.v[act->bar].stages), true)) return;
         s.v[B_TX] -= (int)act->bytes;
         follow(r, me, need, s.gather);
-        if (me->gmem[pc] >= 0) set(r, s.gather, weiri_gmem_bit(r, ai, me->gmem[pc]));
+        for (int i = me->gmem[pc]; i < me->gmem[pc + 1]; i++) set(r, s.gather, weiri_gmem_bit(r, ai, g->gmem.v[i]));
         for (int e = 0, i = me->eff[pc]; e < act->neff; e++) {
             int tt[64], nt = weiri_prog_effect(g, me, act, &act->eff[e], tt);
             for (int q = 0; q < nt; q++, i++) {

@@ -417,18 +417,21 @@ static int64_t gcd(int64_t a, int64_t b) {
     return a < 0 ? -a : a;
 }
 
-/* May the atom be another number at another time in one tile of one CTA? */
-static bool wanders(const weiri_forms *f, int at) {
+/* May the value be another number at another time in one tile of one CTA; `ctas`: or in another CTA? */
+static bool value_wanders(const weiri_forms *f, uint32_t id, bool ctas) {
+    bool tile, cta;
+    return !weiri_forms_varies(f->k, id, &tile, &cta) || (ctas && cta);
+}
+
+static bool wanders(const weiri_forms *f, int at, bool ctas) {
     const atom *a = &f->atoms.v[at];
-    bool tile, cta, w = false;
+    if (a->kind == ATOM_VALUE) return value_wanders(f, a->id, ctas);
     if (a->kind == ATOM_TRIPS) {
         const weiri_node *loop = weiri_val(f->k, a->id)->loop;
-        const uint32_t by[] = { loop->start, loop->stop, loop->step };
-        for (int i = 0; i < 3; i++) w = w || !weiri_forms_varies(f->k, by[i], &tile, &cta);
-        return w;
+        return value_wanders(f, loop->start, ctas) || value_wanders(f, loop->stop, ctas) || value_wanders(f, loop->step, ctas);
     }
-    if (a->kind == ATOM_VALUE) return !weiri_forms_varies(f->k, a->id, &tile, &cta);
-    for (int i = 0; i < a->of.n; i++) w = w || wanders(f, a->of.atom[i]);
+    bool w = false;
+    for (int i = 0; i < a->of.n; i++) w = w || wanders(f, a->of.atom[i], ctas);
     return w;
 }
 
@@ -440,35 +443,71 @@ static bool start_of(weiri_forms *f, const weiri_span *x, lin *out) {
 }
 
 /* The distance of two spans is *at and any multiple of *by (0: it alone); false: nothing is known. */
-static bool distance(weiri_forms *f, const weiri_span *x, const weiri_span *y, int64_t *at, int64_t *by) {
+static bool distance(weiri_forms *f, const weiri_span *x, const weiri_span *y, bool ctas, int64_t *at, int64_t *by) {
     lin a, b, d;
     if (!start_of(f, x, &a) || !start_of(f, y, &b)) return false;
     d = a;
     if (!add(&d, &b, -1)) return false;
     int64_t g = 0;
     for (int i = 0; i < a.n; i++)
-        if (wanders(f, a.atom[i])) g = gcd(g, a.coef[i]);
+        if (wanders(f, a.atom[i], ctas)) g = gcd(g, a.coef[i]);
     for (int i = 0; i < b.n; i++)
-        if (wanders(f, b.atom[i])) g = gcd(g, b.coef[i]);
+        if (wanders(f, b.atom[i], ctas)) g = gcd(g, b.coef[i]);
     for (int i = 0; i < d.n; i++) g = gcd(g, d.coef[i]);
     *at = d.c;
     *by = g;
     return true;
 }
 
-weiri_meet weiri_forms_meet(weiri_forms *f, const weiri_span *x, const weiri_span *y) {
+weiri_meet weiri_forms_meet(weiri_forms *f, const weiri_span *x, const weiri_span *y, bool ctas) {
     int64_t at, by;
-    if (!distance(f, x, y, &at, &by)) return SPANS_MAY;
+    if (!distance(f, x, y, ctas, &at, &by)) return SPANS_MAY;
     if (!by) return at < y->extent && -at < x->extent ? SPANS_MEET : SPANS_APART;
     int64_t r = at - floor_div(at, by) * by;
     return r < y->extent || by - r < x->extent ? SPANS_MAY : SPANS_APART;
 }
 
-bool weiri_forms_aligned(weiri_forms *f, const weiri_span *x, const weiri_span *y, bool *moves) {
+bool weiri_forms_aligned(weiri_forms *f, const weiri_span *x, const weiri_span *y) {
     int64_t at, by;
-    if (x->extent != y->extent || !distance(f, x, y, &at, &by)) return false;
-    if (by) *moves = true;
+    if (x->extent != y->extent || !distance(f, x, y, false, &at, &by)) return false;
     return by ? at % by == 0 && by >= x->extent : at == 0;
+}
+
+/* Loops around a place, and which of their iterations it is known to tell apart. */
+typedef struct around { int n, index[WEIRI_MAX_NEST]; int64_t step[WEIRI_MAX_NEST]; bool told[WEIRI_MAX_NEST]; } around;
+
+/* Does a step of loop `l` move the span past itself, whatever all else does but the loops told apart? */
+static bool told_by(weiri_forms *f, const around *o, int l, const weiri_span *x) {
+    lin a, rest = { 0 };
+    int64_t coef = 0;
+    if (!start_of(f, x, &a)) return false;
+    for (int i = 0; i < a.n; i++) {
+        bool same = !wanders(f, a.atom[i], false);
+        for (int q = 0; q < o->n; q++) same = same || (o->told[q] && o->index[q] == a.atom[i]);
+        if (a.atom[i] == o->index[l]) coef = a.coef[i] < 0 ? -a.coef[i] : a.coef[i];
+        else if (!same) rest.atom[rest.n] = a.atom[i], rest.coef[rest.n++] = a.coef[i];
+    }
+    int64_t lo = low(f, &rest, 0), hi = high(f, &rest, 0);
+    return lo != -NO_BOUND && hi != NO_BOUND && coef * o->step[l] - (hi - lo) >= x->extent;
+}
+
+bool weiri_forms_moved(weiri_forms *f, const weiri_span *x, int rank, const weiri_node *node) {
+    around o = { 0 };
+    for (const weiri_node *n = node->parent; n && n->kind != NODE_TILES; n = n->parent) {
+        if (n->kind != NODE_LOOP) continue;
+        int64_t step;
+        if (!weiri_value_const(f->k, n->step, &step) || !near(step)) return false;
+        o.index[o.n] = lin_of(f, n->index, 0).atom[0];
+        o.step[o.n++] = step < 0 ? -step : step;
+    }
+    int told = 0;
+    for (int before = -1; before < told;) { /* of what some tell apart the rest is told apart with them alike */
+        before = told;
+        for (int l = 0; l < o.n; l++)
+            for (int i = 0; i < rank && !o.told[l]; i++)
+                if (told_by(f, &o, l, &x[i])) o.told[l] = true, told++;
+    }
+    return told == o.n;
 }
 
 /* The atom's coefficient in a form in which no other coordinate of a queue stands; 0: there is none such. The rest's bounds. */
@@ -671,7 +710,7 @@ void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, boo
 bool weiri_forms_wanders(const weiri_forms *f, int cls) {
     const lin *x = &f->classes.v[cls].terms;
     bool w = false;
-    for (int i = 0; i < x->n; i++) w = w || wanders(f, x->atom[i]);
+    for (int i = 0; i < x->n; i++) w = w || wanders(f, x->atom[i], false);
     return w;
 }
 

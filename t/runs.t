@@ -320,9 +320,9 @@ local function place(how, order)
   end }
   return k
 end
-for how, load in pairs { tma = "the bulk load of 'bring'", cp = "the load of 'bring warp 0'", threads = "the load of 'bring warp 0'" } do
+for how, load in pairs { tma = "the bulk load of 'bring'", cp = "the cp.async of 'bring warp 0'", threads = "the load of 'bring warp 0'" } do
   check("a place is stored to and brought by " .. how .. ", in no order", "PROVE-RACE", place(how), { text = load .. " reads tensor 'Y' at y:at(0, 0), which the store of 'make warp 0' writes in no order" })
-  check("brought by " .. how .. ", stored before", "SAFE", place(how, "before"))
+  check("brought by " .. how .. ", stored before", "SAFE", place(how, "before"), { text = how == "tma" and "a body's fence.proxy.async.global" or nil })
   check("brought by " .. how .. ", stored behind who has the data", "SAFE", place(how, "behind"))
 end
 

@@ -92,4 +92,31 @@ for _, dtype in ipairs { "bf16", "f32", "u8" } do
     if not ok then tap.diag(tostring(message)) end
   end
 end
+-- Parts of places, stored by threads: each of their elements, and no other.
+local function part(name, shape, value, place, want)
+  local k = weir.kernel { name = "part", arch = "sm_90a" }
+  local X, Y = k:tensor { name = "X", dtype = "f32", shape = shape }, k:tensor { name = "Y", dtype = "f32", shape = shape, out = true }
+  local x, y = k:gmem_tile { name = "x", tensor = X, tile = shape }, k:gmem_tile { name = "y", tensor = Y, tile = shape }
+  k:task { name = "t", warps = { 0, 2 }, schedule = function() y:store(value(x), place(y:at(0, 0))) end }
+  local rows, cols, values = shape[1], shape[2], {}
+  local a1, b1 = dev:tensor { dtype = "f32", shape = shape }, dev:tensor { dtype = "f32", shape = shape }:fill(-1)
+  for i = 1, rows * cols do values[i] = i end
+  local ok, message = k:build { device = dev }:launch({ X = a1:set(values), Y = b1 }, { grid = 1 })
+  local got, bad = b1:get(), 0
+  for i = 0, rows * cols - 1 do
+    if got[i + 1] ~= (want(i // cols, i % cols) or -1) then bad = bad + 1 end
+  end
+  if not tap.is({ true, 0 }, { ok, bad }, "a part stored to: " .. name) then tap.diag(tostring(message)) end
+end
+local function two() return 2.0 end
+part("columns", { 64, 128 }, two, function(p) return p:cols(32, 64) end, function(_, c) return c >= 32 and c < 96 and 2 end)
+part("first columns", { 64, 128 }, two, function(p) return p:cols(0, 64) end, function(_, c) return c < 64 and 2 end)
+part("three columns", { 64, 128 }, two, function(p) return p:cols(0, 3) end, function(_, c) return c < 3 and 2 end)
+part("columns, by others that are loaded", { 64, 128 }, function(x) return x:at(0, 0):cols(64, 64):load() end, function(p) return p:cols(0, 64) end,
+  function(r, c) return c < 64 and r * 128 + c + 65 end)
+part("rows and columns", { 64, 128 }, two, function(p) return p:rows(3, 5):cols(1, 4) end, function(r, c) return r >= 3 and r < 8 and c >= 1 and c < 5 and 2 end)
+part("a slab", { 64, 128 }, two, function(p) return p:sub(5) end, function(r) return r == 5 and 2 end)
+part("an element", { 1, 128 }, two, function(p) return p:sub(5) end, function(_, c) return c == 5 and 2 end)
+part("a tile turned over", { 64, 32 }, function(x) return x:at(0, 0):t():load() + 1 end, function(p) return p:t() end, function(r, c) return r * 32 + c + 2 end)
+part("columns of a tile turned over", { 64, 32 }, two, function(p) return p:t():cols(4, 8) end, function(r) return r >= 4 and r < 12 and 2 end)
 tap.done()

@@ -5,25 +5,31 @@ local tap = require "tap"
 local weir = require "weir"
 local P = weir.pipeline
 
--- o: second = name of another axis, of extent `extent` or 2; raster; tasks = { function(t, c) }: bodies for each tile; lanes, or none; tiles = false: no work queue.
+-- o: second = name of another axis, of extent `extent` or 2; raster; tasks = { function(t, c) }: bodies for each tile; lanes, or none; after = { function(c) }: what
+-- each does behind its tiles; cta = { ... }: where each runs; warps: of each; tiles = false: no work queue; also(k, c): further tiles.
 local function kernel(o)
   local k = weir.kernel { name = "shared", arch = "sm_90a", cluster = o.cluster }
   local N = k:dim("N", { min = 1 })
   local c = { N = N }
+  c.k = k
   c.X = k:tensor { name = "x", dtype = "f32", shape = { N, 256 } }
   c.Y = k:tensor { name = "y", dtype = "f32", shape = { N, 256 }, out = true }
-  local wq = k:work_queue { name = "wq", axes = { "i", o.second }, extent = { N, o.second and (o.extent or 2) }, raster = o.raster }
+  local wq = o.tiles ~= false and k:work_queue { name = "wq", axes = { "i", o.second }, extent = { N, o.second and (o.extent or 2) }, raster = o.raster }
   c.x = k:gmem_tile { name = "x", tensor = c.X, tile = { 1, 128 } }
   c.y = k:gmem_tile { name = "y", tensor = c.Y, tile = { 1, 128 } }
   c.narrow = k:gmem_tile { name = "narrow", tensor = c.Y, tile = { 1, 64 } }
+  c.wide = k:gmem_tile { name = "wide", tensor = c.Y, tile = { 1, 256 } }
   c.ring = k:smem_tile { name = "ring", dtype = "f32", tile = { 1, 128 }, pipeline = P[o.ring or "async_async"] { stages = 2 } }
+  if o.also then o.also(k, c) end
   for i, body in ipairs(o.tasks) do
-    k:task { name = "t" .. i, warps = { i * 4 - 4, o.ring and i == 1 and o.tasks[2] and 1 or 4 }, schedule = function()
+    k:task { name = "t" .. i, cta = o.cta and o.cta[i], warps = { i * 4 - 4, o.warps and o.warps[i] or o.ring and i == 1 and o.tasks[2] and 1 or 4 }, schedule = function()
+      if not wq then return body(nil, c) end
       local lanes = o.lanes and { lane = i - 1, lanes = #o.tasks } or nil
       for t in weir.work_tile_loop(wq, lanes) do
         body(t, c)
         wq:next()
       end
+      if o.after and o.after[i] then o.after[i](c) end
     end }
   end
   return k
@@ -120,6 +126,134 @@ alone("shares that are shifted", "SAFE", "trusting that the accesses of one task
 alone("shares that are shifted, and the threads have met", "SAFE", false, "runs", function(t, c)
   c.y:store(1.0, c.y:at(t.i, 0)); c.ring:acquire(); c.ring:store(c.y:from(t.i, 1):load() + 2); c.ring:commit()
   c.ring:wait(); c.y:tma_store(c.ring:read(), c.y:at(t.i, 1)); c.ring:release() end)
+-- ---- a load is made where its tile is used --------------------------------------------------------------------------------------------------
+local function handed(before, behind)
+  return { tasks = {
+    function(t, c) local v = before(t, c); c.ring:acquire(); c.ring:store(3.0); c.ring:commit(); if behind then behind(t, c, v) end end,
+    function(t, c) c.ring:wait(); c.y:store(c.ring:read(), c.y:at(t.i, 0)); c.ring:release() end } }
+end
+local function from_y(t, c) return c.y:at(t.i, 0):load() end
+check("a tile is loaded and used, then handed over", "SAFE", false, "runs", handed(function(t, c) c.y:store(from_y(t, c), c.y:at(t.i, 1)) end))
+check("loaded, handed over, and used", "PROVE-RACE", "which the load of 't1 warp 0' reads in no order", "sim-race", handed(from_y, function(t, c, v) c.y:store(v, c.y:at(t.i, 1)) end))
+check("... as a part of a sum", "PROVE-RACE", "which the load of 't1 warp 0' reads in no order", "sim-race",
+  handed(from_y, function(t, c, v) c.y:store(c.x:at(t.i, 0):load() + v * 2, c.y:at(t.i, 1)) end))
+check("... and used in the stage behind the hand-over", "PROVE-RACE", "which the load of 't1 warp 0' reads in no order", nil, { tasks = {
+  function(t, c) local v = from_y(t, c); for _ = 1, 2 do c.ring:acquire(); c.ring:store(v); c.ring:commit() end end,
+  function(t, c) c.ring:wait(); c.y:store(c.ring:read(), c.y:at(t.i, 0)); c.ring:release(); c.ring:wait(); c.ring:release() end } })
+check("one element, loaded where that is written", "SAFE", false, "runs", { also = function(k, c) c.one = k:gmem_tile { name = "one", tensor = c.Y, tile = { 1, 1 } } end,
+  tasks = handed(function(t, c) return c.one:at(t.i, 0):load() end, function(t, c, v) c.y:store(v, c.y:at(t.i, 1)) end).tasks })
+check("one element, loaded by all and stored by one", "SAFE", "trusting that the accesses of one task keep apart", "sim-race", {
+  also = function(k, c) c.one = k:gmem_tile { name = "one", tensor = c.Y, tile = { 1, 1 } } end,
+  tasks = { function(t, c) c.one:store(c.one:at(t.i, 0):load() + 1, c.one:at(t.i, 0)) end } })
+-- ---- shares of threads ----------------------------------------------------------------------------------------------------------------------
+local KEPT = "trusting that the accesses of one task keep apart in tensor 'y' (tensors.t:"
+alone("two stores, the one up to a limit", "SAFE", KEPT, "sim-race", function(t, c) c.y:store(1.0, c.y:at(t.i, 0)); c.y:store(2.0, c.y:at(t.i, 0):limit(c.N + 99)) end, "async_async")
+alone("two stores from where the launch says", "SAFE", false, "runs", function(t, c) c.y:store(1.0, c.y:from(t.i, c.N)); c.y:store(2.0, c.y:from(t.i, c.N)) end, "async_async")
+alone("... the one of a tile", "SAFE", KEPT, "sim-race", function(t, c) c.y:store(1.0, c.y:from(t.i, 0)); c.y:store(2.0, c.y:at(t.i, 0)) end, "async_async")
+alone("through another tile", "SAFE", KEPT, nil, function(t, c) c.y:store(1.0, c.y:at(t.i, 0)); c.wide:store(2.0, c.wide:at(t.i, 0)) end, "async_async")
+alone("halves of a place", "SAFE", false, "runs", function(t, c) c.y:store(1.0, c.y:at(t.i, 0):cols(0, 64)); c.y:store(2.0, c.y:at(t.i, 0):cols(64, 64)) end, "async_async")
+alone("half of a place, and all of it", "SAFE", KEPT, "sim-race", function(t, c) c.y:store(1.0, c.y:at(t.i, 0):cols(0, 62)); c.y:store(2.0, c.y:at(t.i, 0)) end, "async_async")
+alone("elements of a place, as a loop has them", "SAFE", false, "runs", function(t, c) for j in weir.domain_loop(0, 128) do c.y:store(1.0, c.y:at(t.i, 0):sub(j)) end end, "async_async")
+alone("... and the place", "SAFE", KEPT, "sim-race", function(t, c)
+  for j in weir.domain_loop(0, 128) do c.y:store(1.0, c.y:at(t.i, 0):sub(j)) end
+  c.y:store(2.0, c.y:at(t.i, 0)) end, "async_async")
+alone("an element beside another", "SAFE", false, "runs", function(t, c) c.y:store(1.0, c.y:at(t.i, 0):sub(5)); c.y:store(2.0, c.y:at(t.i, 0):sub(6)) end, "async_async")
+local function turned(name, want, text, sim, body)
+  local k = weir.kernel { name = "turned", arch = "sm_90a" }
+  local N = k:dim("N", { min = 1 })
+  local Y = k:tensor { name = "y", dtype = "f32", shape = { N, 64 }, out = true }
+  local y = k:gmem_tile { name = "y", tensor = Y, tile = { 64, 64 } }
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { weir.ceil_div(N, 64) } }
+  k:task { name = "t", warps = { 0, 4 }, schedule = function() for t in weir.work_tile_loop(wq) do body(y, t); wq:next() end end }
+  local proof = k:verify().proof
+  tap.is(want, proof.verdict, name)
+  if text then tap.like(text, proof.text, name .. ": what is said") else tap.ok(not proof.text:find "trusting", name .. ": nothing is on trust") end
+  local ok, why = k:build { device = dev }:launch { y = dev:tensor { dtype = "f32", shape = { 128, 64 } }:randn(1) }
+  if sim then tap.is(sim, ok and "runs" or why:match "%[(sim%-%w+)%]", name .. ": the simulator") end
+end
+turned("a tile on itself", "SAFE", false, "runs", function(y, t) y:store(y:at(t.i, 0):load() + 1, y:at(t.i, 0)) end)
+turned("a tile turned over on itself", "SAFE", KEPT, "sim-race", function(y, t) y:store(y:at(t.i, 0):t():load(), y:at(t.i, 0)) end)
+turned("a tile turned over, to itself turned over", "SAFE", false, "runs", function(y, t) y:store(y:at(t.i, 0):t():load(), y:at(t.i, 0):t()) end)
+turned("columns of it turned over", "SAFE", KEPT, nil, function(y, t) y:store(y:at(t.i, 0):t():cols(0, 32):load(), y:at(t.i, 0):cols(0, 32)) end)
+turned("rows of a tile, on themselves", "SAFE", false, "runs", function(y, t) y:store(y:at(t.i, 0):rows(8, 8):load() + 1, y:at(t.i, 0):rows(8, 8)) end)
+turned("rows of a tile, on the next ones", "SAFE", false, "runs", function(y, t) y:store(y:at(t.i, 0):rows(8, 8):load() + 1, y:at(t.i, 0):rows(16, 8)) end)
+turned("a slab of a tile, on another", "SAFE", KEPT, nil, function(y, t) for j in weir.domain_loop(0, 32) do y:store(y:at(t.i, 0):sub(63 - j):load(), y:at(t.i, 0):sub(j)) end end)
+-- Bulk stores in loops: is it another place each time?
+local function steps(name, want, place, loops)
+  alone("bulk stores, " .. name, "SAFE", want == nil and KEPT or want, nil, function(t, c)
+    local function within(n, ...)
+      if n > #loops then return bulk(t, c, c.y:at(t.i, place(c, ...))) end
+      for j in weir.domain_loop(table.unpack(loops[n])) do within(n + 1, j, ...) end
+    end
+    within(1)
+  end)
+end
+steps("two loops, one place for each pair", false, function(_, j, i) return 4 * i + j end, { { 0, 2 }, { 0, 4 } })
+steps("... the inner one longer", nil, function(_, j, i) return 4 * i + j end, { { 0, 2 }, { 0, 5 } })
+steps("... counted down", false, function(_, j, i) return -4 * i - j end, { { 0, 2 }, { 0, 4 } })
+steps("... in steps of two", false, function(_, j, i) return i + j end, { { 0, 8, 4 }, { 0, 4 } })
+steps("two loops, the place of the outer one", nil, function(_, _, i) return i end, { { 0, 2 }, { 0, 2 } })
+steps("the sum of two indices", nil, function(_, j, i) return i + j end, { { 0, 2 }, { 0, 2 } })
+steps("half an index", nil, function(_, i) return i // 2 end, { { 0, 4 } })
+steps("an index over and over", nil, function(_, i) return i % 2 end, { { 0, 4 } })
+steps("an index and no further", nil, function(_, i) return weir.min(i, 1) end, { { 0, 4 } })
+steps("a length before it", false, function(c, i) return c.N + i end, { { 0, 4 } })
+alone("bulk stores, by a step that the launch gives", "SAFE", KEPT, nil, function(t, c) for j in weir.domain_loop(0, 4, c.N) do bulk(t, c, c.y:at(t.i, j)) end end)
+do
+  local numbers = { ring = "async_tma", also = function(k, c) c.t = k:gmem_tile { name = "t", tensor = k:tensor { name = "t", dtype = "i32", shape = { c.N, 4 } }, tile = { 1, 1 } } end,
+    tasks = { function(t, c) for j in weir.domain_loop(0, 4) do bulk(t, c, c.y:at(t.i, c.t:at(t.i, j):load())) end end } }
+  check("one task: bulk stores, where numbers say", "SAFE", KEPT, nil, numbers)
+end
+-- Warps that take the iterations in turn are as good as tasks.
+local function turns(place)
+  return { also = function(k, c) c.deal = k:smem_tile { name = "deal", dtype = "f32", tile = { 1, 128 }, pipeline = P.async_async { stages = 4, interleave = { 1, 1, 2, 2 } } } end,
+    warps = { 1, 2 }, tasks = {
+      function(_, c) for _ in weir.domain_loop(0, 4) do c.deal:acquire(); c.deal:store(1.0); c.deal:commit() end end,
+      function(t, c) for j in weir.domain_loop(0, 4) do c.deal:wait(); c.y:store(c.deal:read(), place(t, c, j)); c.deal:release() end end } }
+end
+check("warps in turn store to one place", "PROVE-RACE", "the store of 't2 warp 1' writes tensor 'y' at y:at(t.i, 0), which the store of 't2 warp 0' writes, too, in no order", "sim-race",
+  turns(function(t, c) return c.y:at(t.i, 0) end))
+check("warps in turn, each to its own", "SAFE", false, nil, turns(function(t, c, j) return c.y:at(t.i, j) end))
+-- ---- CTAs -----------------------------------------------------------------------------------------------------------------------------------
+local APART = "trusting that tiles and CTAs keep apart in tensor 'y' (tensors.t:"
+local function ctas(name, want, sim, x, y, o)
+  o = o or {}
+  check("CTAs: " .. name, "SAFE", want, sim, { cluster = o.cluster or { k = 2 }, second = o.second, extent = o.extent, cta = o.cta or { { k = 0 }, { k = 1 } },
+    tasks = { function(t, c) c.y:store(1.0, x(t, c)) end, y and function(t, c) c.y:store(2.0, y(t, c)) end } })
+end
+local function there(n) return function(t, c) return c.y:at(t.i, n) end end
+ctas("two tasks on two of them store to one place", APART, "sim-race", there(0), there(0))
+ctas("... to two", false, "runs", there(0), there(1))
+ctas("... to one that the rank moves apart", APART, "runs", function(t, c) return c.y:at(t.i, c.k.cta.k) end, function(t, c) return c.y:at(t.i, c.k.cta.k) end)
+ctas("... to one that the rank moves together", APART, "sim-race", function(t, c) return c.y:at(t.i, c.k.cta.k + 1) end, function(t, c) return c.y:at(t.i, c.k.cta.k) end)
+ctas("... to halves, as the rank says", false, nil, function(t, c) return c.y:at(t.i, 2 * c.k.cta.k) end, function(t, c) return c.y:at(t.i, 2 * c.k.cta.k + 1) end)
+ctas("one task on one of them", false, "runs", there(0), nil, { cta = { { k = 1 } } })
+ctas("the other on all of them", APART, "sim-race", there(0), there(1), { cta = { { k = 1 } } })
+ctas("pinned along another axis", APART, "sim-race", there(0), nil, { cluster = { n = 2, k = 2 }, second = "n", cta = { { n = 0 } } })
+check("a place behind the tiles, which all CTAs store to", "SAFE", APART, "sim-race", { tasks = { function() end }, after = { function(c) c.y:store(1.0, c.y:at(0, 0)) end } })
+check("... and another task in a tile", "SAFE", "trusting that tasks keep apart in tensor 'y' (tensors.t:", nil,
+  { tasks = { store(1.0), function() end }, after = { nil, function(c) c.y:store(1.0, c.y:at(0, 0)) end } })
+check("two tasks behind the tiles", "PROVE-RACE", "in no order", "sim-race",
+  { tasks = { function() end, function() end }, after = { function(c) c.y:store(1.0, c.y:at(0, 0)) end, function(c) c.y:store(2.0, c.y:at(0, 0)) end } })
+check("no work queue", "SAFE", APART, "sim-race", { tiles = false, tasks = { function(_, c) c.y:store(1.0, c.y:at(0, 0)) end } })
+-- quotient and remainder of a coordinate
+local function digits(name, text, x, y)
+  check("quotient and remainder: " .. name, "SAFE", text, nil, { tasks = {
+    function(t, c) x(t, c); c.ring:acquire(); c.ring:store(3.0); c.ring:commit() end,
+    function(t, c) c.ring:wait(); y(t, c); c.ring:release() end } })
+end
+local function q_r(t, c) c.y:store(1.0, c.y:at(t.i // 2, t.i % 2)) end
+digits("in both tasks", false, q_r, q_r)
+digits("of tiles of two widths", APART, q_r, function(t, c) c.narrow:store(1.0, c.narrow:at(t.i // 2, t.i % 2)) end)
+digits("the next place in the other", APART, q_r, function(t, c) c.y:store(1.0, c.y:at(t.i // 2, t.i % 2 + 1)) end)
+digits("by two numbers", APART, q_r, function(t, c) c.y:store(1.0, c.y:at(t.i // 3, t.i % 3)) end)
+digits("by two numbers in one", APART, function(t, c) c.y:store(1.0, c.y:at(t.i // 3, t.i % 2)) end, function(t, c) c.y:store(1.0, c.y:at(t.i // 3, t.i % 2)) end)
+digits("the quotient alone", APART, function(t, c) c.y:store(1.0, c.y:at(t.i // 2, 0)) end, function(t, c) c.y:store(1.0, c.y:at(t.i // 2, 0)) end)
+digits("in steps shorter than the place", APART, function(t, c) c.y:store(1.0, c.y:from(t.i // 2, t.i % 2)) end, function(t, c) c.y:store(1.0, c.y:from(t.i // 2, t.i % 2)) end)
+digits("the coordinate and its remainder", false, function(t, c) c.y:store(1.0, c.y:at(t.i, t.i % 2)) end, function(t, c) c.y:store(1.0, c.y:at(t.i, t.i % 2)) end)
+-- what threads have stored, and TMA
+check("one task: TMA stores over what threads stored, in order", "SAFE", "trusting a body's fence.proxy.async.global between the stores of threads and what TMA accesses in tensor 'y' (tensors.t:", nil,
+  { ring = "async_tma", tasks = { function(t, c) c.y:store(1.0, c.y:at(t.i, 0)); bulk(t, c) end } })
 -- the one thread that waits for its bulk store is in a warp whose lane releases the stage behind __syncwarp
 local function lent(drain)
   local k = weir.kernel { name = "lent", arch = "sm_90a" }

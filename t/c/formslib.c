@@ -54,25 +54,24 @@ static weiri_span span(lua_State *L, int idx) {
     return s;
 }
 
-/* meet(k, x, y): "apart", "meet" or "may" */
+/* meet(k, x, y, ctas): "apart", "meet" or "may"; ctas: of any two CTAs */
 static int meet(lua_State *L) {
     weiri_span x = span(L, 2), y = span(L, 3);
     weiri_arena a;
     weiri_arena_init(&a, kernel(L)->ctx);
-    weiri_meet m = weiri_forms_meet(weiri_forms_new(kernel(L), &a), &x, &y);
+    weiri_meet m = weiri_forms_meet(weiri_forms_new(kernel(L), &a), &x, &y, lua_toboolean(L, 4));
     weiri_arena_free(&a);
     lua_pushstring(L, m == SPANS_APART ? "apart" : m == SPANS_MEET ? "meet" : "may");
     return 1;
 }
 
-/* aligned(k, x, y): "no", "yes", or "moves": yes, and an index moves them */
+/* aligned(k, x, y) */
 static int aligned(lua_State *L) {
     weiri_span x = span(L, 2), y = span(L, 3);
     weiri_arena a;
     weiri_arena_init(&a, kernel(L)->ctx);
-    bool moves = false, yes = weiri_forms_aligned(weiri_forms_new(kernel(L), &a), &x, &y, &moves);
+    lua_pushboolean(L, weiri_forms_aligned(weiri_forms_new(kernel(L), &a), &x, &y));
     weiri_arena_free(&a);
-    lua_pushstring(L, !yes ? "no" : moves ? "moves" : "yes");
     return 1;
 }
 

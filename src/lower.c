@@ -641,7 +641,8 @@ static void lower_open(lowering *l, weiri_pnode *at, const weiri_op *op) {
 
 /* A plain commit or release in front of which no stage is ever held: it would be nothing, and was meant to be something. */
 static void nothing_to_close(lowering *l, const weiri_op *op) {
-    const char *open = op->stage == STAGE_PROD_COMMIT ? "acquire" : "wait", *close = op->stage == STAGE_PROD_COMMIT ? "commit" : "release";
+    const char *open = op->stage == STAGE_PROD_COMMIT ? "acquire" : "wait";
+    const char *close = op->stage == STAGE_PROD_COMMIT ? "commit" : "release";
     const weiri_op *before = NULL;
     for (const weiri_node *n = NULL; (n = weiri_node_next(l->pt->task->root, n));) {
         if (n->kind != NODE_OP) continue;

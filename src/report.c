@@ -132,6 +132,10 @@ static bool same(const weir_finding *x, const weir_finding *y) {
 /* Rules whose failure brings others about, by the starts of their ids. `one`: only those about the same object. */
 /* clang-format off */
 static const struct { const char *cause, *follower; bool one; } chains[] = {
+    { "V-TYPE-", "PROVE-", false },     /* the proof says the same in counts and bytes */
+    { "V-TYPE-", "V-CNT-", true },      { "V-TYPE-", "V-BYT-", true },
+    { "V-TYPE-", "PLAN-TX", true },     { "V-TYPE-", "PLAN-ZERO", true },
+    { "V-TYPE-", "CF", true },          { "V-TYPE-", "CN", true },
     { "V-BRK-05", "V-SIM-", true },     /* the credits count what was written */
     { "V-SIM-", "PROVE-", false },      /* wrong credits: the proof finds the same, with the counterexample */
     { "PROVE-DEADLOCK", "PROVE-LOST", false }, { "PROVE-COUNT", "PROVE-LOST", false },

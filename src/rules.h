@@ -143,6 +143,8 @@
     X("V-DMA-02", WEIR_ERROR, "a labelled release matches") \
     X("V-DMA-03", WEIR_WARNING, "an edge to a hardware producer has work") \
     X("V-CWS-01", WEIR_ERROR, "a wait-signaling override is on a split consumer") \
+    X("V-TYPE-01", WEIR_ERROR, "the pipeline's type says who fills a stage") \
+    X("V-TYPE-02", WEIR_ERROR, "the pipeline's type says who empties a stage") \
     X("V-PP-01", WEIR_ERROR, "a ping-pong resource has a pipeline") \
     X("V-PP-02", WEIR_ERROR, "a ping-pong consumer is no mma") \
     X("V-PP-03", WEIR_ERROR, "a ping-pong resource is produced") \

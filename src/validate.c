@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "layout.h"
+#include "protocol.h"
 #include "range.h"
 #include "raster.h"
 #include "tcgen05.h"
@@ -849,12 +850,92 @@ static void check_dma(checker *c) {
     }
 }
 
+/* ---- types of pipelines ------------------------------------------------------------------------------------------------- */
+
+typedef enum filler { BY_NOBODY, BY_THREADS, BY_COPIES } filler;
+
+/* What a use puts into the stage, as far as the core knows it: of a body only that it brings bytes. */
+static filler filled_by(const use *u) {
+    if (u->stage != STAGE_PROD_WORK || u->operand) return BY_NOBODY;
+    switch (u->op->atom) {
+    case ATOM_TMA_LOAD: return BY_COPIES;
+    case ATOM_STORE:
+    case ATOM_CP_ASYNC: return BY_THREADS;
+    case ATOM_CUSTOM: return u->op->work->tx_bytes ? BY_COPIES : BY_NOBODY;
+    default: return BY_NOBODY;
+    }
+}
+
+static void wrong_type(checker *c, const weir_res *r, const use *u, const char *rule, const char *what, weir_pipe_type fits) {
+    const char *given = weiri_pipe_type_name(r->pipe.given.type);
+    weir_finding *f = weiri_find(c->out, rule, AT_OP(u->op), "%s on '%s', whose pipeline is %s: %s", written(u), spelled(c, r),
+                                 given, what);
+    f->objects[0] = r->name;
+    f->got = given;
+    f->expected = weiri_pipe_type_name(fits);
+    f->hint = weiri_arena_fmt(c->out->a, "pipeline = weir.pipeline.%s { stages = %d }", f->expected, r->pipe.given.stages);
+    weiri_second_place(f, &r->pipe.at, "the pipeline");
+}
+
+/* An umma consumer's release stands for the mma that has read the stage: the first use by a task that releases and has no mma. */
+static const use *reads_without_mma(const checker *c, const weir_res *r, const weiri_task **by) {
+    for (int i = 0; i < c->k->tasks.n; i++) {
+        const use *reads = NULL, *releases = NULL;
+        bool mma = false;
+        for (int j = 0; j < c->of[i].n; j++) {
+            const use *u = &c->of[i].v[j];
+            if (u->res != r) continue;
+            if (u->stage == STAGE_CONS_RELEASE) releases = u;
+            if (u->stage != STAGE_CONS_WORK) continue;
+            mma |= u->op->atom == ATOM_MMA || u->op->atom == ATOM_CUSTOM; /* what a body reads by, it alone knows */
+            if (!reads && u->op->atom != ATOM_READ) reads = u;
+        }
+        *by = c->k->tasks.v[i];
+        if (reads && releases && !mma) return reads;
+    }
+    return NULL;
+}
+
+static void check_type(checker *c, const weir_res *r) {
+    const weir_pipe_type t = r->pipe.given.type;
+    const use *threads = NULL, *copies = NULL;
+    for (int i = 0; i < c->k->tasks.n; i++)
+        for (int j = 0; j < c->of[i].n; j++) {
+            const use *u = &c->of[i].v[j];
+            filler by = u->res == r ? filled_by(u) : BY_NOBODY;
+            if (by == BY_THREADS && !threads) threads = u;
+            if (by == BY_COPIES && !copies) copies = u;
+        }
+    const weiri_task *by = NULL;
+    const bool tma = t == WEIR_TMA_ASYNC || t == WEIR_TMA_UMMA;
+    const bool umma = t == WEIR_TMA_UMMA || t == WEIR_ASYNC_UMMA || t == WEIR_UMMA_UMMA;
+    const use *reads = umma ? reads_without_mma(c, r, &by) : NULL, *fills = NULL;
+    const char *why = NULL;
+    if (copies && (t == WEIR_ASYNC_ASYNC || t == WEIR_ASYNC_UMMA || t == WEIR_ASYNC_TMA))
+        fills = copies, why = "its full barrier counts arrivals of threads, and a copy brings bytes";
+    if (threads && !copies && tma)
+        fills = threads, why = "its full barrier waits for bytes of copies, and here threads fill the stage";
+    if (t == WEIR_UMMA_ASYNC || t == WEIR_UMMA_UMMA)
+        fills = copies ? copies : threads, why = "its stages are what an mma leaves in a tmem_tile";
+    if (t == WEIR_CLC_FETCH_ASYNC) fills = copies ? copies : threads, why = "its stages are the answers to a work_queue";
+    const bool by_copies = copies || (tma && !threads), for_mma = umma && !reads;
+    const weir_pipe_type fits =
+        by_copies ? for_mma ? WEIR_TMA_UMMA : WEIR_TMA_ASYNC : for_mma ? WEIR_ASYNC_UMMA : WEIR_ASYNC_ASYNC;
+    if (fills) wrong_type(c, r, fills, "V-TYPE-01", why, fits);
+    if (!reads || t == WEIR_UMMA_UMMA) return;
+    const char *agent = reads->op->atom == ATOM_TMA_STORE || reads->op->atom == ATOM_TMA_REDUCE_ADD ? "TMA" : "threads";
+    why = weiri_arena_fmt(c->out->a, "its empty barrier counts what an mma has read, and task '%s' reads it by %s", by->name,
+                          agent);
+    wrong_type(c, r, reads, "V-TYPE-02", why, fits);
+}
+
 static void check_pipes(checker *c) {
     const weir_kernel *k = c->k;
     for (int i = 0; i < k->res.n; i++) {
         const weir_res *r = k->res.v[i];
         if (!weiri_piped(r) || r->kind == WEIR_RES_GROUP) continue;
         const weir_pipe_desc *p = &r->pipe.given;
+        if (weiri_in_smem(r)) check_type(c, r);
         if (p->consumer_wait_signaling) {
             bool split = false;
             for (int t = 0; t < k->tasks.n; t++)

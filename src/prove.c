@@ -654,6 +654,56 @@ static void add_finding(const weiri_prog *g, weiri_findings *f, const weiri_faul
     }
 }
 
+/* ---- with everything computed ------------------------------------------------------------------------------------------- */
+
+/* Does a length or a condition hang on what the search leaves open: the index of a loop around, or where a CTA stands? */
+static bool leaves_open(const weiri_prog *g) {
+    for (int i = 0; i < g->tapes.n; i++) {
+        const weiri_tape *t = &g->tapes.v[i];
+        if (t->apart || t->cta >= 0 || (t->kind == TAPE_KEY && !t->named)) return true;
+    }
+    return false;
+}
+
+/* One run with these arguments, everything computed. Leaves it in p. */
+static weiri_exact run_exactly(search *s, replay *p, const trial *t, int tiles, weiri_arena *a) {
+    const weiri_prog *g = s->g;
+    weiri_env launch = { .k = g->p->k, .dims = t->dims, .scalars = t->scalars, .cta = -1 };
+    memset(p, 0, sizeof *p);
+    p->a = &s->a;
+    p->r.rec_act = WEIRI_NEW_N(&s->a, const weiri_action *, g->nints + 1);
+    weiri_run_init(&p->r, g, a, weiri_arena_alloc(&s->a, weiri_state_size(g)));
+    weiri_exact e = weiri_run_exact(&p->r, &launch, tiles);
+    p->r.launch = NULL;
+    return e;
+}
+
+/* The fault among those of an exact run that is the worst. */
+static const weiri_fault *worst(const replay *p) {
+    const weiri_fault *f = &p->r.fault[0];
+    for (int i = 1; i < p->r.nfaults; i++)
+        if (p->r.fault[i].order < f->order) f = &p->r.fault[i];
+    return f;
+}
+
+/* That of an exact run which is like x, or else the worst. */
+static const weiri_fault *among(const replay *p, const weiri_fault *x) {
+    for (int i = 0; i < p->r.nfaults; i++) {
+        const weiri_fault *f = &p->r.fault[i];
+        if (f->rule == x->rule && f->act == x->act && f->actor == x->actor) return f;
+    }
+    return worst(p);
+}
+
+static bool is_shown(const search *s, const weiri_fault *x) {
+    bool shown = false;
+    for (int i = 0; i < s->found.n; i++) {
+        const weiri_fault *o = &s->found.v[i].f;
+        shown = shown || (s->found.v[i].shown && o->rule == x->rule && o->act == x->act && o->actor == x->actor);
+    }
+    return shown;
+}
+
 /* Shows what was found, worst class first. Returns how many; *doubtful: some did not come back on their way, or need lengths
  * that were not found to fit together. */
 static int show(search *s, weiri_arena *a, weir_proof *out, weiri_findings *f, bool *doubtful) {
@@ -662,12 +712,7 @@ static int show(search *s, weiri_arena *a, weir_proof *out, weiri_findings *f, b
         for (int i = 0; i < s->found.n && shown < MAX_FAULTS; i++) {
             found *x = &s->found.v[i];
             if (x->f.order != rank) continue;
-            bool again = false;
-            for (int j = 0; j < s->found.n; j++) {
-                const weiri_fault *o = &s->found.v[j].f;
-                again = again || (s->found.v[j].shown && o->rule == x->f.rule && o->act == x->f.act && o->actor == x->f.actor);
-            }
-            if (again) continue;
+            if (is_shown(s, &x->f)) continue;
             replay p;
             const weiri_fault *y = run_again(s, x, &p, a);
             if (!y) {
@@ -677,7 +722,18 @@ static int show(search *s, weiri_arena *a, weir_proof *out, weiri_findings *f, b
             weiri_buf with;
             weiri_buf_init(&with, s->ctx);
             trial with_sizes;
-            if (!p.plausible || !sizes_exist(s, &p, &with_sizes, &with)) *doubtful = true;
+            bool real = p.plausible && sizes_exist(s, &p, &with_sizes, &with);
+            if (real && leaves_open(s->g)) { /* these sizes may not give the lengths that the search took */
+                replay q;
+                weiri_exact e = run_exactly(s, &q, &with_sizes, p.r.left + p.r.v[s->g->stream_at], a);
+                if (e == EXACT_FAULT) {
+                    p = q;
+                    y = among(&p, &x->f);
+                    x->f = *y;
+                    if (is_shown(s, y)) continue;
+                } else real = e == EXACT_UNKNOWN;
+            }
+            if (!real) *doubtful = true;
             else {
                 add_finding(s->g, f, y, out_of_step_hint(s, &p, y, &with_sizes, with.s, a), with.s);
                 x->shown = true;
@@ -752,6 +808,63 @@ static int fixed_lengths(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, wei
     return shown;
 }
 
+/* What the search leaves open may hide a fault, or be none: looks at launches, with everything computed. */
+static int launches(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, weiri_findings *f, weir_proof *out) {
+    enum { ATTEMPTS = 300, EVENTS = 200000 };
+    const weir_kernel *k = g->p->k;
+    const int few = g->tiles ? 1 : 0, many = g->tiles && !g->one_tile ? 3 : few; /* tiles */
+    search s, one;
+    search_start(&s, g, ctx, NULL, NULL);
+    trial t = new_trial(&s), best = new_trial(&s);
+    replay p = { .key = WEIRI_NEW_N(&s.a, int8_t, g->tapes.n + 1) };
+    double least = -1;
+    int events = 0, tiles = 0;
+    for (int i = 0; i < g->tapes.n; i++) {
+        const weiri_tape *x = &g->tapes.v[i];
+        const bool trips = x->kind == TAPE_TRIPS;
+        const uint32_t v[] = { trips ? x->node->start : weiri_key_condition(x), x->node->stop, x->node->step };
+        for (int q = 0; q < (trips ? 3 : 1); q++) weiri_range_used(k, v[q], best.dim_used, best.scalar_used);
+        for (const weiri_node *l = x->node->parent; l; l = l->parent) { /* an index comes of its loop's bounds */
+            const uint32_t w[] = { l->start, l->stop, l->step };
+            for (int q = 0; l->kind == NODE_LOOP && q < 3; q++) weiri_range_used(k, w[q], best.dim_used, best.scalar_used);
+        }
+    }
+    weiri_sampler tries = weiri_sampler_new(k);
+    for (int n = 1; n < 8; n++) weiri_sampler_like(&tries, n);
+    for (int attempt = 0; attempt < ATTEMPTS && events < EVENTS; attempt++) {
+        double sum = 0;
+        weiri_sampler_next(&tries, t.dims, t.scalars);
+        for (int i = 0; i < k->dims.n; i++) sum += best.dim_used[i] ? (double)t.dims[i] : 0;
+        for (int i = 0; i < k->scalars.n; i++) sum += best.scalar_used[i] && isfinite(t.scalars[i]) ? fabs(t.scalars[i]) : 0;
+        if ((least >= 0 && sum >= least) || !conditions_hold(g, &p, &t)) continue;
+        for (int n = few; n <= many; n++) {
+            replay q;
+            search_start(&one, g, ctx, NULL, NULL);
+            const weiri_exact e = run_exactly(&one, &q, &t, n, &one.a);
+            events += q.r.log.n;
+            weiri_arena_free(&one.a);
+            if (e != EXACT_FAULT) continue;
+            least = sum;
+            tiles = n;
+            best.found = true;
+            memcpy(best.dims, t.dims, sizeof *t.dims * (size_t)k->dims.n);
+            memcpy(best.scalars, t.scalars, sizeof *t.scalars * (size_t)k->scalars.n);
+            break;
+        }
+    }
+    if (best.found && run_exactly(&s, &p, &best, tiles, a) == EXACT_FAULT) {
+        const weiri_fault *y = worst(&p);
+        weiri_buf with;
+        weiri_buf_init(&with, ctx);
+        weiri_range_put_args(k, "with ", best.dims, best.scalars, best.dim_used, best.scalar_used, &with);
+        add_finding(g, f, y, out_of_step_hint(&s, &p, y, &best, with.s, a), with.s);
+        out->trace = trace_text(&s, &p, y, a);
+        weiri_buf_free(&with);
+    }
+    weiri_arena_free(&s.a);
+    return best.found;
+}
+
 void weiri_prove(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f) {
     weiri_prove_without(p, a, out, f, 0);
 }
@@ -785,6 +898,7 @@ void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, w
             shown = s.found.n ? show(&s, a, out, f, &doubtful) : 0;
         }
         if (!shown && doubtful) shown = fixed_lengths(g, p->k->ctx, a, out, f, &misses);
+        if (!shown && doubtful) shown = launches(g, p->k->ctx, a, f, out);
         if (shown) {
             const weir_finding *x = &f->list.v[f->list.n - shown];
             out->verdict = WEIR_UNSAFE;

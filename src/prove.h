@@ -58,6 +58,8 @@ bool weiri_forms_eval(const weiri_forms *f, int cls, weiri_env *env, int64_t *ou
 bool weiri_forms_same(const weir_kernel *k, uint32_t x, uint32_t y);
 /* Do two loops run through the same numbers? */
 bool weiri_forms_same_loop(const weir_kernel *k, const weiri_node *x, const weiri_node *y);
+/* ... at any time in one task and in the other? Then their indices are one number, at each of the loops' times. */
+bool weiri_forms_same_index(const weir_kernel *k, const weiri_node *x, const weiri_node *y);
 /* Is condition x, however it is written, y, or (*not) its opposite? */
 bool weiri_forms_alike(const weir_kernel *k, uint32_t x, uint32_t y, bool *not);
 /* A span of elements along an axis of a tensor: from value * by + plus on, `extent` of them; value 0: none. */
@@ -88,6 +90,8 @@ typedef struct weiri_ins {
     int period, phase;       /* EVERY; DEAL: lanes, and the actor's (-1: its number in the task) */
     int skip;                /* TILES: where a tile of another lane (not a of b) goes on; jump: when there are no more */
     const weiri_action *act; /* ACT */
+    uint32_t of;             /* WHEN: the condition as it is written here; `is`: the truth under which it goes on */
+    bool is;
 } weiri_ins;
 
 typedef struct weiri_loop {
@@ -287,6 +291,7 @@ typedef struct weiri_prog {
 #define WEIRI_TILES 6            /* tiles that tasks may be apart */
 #define WEIRI_LETTERS 60         /* loop steps that tasks may be apart */
 #define WEIRI_MOST_STEPS 20000000 /* without a question */
+#define WEIRI_EXACT_STEPS 50000   /* ... where everything is computed */
 
 /* Reductions that can be left out, for tests: the verdict must not change. */
 enum {
@@ -371,6 +376,9 @@ typedef struct weiri_run {
     bool replay;
     WEIRI_LIST(weiri_event) log;
     const weiri_action **rec_act;    /* by aux int of a record: the access recorded */
+    const weiri_env *launch;         /* of a run in which nothing is left open (prove_exact.c) */
+    int64_t *iter;                   /* ... by int of a loop's L_PART: its iteration */
+    bool unknown;                    /* ... a number that memory, a body or a tile's coordinates give */
 } weiri_run;
 
 size_t weiri_state_size(const weiri_prog *g);
@@ -380,6 +388,12 @@ void weiri_run_go(weiri_run *r);                                                
 bool weiri_run_may(const weiri_run *r, int letter);                                     /* can `want` be answered so? */
 bool weiri_run_far(const weiri_run *r); /* are tasks too far apart for what is asked? */
 void weiri_run_choose(weiri_run *r, int letter);
+/* Runs the program with the arguments of one launch, and so many work tiles, up to a fault. */
+typedef enum weiri_exact { EXACT_NONE, EXACT_FAULT, EXACT_UNKNOWN /* memory, bodies or coordinates decide */ } weiri_exact;
+weiri_exact weiri_run_exact(weiri_run *r, const weiri_env *launch, int tiles);
+/* In such a run: does the loop have `need` iterations more than the `done`? Does the condition hold? */
+int weiri_exact_more(weiri_run *r, int actor, int loop, int64_t done, int need);
+int weiri_exact_truth(weiri_run *r, int actor, uint32_t condition);
 /* The state with its stages renamed and counted from the ring's own origin; scratch: another state's memory. */
 void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch);
 /* Makes `into` stand for both states, whose control is equal: knows what both know. True when it changed. */

@@ -324,7 +324,7 @@ static void compile_block(builder *b, const weiri_pnode *n) {
         while (t->kind != NODE_TILES) t = t->parent;
         bool not = false;
         int key = key_for(b, t->skip, NULL, t, &not);
-        at = emit(b, (weiri_ins){ .op = IN_WHEN, .a = key, .b = not });
+        at = emit(b, (weiri_ins){ .op = IN_WHEN, .a = key, .b = not, .of = t->skip });
         compile(b, n->first);
         b->c->ins.v[at].jump = b->c->ins.n;
         return;
@@ -346,7 +346,7 @@ static void compile_block(builder *b, const weiri_pnode *n) {
             }
             bool not = false;
             if (!known) i = (weiri_ins){ .op = IN_WHEN, .a = key_for(b, s->of, s->key, s, &not) };
-            if (!known) i.b = want != not;
+            if (!known) i.b = want != not, i.of = s->of, i.is = want;
         } else {
             l = loop_of(b, s->loop);
             weiri_loop *loop = &b->c->loops.v[l];

@@ -661,17 +661,19 @@ static outcome step(weiri_run *r, int ai, int *want) {
         int *l = r->v + me->loops + L_VARS * x->a;
         l[L_PART] = l[L_IDX] = 0;
         l[L_SUB] = (int)c->loops.v[x->a].trips.base;
+        if (r->iter) r->iter[me->loops + L_VARS * x->a] = 0;
         v[V_PC]++;
         return MOVED;
     }
     case IN_TEST: {
         const weiri_loop *loop = &c->loops.v[x->a];
-        int *l = r->v + me->loops + L_VARS * x->a, yes = more(r, me, loop, l, 1, want);
+        int *l = r->v + me->loops + L_VARS * x->a;
+        int yes = r->launch ? weiri_exact_more(r, ai, x->a, r->iter[me->loops + L_VARS * x->a], 1) : more(r, me, loop, l, 1, want);
         if (yes < 0) return ASKS;
-        if (yes) {
-            next_iteration(r, me, loop, l);
-            reset_keys(r, me, c, x->a);
-        } else leave_loop(r, me, loop, l);
+        if (r->launch && !yes) memset(l, 0, sizeof(int) * L_VARS);
+        else if (!r->launch && yes) next_iteration(r, me, loop, l);
+        else if (!r->launch) leave_loop(r, me, loop, l);
+        if (yes) reset_keys(r, me, c, x->a);
         v[V_PC] = yes ? pc + 1 : x->jump;
         return MOVED;
     }
@@ -679,6 +681,7 @@ static outcome step(weiri_run *r, int ai, int *want) {
         const weiri_loop *loop = &c->loops.v[x->a];
         int *i = r->v + me->loops + L_VARS * x->a + L_IDX, period = loop->period ? loop->period : 1;
         if (++*i >= loop->count_to + period) *i -= period;
+        if (r->iter) r->iter[me->loops + L_VARS * x->a]++;
         v[V_PC] = x->jump;
         return MOVED;
     }
@@ -712,7 +715,8 @@ static outcome step(weiri_run *r, int ai, int *want) {
     }
     case IN_FIRST: v[V_PC] = r->v[me->loops + L_VARS * x->a + L_IDX] == x->from ? pc + 1 : x->jump; return MOVED;
     case IN_LAST: {
-        int yes = more(r, me, &c->loops.v[x->a], r->v + me->loops + L_VARS * x->a, x->by, want);
+        int yes = r->launch ? weiri_exact_more(r, ai, x->a, r->iter[me->loops + L_VARS * x->a] + 1, x->by)
+                            : more(r, me, &c->loops.v[x->a], r->v + me->loops + L_VARS * x->a, x->by, want);
         if (yes < 0) return ASKS;
         v[V_PC] = yes ? x->jump : pc + 1;
         return MOVED;
@@ -723,6 +727,13 @@ static outcome step(weiri_run *r, int ai, int *want) {
         return MOVED;
     }
     case IN_WHEN: {
+        if (r->launch) { /* conditions under one key are equal: as the first of them has it */
+            const weiri_tape *k = &g->tapes.v[weiri_prog_tape(g, c->keys.v[x->a].tape, me->cta)];
+            const bool goes = k->named ? weiri_exact_truth(r, ai, weiri_key_condition(k)) == x->b
+                                       : weiri_exact_truth(r, ai, x->of) == x->is;
+            v[V_PC] = goes ? pc + 1 : x->jump;
+            return MOVED;
+        }
         view t = view_of(r, me, c->keys.v[x->a].tape);
         bool constant = c->keys.v[x->a].constant;
         int *cached = r->v + me->keys + x->a, at = constant ? 0 : *t.off;
@@ -816,7 +827,7 @@ void weiri_run_go(weiri_run *r) {
     r->stuck = r->done = r->fatal = r->endless = false;
     r->want = WEIRI_WANT_NONE;
     bool moved = true, all = true, skipped = false; /* skipped: who asks skips the tile */
-    long steps = 0;
+    long steps = 0, most = r->launch ? WEIRI_EXACT_STEPS : WEIRI_MOST_STEPS;
     for (int i = 0; i < g->actors.n; i++) r->parked[i].at = NULL;
     while (moved && !r->fatal) {
         moved = false;
@@ -830,8 +841,8 @@ void weiri_run_go(weiri_run *r) {
                 all = false;
                 continue;
             }
-            while ((o = step(r, i, &want)) == MOVED && !r->fatal && steps++ < WEIRI_MOST_STEPS) moved = true;
-            if (steps >= WEIRI_MOST_STEPS) r->endless = r->fatal = true;
+            while ((o = step(r, i, &want)) == MOVED && !r->fatal && steps++ < most) moved = true;
+            if (steps >= most) r->endless = r->fatal = true;
             all = all && o == ENDED;
             if (o != ASKS) continue;
             /* of several questions, that of whoever is furthest behind */

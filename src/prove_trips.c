@@ -95,6 +95,7 @@ static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth) 
 }
 
 bool weiri_forms_same(const weir_kernel *k, uint32_t x, uint32_t y) { return same_value(k, x, y, 0); }
+bool weiri_forms_same_index(const weir_kernel *k, const weiri_node *x, const weiri_node *y) { return same_index(k, x, y, 0); }
 bool weiri_forms_same_loop(const weir_kernel *k, const weiri_node *x, const weiri_node *y) { return same_bounds(k, x, y, 0); }
 
 /* ---- conditions --------------------------------------------------------------------------------------------------------- */

@@ -141,6 +141,7 @@ static weiri_range cast(weiri_env *e, uint32_t id, const weiri_value *v, weiri_r
 static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
     const weir_cluster *c = &e->k->cluster;
     weiri_range x, y;
+    int64_t n;
     switch (v->op) {
     case WEIR_OP_INT: return span(v->i, v->i);
     case WEIR_OP_FLOAT: return number(v->f, v->dtype);
@@ -164,6 +165,7 @@ static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
         return e->cta >= 0 ? span(e->cta / below % size[i], e->cta / below % size[i]) : span(0, size[i] - 1);
     }
     case WEIR_OP_INDEX:
+        if (e->index && e->index(e->of, v->loop, &n)) return span(n, n);
         x = weiri_range_of(e, v->loop->start);
         y = weiri_range_of(e, v->loop->stop);
         return x.known && y.known ? span(least(x.lo, y.lo), most(x.hi, y.hi)) : unknown;

@@ -25,6 +25,8 @@ typedef struct weiri_env {
     const int64_t *qindex;       /* the tile's number, which a raster is given; NULL: any */
     int cta;                     /* rank in the cluster; -1: any */
     weiri_memo *memo;            /* NULL: nothing is remembered */
+    bool (*index)(const void *of, const struct weiri_node *loop, int64_t *out);   /* the loop's index now; NULL, or false: any of its numbers */
+    const void *of;
     bool counts;                 /* every number must stay in 32 bits, as those of a loop's bounds: else it counts as a misfit */
     /* what was met */
     uint32_t misfit;             /* a value that leaves its type, or is divided by 0; 0: none */

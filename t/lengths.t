@@ -121,8 +121,8 @@ check("chosen", "SAFE", {}, both(function(_, d) return { { 0, weir.select(weir.g
 local function in_both(inside) return function(_, d) return { { 0, N(d), 1, 0, function(i) return { { 0, N(d), 1, 0, function(j) return inside(i, j) end } } end } } end end
 local function rounds(n) return { { 0, n } } end
 check("by the outer of two equal loops", "SAFE", { limit = 20000 }, both(in_both(rounds), in_both(rounds)))
-check("by the outer, and by the inner", "INCOMPLETE", { limit = 20000 }, both(in_both(function(i) return rounds(i) end), in_both(function(_, j) return rounds(j + 1) end)))
-check("by the difference of both, and never", "DEADLOCK", { limit = 20000 }, both(in_both(function(i, j) return rounds(i - j) end), function() return {} end))
+check("by the outer, and by the inner", "DEADLOCK", { limit = 20000 }, both(in_both(function(i) return rounds(i) end), in_both(function(_, j) return rounds(j + 1) end)))
+check("by the difference of both, and never", "LOST", { limit = 20000 }, both(in_both(function(i, j) return rounds(i - j) end), function() return {} end))
 check("a step of the launch: by the index, and as often as the loop runs", "DEADLOCK", { limit = 20000 },
   both(function(_, d) return { { 0, N(d), d("S", { min = 1 }), 0, function(i) return { { 0, i } } end } } end,
     function(_, d) return { { 0, N(d), d("S", { min = 1 }), 0, function() return { { 0, N(d), d("S", { min = 1 }) } } end } } end))

@@ -188,11 +188,11 @@ end
 for _, least in ipairs { 0, 4 } do
   local function kernel()
     local k = weir.kernel { name = "bounds", arch = "sm_90a" }
-    local m, n = k:dim("m", { min = least }), k:dim "n"
+    local start, behind = k:dim("m", { min = least }), k:dim "n"
     local a = k:barrier { name = "a", pipeline = P.async_async { stages = 2 } }
     for at, least_index in ipairs { 4, 3 } do
       k:task { name = at == 1 and "give" or "take", warps = { at - 1, 1 }, schedule = function()
-        for i in weir.domain_loop(m, n) do
+        for i in weir.domain_loop(start, behind) do
           for _ in weir.when_true(weir.ge(i, least_index)) do
             if at == 1 then a:acquire(); a:commit() else a:wait(); a:release() end
           end
@@ -205,9 +205,9 @@ for _, least in ipairs { 0, 4 } do
   if least == 4 then tap.is("INCOMPLETE", proof.verdict, "conditions that differ below the loops' start")
   else
     tap.is("UNSAFE", proof.verdict, "conditions that differ at 3")
-    local n, m = proof.text:match "with n = (%d+), m = (%d+)"
-    local ok, why = kernel():build({ device = dev, unsafe = true }):launch({ n = tonumber(n), m = tonumber(m) }, { grid = 1 })
-    tap.ok(not ok and tostring(why):find "sim%-deadlock", ("... and do so with n = %s, m = %s"):format(n, m))
+    local from, to = proof.text:match "with m = (%d+), n = (%d+)"
+    local ok, why = kernel():build({ device = dev, unsafe = true }):launch({ m = tonumber(from), n = tonumber(to) }, { grid = 1 })
+    tap.ok(not ok and tostring(why):find "sim%-deadlock", ("... and do so with m = %s, n = %s"):format(from, to))
   end
 end
 tap.done()

@@ -87,8 +87,9 @@ static bool bytes_meet(const weiri_prog *g, const weiri_loc *x, int i, const wei
  * slices of a load, bodies that join their task themselves. */
 static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri_rec *y, int geny) {
     const weiri_actor *a = &r->g->actors.v[x->actor], *b = &r->g->actors.v[y->actor];
+    const bool lands = y->kind == REC_CP_WRITE; /* when it likes, behind whatever its thread does next */
     if (x->actor == y->actor) {
-        if (generic(x->kind) && generic(y->kind)) return true;
+        if (generic(x->kind) && generic(y->kind) && !lands) return true;
         /* in order, but for an mma that takes as operand what another leaves in tensor memory */
         if (weiri_is_mma(x->kind) && weiri_is_mma(y->kind) && (!x->seen || x->kind == y->kind)) return true;
         if (generic(y->kind) && r->g->locs.v[y->loc].region < 0) return true; /* a thread's own registers, behind wgmma.fence */
@@ -96,9 +97,10 @@ static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri
     bool same = r->g->locs.v[x->loc].region == r->g->locs.v[y->loc].region;
     if (x->kind == REC_LOAD && y->kind == REC_LOAD && x->pushed && y->pushed) return same && genx == geny;
     if (x->kind == REC_LOAD && y->kind == REC_LOAD) return same && a->cta != b->cta && a->task == b->task && genx == geny;
-    if (a->task == b->task && a->cta == b->cta && generic(x->kind) && generic(y->kind) && (x->joins || y->joins)) return true;
-    if (generic(x->kind) && generic(y->kind) && writes(x->kind) && writes(y->kind))
-        return same && a->task == b->task && genx == geny;
+    if (a->task == b->task && a->cta == b->cta && generic(x->kind) && generic(y->kind) && !lands && (x->joins || y->joins))
+        return true;
+    if (generic(x->kind) && generic(y->kind) && writes(x->kind) && writes(y->kind)) /* a share each; one's next copy is of all its share */
+        return same && a != b && a->task == b->task && genx == geny;
     return false;
 }
 

@@ -719,12 +719,13 @@ bool weiri_touches_clash(const weiri_unrolled *u, const weiri_touch *x, const we
     if (x == y || (!x->write && !y->write) || !weiri_places_meet(&u->places.v[x->place], &u->places.v[y->place])) return false;
     bool plain = x->kind == TOUCH_PLAIN || x->kind == TOUCH_CP, other_plain = y->kind == TOUCH_PLAIN || y->kind == TOUCH_CP;
     bool task = a->task == b->task && a->cta == b->cta, same = u->places.v[x->place].region == u->places.v[y->place].region;
-    if (a->actor == b->actor && plain && other_plain) return false;                              /* in order */
+    bool lands = x->kind == TOUCH_CP || y->kind == TOUCH_CP; /* behind whatever its thread does next; what it does before is over by then */
+    if (a->actor == b->actor && plain && other_plain && (a != b || !lands)) return false;        /* in order */
     if (a->actor == b->actor && x->kind == TOUCH_MMA && y->kind == TOUCH_MMA) return false;      /* in order */
     if (x->kind == TOUCH_LOAD && y->kind == TOUCH_LOAD)
         return !(same && a->task == b->task && a->cta != b->cta && x->use == y->use); /* slices */
-    if (task && plain && other_plain && (x->joins || y->joins)) return false;
-    if (plain && other_plain && x->write && y->write) return !(same && task && x->use == y->use); /* its share each */
+    if (task && plain && other_plain && !lands && (x->joins || y->joins)) return false;
+    if (plain && other_plain && x->write && y->write) return !(same && task && a != b && x->use == y->use); /* its share each */
     return true;
 }
 

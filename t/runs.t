@@ -697,6 +697,40 @@ for _, w in ipairs { { 1, "a lane of each warp" }, { 5, "one thread" } } do
     "the mma of 't2' reads stage 0 of 'p1' through the async proxy; threads of 't1' wrote it with no fence between the write and its hand-over (with N = 1)",
     copied(), act("fence_async", nil, 1, "who", w[1]))
 end
+-- A copy may land behind what its thread does next. o.twice: into one stage; o.storage: into another tile of the same bytes, by task "give", or
+-- by "get", which has waited for the first; o.store: by the threads themselves; o.warps
+local function landing(o)
+  local k = weir.kernel { name = "landing", arch = "sm_90a" }
+  local X, Y = k:tensor { name = "X", dtype = "bf16", shape = { 64, 64 } }, k:tensor { name = "Y", dtype = "bf16", shape = { 64, 64 }, out = true }
+  local x, y = k:gmem_tile { name = "x", tensor = X, tile = { 64, 16 } }, k:gmem_tile { name = "y", tensor = Y, tile = { 64, 16 } }
+  local a = k:smem_tile { name = "a", dtype = "bf16", tile = { 64, 16 }, pipeline = P.async_async { stages = 1 } }
+  local b = o.storage and k:smem_tile { name = "b", storage = a, pipeline = P.async_async { stages = 1 } }
+  local function second() b:acquire(); if o.store then b:store(1.0) else b:cp_async(x:at(0, 1)) end b:commit() end
+  local function put(s) s:wait(); y:store(s:read(), y:at(0, 0)); s:release() end
+  k:task { name = "give", warps = { 0, o.warps or 1 }, schedule = function()
+    a:acquire(); a:cp_async(x:at(0, 0)); if o.twice then a:cp_async(x:at(0, 1)) end a:commit()
+    if o.storage == "give" then second() end
+  end }
+  k:task { name = "get", warps = { 4, 1 }, schedule = function()
+    if o.storage then a:wait(); a:release() else put(a) end
+    if o.storage == "get" then second() end
+  end }
+  if o.storage then k:task { name = "put", warps = { 5, 1 }, schedule = function() put(b) end } end
+  return k
+end
+local once = { {} }
+check("cp.async: one copy", "SAFE", landing {}, { sizes = once })
+check("cp.async: one copy, two warps", "SAFE", landing { warps = 2 }, { sizes = once })
+check("cp.async: two copies into one stage", "PROVE-RACE", landing { twice = true }, { sizes = once, text = "the cp.async of 'give' and the cp.async of 'give' both write 'a' in no order" })
+check("cp.async: two copies into one stage, two warps", "PROVE-RACE", landing { twice = true, warps = 2 }, { sizes = once,
+  text = "the cp.async of 'give warp 0' and the cp.async of 'give warp 0' both write 'a' in no order" })
+check("cp.async: a copy over one that may not have landed", "PROVE-RACE", landing { storage = "give" }, { sizes = once,
+  text = "the cp.async of 'give' and the cp.async of 'give' both write 'b', the bytes of 'a', in no order" })
+check("cp.async: a store over one that may not have landed", "PROVE-RACE", landing { storage = "give", store = true }, { sizes = once,
+  text = "the work of 'give' and the cp.async of 'give' both write 'b', the bytes of 'a', in no order" })
+check("cp.async: a copy over one that has landed", "SAFE", landing { storage = "get" }, { sizes = once })
+first_changed("cp.async: what is copied is read without a wait", "PROVE-RACE", "the work of 't1' reads stage 0 of 'p1', and nothing says that the cp.async of 't1' has finished (with N = 1)",
+  schedules.kernel(weir, schedules.parse "p1:cp/2 | t1(1) for N{ p1.acquire p1.fill p1.commit p1.wait p1.use p1.release }"), dropped { "wait", "p1_full" })
 local function in_registers() -- the first operand of the mmas
   local k = weir.kernel { name = "regs", arch = "sm_90a" }
   local N, gb = k:dim "n", k:gmem_tile { name = "gb", tensor = k:tensor { name = "B", dtype = "bf16", shape = { 64, 64 } }, tile = { 64, 64 } }

@@ -442,7 +442,8 @@ WEIR_API void weir_report_free(weir_report *r);
 typedef enum weir_print { WEIR_PRINT_ALL = 0, WEIR_PRINT_SCHEDULE, WEIR_PRINT_REGISTERS, WEIR_PRINT_SMEM, WEIR_PRINT_BARRIERS, WEIR_PRINT_PLAN, WEIR_PRINT_CAPTURE, WEIR_PRINT_DOT, WEIR_PRINT_LAUNCH } weir_print;
 WEIR_API const char *weir_kernel_print(weir_kernel *k, weir_print what);
 /* The barrier protocol with these sizes as a Promela model, which spin searches for orders of threads and copies that hang, race or
- * miscount. Every dim needs a size; tiles: work tiles of each CTA, 0 counts as 1. NULL: weir_error(). Valid until the next print. */
+ * miscount. Every dim needs a size; tiles: work tiles of each CTA, 0 counts as 1; what sizes do not decide is taken as false. NULL:
+ * weir_error(). Valid until the next print. */
 typedef struct weir_promela_desc { const char *const *dims; const int64_t *sizes; int n; int tiles; } weir_promela_desc;
 WEIR_API const char *weir_kernel_promela(weir_kernel *k, const weir_promela_desc *desc);
 typedef struct weir_layout_row { const char *name; int64_t offset, size, align, stage_bytes; int stages; int phase; } weir_layout_row;

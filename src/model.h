@@ -234,6 +234,9 @@ bool weiri_value_eval(const weir_kernel *k, uint32_t id, const int64_t *dims, co
 /* ... in the CTA of that rank in the cluster; -1: coordinates of the CTA are not known. */
 bool weiri_value_eval_cta(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t index, int rank,
                           int64_t *out);
+/* ... with the indices of all loops, by their nodes' ids, and the number of the work tile. */
+bool weiri_value_eval_at(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t tile,
+                         const int64_t *at, int rank, int64_t *out);
 void weiri_value_print(const weir_kernel *k, uint32_t id, weiri_buf *b);      /* in the author's names */
 bool weiri_value_uses(const weir_kernel *k, uint32_t id, weir_op leaf);       /* does it contain such a leaf? */
 bool weiri_value_in_regs(const weir_kernel *k, uint32_t id);                  /* ... one that lies as a register tile does? */

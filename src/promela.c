@@ -16,6 +16,7 @@ typedef struct writer {
     int ndirty;
     int *flies;              /* by touch: a cp.async at a watched place: its index in flies[], -1 */
     int nflies;
+    bool *over;              /* by number of phases: somebody waits until so many are over */
 } writer;
 
 static const char prelude[] =
@@ -66,7 +67,7 @@ static int stands_for(const weiri_unrolled *u, int y) {
     if (t->kind != TOUCH_MMA || u->places.v[t->place].reg >= 0) return y;
     for (int i = 0; i < y; i++) {
         const weiri_touch *o = &u->touches.v[i];
-        if (o->kind == TOUCH_MMA && o->batch == t->batch && o->place == t->place && o->write == t->write &&
+        if (o->kind == TOUCH_MMA && o->batch == t->batch && o->place == t->place &&
             u->threads.v[o->thread].actor == u->threads.v[t->thread].actor)
             return i;
     }
@@ -79,13 +80,19 @@ static bool together(const weiri_unrolled *u, int i, int j) {
     return weiri_touches_clash(u, x, y);
 }
 
+/* Does it read shared memory, and no wait for its end stands in the way of its thread's? */
+static bool outlives(const weiri_unrolled *u, const weiri_touch *t) {
+    return (t->kind == TOUCH_STORE || t->kind == TOUCH_MMA) && t->end == WEIRI_NEVER && u->places.v[t->place].reg < 0;
+}
+
 static void find_clashes(writer *w) {
     const weiri_unrolled *u = w->u;
     for (int i = 0; i < u->touches.n; i++) {
         int s = stands_for(u, i);
         w->live[i] = s < i ? w->live[s] : -1;
         const weiri_touch *t = &u->touches.v[i];
-        bool counts = t->kind == TOUCH_MMA && u->places.v[t->place].reg < 0; /* its threads must know who was first */
+        bool first = t->kind == TOUCH_MMA && u->places.v[t->place].reg < 0; /* its threads must know who was first */
+        bool counts = first || outlives(u, t);
         for (int j = 0; j < u->touches.n && w->live[i] < 0; j++)
             if (counts || together(u, i, j)) w->live[i] = w->nlive++;
     }
@@ -98,21 +105,22 @@ static void find_clashes(writer *w) {
 
 static bool is_async(weiri_touch_kind k) { return k == TOUCH_MMA || k == TOUCH_LOAD || k == TOUCH_STORE; }
 
-static void put_begin(writer *w, const weiri_thread *t, int y) {
+static void put_begin(writer *w, int y) {
     const weiri_unrolled *u = w->u;
     const weiri_touch *x = &u->touches.v[y];
     weiri_buf *b = w->b;
-    bool shared = x->kind == TOUCH_MMA && t->of > 1 && w->live[y] >= 0, any = false;
+    bool shared = x->kind == TOUCH_MMA && w->live[y] >= 0, any = false; /* whichever thread is first */
     if (shared) weiri_put(b, " if :: live[%d] == 0 ->", w->live[y]);
     for (int p = 0; p < u->places.n && is_async(x->kind); p++) /* plain writes it meets must have been fenced */
         if (w->dirty[p] >= 0 && weiri_places_meet(&u->places.v[p], &u->places.v[x->place]))
             weiri_put(b, " assert(dirty[%d] == 0);", w->dirty[p]);
     bool memory = u->places.v[x->place].region >= 0;
     if (x->write && memory) weiri_put(b, " filled[%d] = 1;", x->place);
-    for (int p = 0, n = 0; p <= u->places.n && !x->write && memory; p++) { /* somebody must have begun to fill what is read */
-        if (p == u->places.n) weiri_put(b, "%s);", n ? "" : " assert(false");
-        else if (weiri_places_meet(&u->places.v[p], &u->places.v[x->place]))
-            weiri_put(b, "%sfilled[%d]", n++ ? " || " : " assert(", p);
+    if (!x->write && memory) { /* somebody must have begun to fill what is read */
+        weiri_put(b, " assert(filled[%d]", x->place);
+        for (int p = 0; p < u->places.n; p++)
+            if (p != x->place && weiri_places_meet(&u->places.v[p], &u->places.v[x->place])) weiri_put(b, " || filled[%d]", p);
+        weiri_put(b, ");");
     }
     if (w->flies[y] >= 0) weiri_put(b, " flies[%d] = 1;", w->flies[y]);
     if (w->live[y] < 0) return;
@@ -145,25 +153,25 @@ static void put_dirt(writer *w, int thread, const weiri_touch *x) {
     }
 }
 
+/* What begins with a move; what is over at once ends with it, too. */
 static void put_touches(writer *w, int thread, const weiri_move *m) {
     const weiri_unrolled *u = w->u;
-    const weiri_thread *t = &u->threads.v[thread];
-    bool plain = false;
+    bool ends = false;
     weiri_put(w->b, "    d_step {");
+    if (m->cell >= 0) weiri_put(w->b, " assert(ready[%d]);", u->cells.v[m->cell].cta);
     for (int pass = 0; pass < 2; pass++) /* reads first */
         for (int i = 0; i < m->ntouch; i++)
-            if (u->touches.v[m->touch + i].write == (pass == 1)) put_begin(w, t, m->touch + i);
+            if (u->touches.v[m->touch + i].write == (pass == 1)) put_begin(w, m->touch + i);
     for (int i = 0; i < m->ntouch; i++)
-        plain = plain || (u->touches.v[m->touch + i].kind == TOUCH_PLAIN && w->live[m->touch + i] >= 0);
-    bool mma = m->act->kind == ACT_MMA;
-    if (mma) weiri_put(w->b, " issued[%d] = issued[%d] + 1;", thread, thread);
+        ends = ends || (u->touches.v[m->touch + i].kind == TOUCH_PLAIN && w->live[m->touch + i] >= 0);
+    if (m->act->kind == ACT_MMA) weiri_put(w->b, " issued[%d] = issued[%d] + 1;", thread, thread);
     for (int i = 0; i < m->ntouch; i++) put_dirt(w, thread, &u->touches.v[m->touch + i]);
+    if (m->item >= 0) weiri_put(w->b, " item[%d] = 1;", m->item);
     weiri_put(w->b, " skip };");
-    if (!plain) return;
-    weiri_put(w->b, " d_step {");
+    if (ends) weiri_put(w->b, " d_step {");
     for (int i = 0; i < m->ntouch; i++)
         if (u->touches.v[m->touch + i].kind == TOUCH_PLAIN) put_end(w, m->touch + i);
-    weiri_put(w->b, " skip };");
+    if (ends) weiri_put(w->b, " skip };");
 }
 
 static void put_drain(writer *w, int thread, int at, const weiri_move *m) {
@@ -173,7 +181,7 @@ static void put_drain(writer *w, int thread, int at, const weiri_move *m) {
     for (int i = 0; i < t->of && m->n > 0; i++) weiri_put(w->b, " && issued[%d] >= %d", t->first + i, m->n);
     weiri_put(w->b, " ->");
     for (int y = 0; y < u->touches.n; y++)
-        if (u->touches.v[y].thread == thread && u->touches.v[y].end == at && u->touches.v[y].kind != TOUCH_PLAIN) put_end(w, y);
+        if (u->touches.v[y].thread == thread && u->touches.v[y].end == at) put_end(w, y);
     weiri_put(w->b, " skip };");
 }
 
@@ -204,11 +212,6 @@ static void put_move(writer *w, int thread, int at) {
     case MOVE_ARRIVE: weiri_put(b, "    arrive(%d, %d, %d, %d, %" PRId64 ");", m->cell, cta, m->lap, m->n, m->bytes); break;
     case MOVE_SEND:
     case MOVE_LATER:
-        weiri_put(b, "    d_step {");
-        if (m->cell >= 0) weiri_put(b, " assert(ready[%d]);", cta);
-        for (int i = 0; i < m->ntouch; i++) put_begin(w, &u->threads.v[thread], m->touch + i);
-        weiri_put(b, " item[%d] = 1 };", m->item);
-        break;
     case MOVE_TOUCH: put_touches(w, thread, m); break;
     case MOVE_DRAIN: put_drain(w, thread, at, m); break;
     case MOVE_FENCE:
@@ -223,7 +226,7 @@ static void put_move(writer *w, int thread, int at) {
     case MOVE_LEAVE: weiri_put(b, "    leave(%d, %d);", m->meet, thread); break;
     case MOVE_INIT: weiri_put(b, "    ready[%d] = 1;", cta); break;
     case MOVE_GRID_WAIT: weiri_put(b, "    waited = 1;"); break;
-    case MOVE_GRID_LAUNCH: weiri_put(b, "    assert(waited);"); break;
+    default: weiri_put(b, "    assert(waited);"); break; /* MOVE_GRID_LAUNCH */
     }
     weiri_put(b, "  /* %d %s", m->act->id, weiri_act_name(m->act->kind));
     if (m->cell >= 0) weiri_put(b, " %s[%d]", u->p->bars.v[u->cells.v[m->cell].bar].name, u->cells.v[m->cell].stage);
@@ -239,10 +242,7 @@ static void put_thread(writer *w, int thread) {
     weiri_put(w->b, "    d_step {");
     for (int y = 0; y < u->touches.n; y++) { /* nothing may still read this CTA's memory */
         const weiri_touch *x = &u->touches.v[y];
-        bool reads = x->kind == TOUCH_STORE || (x->kind == TOUCH_MMA && !x->write);
-        if (x->thread == thread && reads && x->end == WEIRI_NEVER && x->item < 0 && u->places.v[x->place].reg < 0 &&
-            w->live[y] >= 0)
-            weiri_put(w->b, " assert(live[%d] != 1);", w->live[y]);
+        if (x->thread == thread && outlives(u, x)) weiri_put(w->b, " assert(live[%d] != 1);", w->live[y]);
     }
     weiri_put(w->b, " ended[%d] = ended[%d] + 1 }\n}\n\n", t->cta, t->cta);
 }
@@ -255,15 +255,11 @@ static void put_engine(writer *w) {
     for (int i = 0; i < u->items.n; i++) {
         const weiri_item *it = &u->items.v[i];
         const weiri_move *m = &u->threads.v[it->thread].moves.v[it->move];
-        int cta = m->cell >= 0 ? u->cells.v[m->cell].cta : m->ntouch ? u->places.v[u->touches.v[m->touch].place].cta : 0;
+        int cta = u->cells.v[m->cell].cta;
         weiri_put(w->b, "    :: d_step { item[%d] == 1 -> item[%d] = 2; assert(ended[%d] < threads[%d]);", i, i, cta, cta);
         for (int y = 0; y < u->touches.n; y++)
             if (u->touches.v[y].item == i) put_end(w, y);
-        if (m->cell >= 0)
-            weiri_put(w->b, " reach(%d, %d, %d, %" PRId64 ")", m->cell, m->lap, m->kind == MOVE_LATER ? m->n : 0,
-                      m->kind == MOVE_SEND ? -m->bytes : 0);
-        else weiri_put(w->b, " skip");
-        weiri_put(w->b, " }\n");
+        weiri_put(w->b, " reach(%d, %d, %d, %" PRId64 ") }\n", m->cell, m->lap, m->n, -m->bytes);
     }
     weiri_put(w->b, "    od\n}\n\n");
 }
@@ -292,16 +288,15 @@ static void put_init(writer *w) {
         for (int q = 0; q < u->p->pipes.n; q++)
             data = data || (u->p->pipes.v[q].full == u->cells.v[i].bar && u->p->pipes.v[q].region >= 0);
         if (!data) continue;
+        memset(w->over, 0, sizeof *w->over * (size_t)(u->nmoves + 1));
+        for (int t = 0; t < u->threads.n; t++)
+            for (int m = 0; m < u->threads.v[t].moves.n; m++) {
+                const weiri_move *x = &u->threads.v[t].moves.v[m];
+                if (x->kind == MOVE_WAIT && x->cell == i) w->over[x->lap + 1] = true;
+            }
         weiri_put(b, "    assert(phase[%d] == 0", i); /* or the last phase is one that somebody waits for */
-        for (int lap = 0; lap < 200; lap++) {
-            bool is = false;
-            for (int t = 0; t < u->threads.n; t++)
-                for (int m = 0; m < u->threads.v[t].moves.n; m++) {
-                    const weiri_move *x = &u->threads.v[t].moves.v[m];
-                    is = is || (x->kind == MOVE_WAIT && x->cell == i && x->lap == lap);
-                }
-            if (is) weiri_put(b, " || phase[%d] == %d", i, lap + 1);
-        }
+        for (int n = 1; n <= u->nmoves; n++)
+            if (w->over[n]) weiri_put(b, " || phase[%d] == %d", i, n);
         weiri_put(b, ");\n");
     }
     weiri_put(b, "    skip\n}\n");
@@ -314,21 +309,22 @@ bool weiri_promela(const weiri_unrolled *u, const char *sizes, weiri_buf *b) {
     w.live = WEIRI_NEW_N(&a, int, u->touches.n + 1);
     w.dirty = WEIRI_NEW_N(&a, int, u->places.n + 1);
     w.flies = WEIRI_NEW_N(&a, int, u->touches.n + 1);
+    w.over = WEIRI_NEW_N(&a, bool, u->nmoves + 1);
     find_clashes(&w);
     weiri_put(b, "/* The barrier protocol of kernel '%s'%s%s: every order of its threads and of the copies they start.\n",
               u->p->k->name, *sizes ? " with " : "", sizes);
     weiri_put(b, " *\n *   spin -a FILE && cc -O2 -DSAFETY -DNOFAIR -o pan pan.c && ./pan -m1000000\n */\n");
 #define ARRAY(type, name, n, what) weiri_put(b, "%-5s %s[%d]; /* %s */\n", type, name, (n) > 0 ? (n) : 1, what)
     ARRAY("short", "phase", u->cells.n, "by mbarrier: phases over");
-    ARRAY("short", "pending", u->cells.n, "arrivals missing in the open one");
-    ARRAY("short", "count", u->cells.n, "arrivals of a phase");
+    ARRAY("int", "pending", u->cells.n, "arrivals missing in the open one");
+    ARRAY("int", "count", u->cells.n, "arrivals of a phase");
     ARRAY("int", "tx", u->cells.n, "bytes missing");
     ARRAY("byte", "item", u->items.n, "copies: 1 on the way, 2 landed");
     ARRAY("byte", "live", w.nlive, "accesses that others must not meet: 1 running, 2 over");
     ARRAY("int", "dirty", w.ndirty, "by place: threads whose writes the async proxy need not see yet");
     ARRAY("bit", "flies", w.nflies, "a cp.async is on its way");
     ARRAY("bit", "filled", u->places.n, "by place: somebody has written it");
-    ARRAY("byte", "issued", u->threads.n, "by thread: mma batches");
+    ARRAY("short", "issued", u->threads.n, "by thread: mma batches");
     ARRAY("short", "come", u->meets.n, "by rendezvous: threads that came");
     ARRAY("int", "came", u->meets.n, "which");
     ARRAY("byte", "ended", u->ctas, "by CTA: threads that ended");
@@ -339,7 +335,7 @@ bool weiri_promela(const weiri_unrolled *u, const char *sizes, weiri_buf *b) {
     for (int i = 0; i < u->threads.n; i++) put_thread(&w, i);
     put_engine(&w);
     put_init(&w);
-    bool ok = !b->oom && !a.oom;
+    bool ok = !a.oom && !b->oom;
     weiri_arena_free(&a);
     return ok;
 }
@@ -370,9 +366,11 @@ static bool read_sizes(weir_kernel *k, const weir_promela_desc *d, int64_t *dims
 
 const char *weir_kernel_promela(weir_kernel *k, const weir_promela_desc *desc) {
     weir_promela_desc d = desc ? *desc : (weir_promela_desc){ 0 };
+    const uint64_t refused = k->ctx->refused;
     const weiri_plan *p = weiri_print_plan(k);
-    if (!p || !p->ok) {
-        weiri_fail(k->ctx, WEIR_E_INVALID, "kernel '%s' has no plan to model: verify tells why", k->name);
+    if (!p || !p->ok) { /* when memory was short, the allocator has said so */
+        if (k->ctx->refused == refused)
+            weiri_fail(k->ctx, WEIR_E_INVALID, "kernel '%s' has no plan to model: verify tells why", k->name);
         return NULL;
     }
     weiri_arena a;
@@ -380,16 +378,15 @@ const char *weir_kernel_promela(weir_kernel *k, const weir_promela_desc *desc) {
     weiri_buf text, *b = &k->text;
     weiri_buf_init(&text, k->ctx);
     int64_t *dims = WEIRI_NEW_N(&a, int64_t, k->dims.n + 1);
-    bool ok = read_sizes(k, &d, dims, &text);
-    if (ok) {
-        weiri_unrolled *u = weiri_unroll(p, &(weiri_sizes){ .dims = dims, .tiles = d.tiles > 0 ? d.tiles : 1 });
+    bool sized = read_sizes(k, &d, dims, &text) && !a.oom && !text.oom, ok = false;
+    weiri_unrolled *u = sized ? weiri_unroll(p, &(weiri_sizes){ .dims = dims, .tiles = d.tiles > 0 ? d.tiles : 1 }) : NULL;
+    if (u && u->why) weiri_fail(k->ctx, WEIR_E_ARGUMENT, "kernel '%s' cannot be modelled: %s", k->name, u->why);
+    else if (u) {
         b->n = 0;
         b->oom = false;
-        ok = u && !u->why && weiri_promela(u, text.s ? text.s : "", b);
-        if (u && u->why) weiri_fail(k->ctx, WEIR_E_ARGUMENT, "kernel '%s' cannot be modelled: %s", k->name, u->why);
-        else if (!ok) weiri_fail(k->ctx, WEIR_E_MEMORY, "out of memory while writing the model of kernel '%s'", k->name);
-        weiri_unrolled_free(u);
+        ok = weiri_promela(u, text.s ? text.s : "", b);
     }
+    weiri_unrolled_free(u);
     weiri_buf_free(&text);
     weiri_arena_free(&a);
     return ok ? b->s : NULL;

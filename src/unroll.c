@@ -9,7 +9,8 @@
  * the others of another warp, which stands for the remaining three. */
 typedef enum role { ROLE_ALL, ROLE_ONE, ROLE_OTHER, ROLE_LANE, ROLE_OTHER_WARP } role;
 
-enum { MEET_NAMED = 16, MEET_CTA = 16, MEETS = MEET_NAMED + 1, MAX_MOVES = 4000, MAX_KEYS = 16 };
+enum { MEET_NAMED = 16, MEET_CTA = 16, MEETS = MEET_NAMED + 1, MAX_MOVES = 4000, MAX_KEYS = 16,
+       MAX_THREADS = 31 /* sets of them are positive numbers in the model */ };
 
 typedef struct key_state {
     const char *name; uint32_t value;     /* one of them */
@@ -20,6 +21,8 @@ typedef struct key_state {
 } key_state;
 
 typedef struct firing { const char *name; uint32_t value; int tile, nth; } firing;
+
+typedef struct issued { int touch, before; } issued; /* commits of its thread before it */
 
 typedef struct walker {
     weiri_unrolled *u;
@@ -36,11 +39,11 @@ typedef struct walker {
     role role[4];
     int *open, *close;                    /* by plan cursor */
     int64_t *at; int *iter, *trips;       /* by node: value of the index, iteration, trip count */
-    const weiri_node *around[32]; int depth;
+    const weiri_node *around[WEIRI_MAX_NEST]; int depth;
     int tile; int64_t coord[WEIR_MAX_RANK];
     key_state key[MAX_KEYS]; int nkeys;
     int *commits;                         /* by thread of the actor: commit groups so far, mma, bulk, cp */
-    WEIRI_LIST(int) group[4];             /* by thread: of each of its asynchronous touches: index, commits before it */
+    WEIRI_LIST(issued) group[4];          /* by thread: its asynchronous touches that a wait of its own, or an arrival, ends */
 } walker;
 
 static void give_up(walker *w, const char *why) {
@@ -49,54 +52,41 @@ static void give_up(walker *w, const char *why) {
 
 /* ---- CTAs --------------------------------------------------------------------------------------------------------------- */
 
-typedef struct place { int v, m, n, k; } place;
+typedef struct place { int m, n, k; } place; /* with v = 2 nothing is unrolled */
 
 static place place_of(const walker *w, int cta) {
     weir_cluster c = w->k->cluster;
-    return (place){ cta % c.v, cta / c.v % c.m, cta / (c.v * c.m) % c.n, cta / (c.v * c.m * c.n) };
+    return (place){ cta % c.m, cta / c.m % c.n, cta / (c.m * c.n) };
 }
 
 /* CTAs an action is for: those that differ from the own one along its axes only; with `cross`, along one of them. Own one first. */
 static int targets(const walker *w, const weiri_action *a, int *out) {
     int n = 0;
-    for (int c = 0; a->reach && c < w->u->ctas; c++)
-        if (a->reach[w->cta] & 1u << c) out[n++] = c;
-    if (a->reach) return n;
+    if (a->reach) {
+        for (int c = 0; c < w->u->ctas; c++)
+            if (a->reach[w->cta] & 1u << c) out[n++] = c;
+        return n;
+    }
     out[n++] = a->at0 ? 0 : w->cta;
     place me = place_of(w, w->cta);
-    for (int c = 0; a->targets && c < w->u->ctas && n < 64; c++) {
+    for (int c = 0; a->targets && c < w->u->ctas; c++) {
         place o = place_of(w, c);
-        int axes = (o.m != me.m) + 2 * (o.n != me.n) + 4 * (o.k != me.k) + 8 * (o.v != me.v);
-        bool single = (axes & 3) != 3;
-        if (c != w->cta && (axes & a->targets) == axes && (!a->cross || single)) out[n++] = c;
+        int axes = (o.m != me.m) + 2 * (o.n != me.n) + 4 * (o.k != me.k);
+        if (c != w->cta && (axes & a->targets) == axes && !(a->cross && axes == 3)) out[n++] = c;
     }
     return n;
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------------- */
 
-/* The one loop whose index the value takes; *many: there are several. */
-static const weiri_node *index_loop(const weir_kernel *k, uint32_t id, bool *many, int depth) {
-    const weiri_value *v = weiri_val(k, id);
-    const weiri_node *found = v->op == WEIR_OP_INDEX ? v->loop : NULL;
-    for (int i = 0; i < v->nargs && depth < 64; i++) {
-        const weiri_node *l = index_loop(k, v->arg[i], many, depth + 1);
-        if (l && found && l != found) *many = true;
-        if (l) found = l;
-    }
-    return found;
-}
-
 static bool eval(const walker *w, uint32_t id, int64_t *out) {
-    bool many = false;
-    const weiri_node *l = index_loop(w->k, id, &many, 0);
-    return !many && weiri_value_eval_cta(w->k, id, w->sizes->dims, w->coord, l ? w->at[l->id] : w->tile, w->cta, out);
+    return weiri_value_eval_at(w->k, id, w->sizes->dims, w->coord, w->tile, w->at, w->cta, out);
 }
 
 static int64_t extent(const walker *w, const weir_res *q, int axis, int *split) {
     weir_cluster c = w->k->cluster;
     int64_t x;
-    *split = axis == q->axis_m ? c.v * c.m : axis == q->axis_n ? c.n : 1;
+    *split = axis == q->axis_m ? c.m : axis == q->axis_n ? c.n : 1;
     if (!eval(w, q->extent[axis].id, &x)) return -1;
     return (x + *split - 1) / *split;
 }
@@ -107,9 +97,10 @@ static int tiles_of(const walker *w, const weir_res *q) {
     if (q->qkind == WEIR_QUEUE_GRID) return 1;
     for (int i = 0; i < q->qrank; i++) {
         int64_t x = extent(w, q, i, &split);
-        all = x < 0 ? w->sizes->tiles : all * x;
+        all *= x < 0 ? w->sizes->tiles : x; /* an extent that sizes do not tell: as many as are wanted */
+        if (all > w->sizes->tiles) all = w->sizes->tiles;
     }
-    return all < w->sizes->tiles ? (int)all : w->sizes->tiles;
+    return (int)all;
 }
 
 static void set_tile(walker *w, const weir_res *q, int tile) {
@@ -120,17 +111,20 @@ static void set_tile(walker *w, const weir_res *q, int tile) {
         int split;
         int64_t x = extent(w, q, i, &split), at = i > 0 && x > 0 ? rest % x : rest;
         rest = x > 0 ? rest / x : 0;
-        w->coord[i] = at * split + (i == q->axis_m ? me.m * w->k->cluster.v + me.v : i == q->axis_n ? me.n : 0);
+        w->coord[i] = at * split + (i == q->axis_m ? me.m : i == q->axis_n ? me.n : 0);
     }
 }
 
 /* ---- conditions --------------------------------------------------------------------------------------------------------- */
 
+static bool same_condition(uint32_t value, const char *name, uint32_t other, const char *other_name) {
+    return name && other_name ? !strcmp(name, other_name) : !name && !other_name && value == other;
+}
+
 static int bit_of_firing(walker *w, const key_state *s) {
     for (int i = 0; i < w->firings.n; i++) {
         const firing *f = &w->firings.v[i];
-        bool same = s->name ? f->name && !strcmp(f->name, s->name) : !f->name && f->value == s->value;
-        if (same && f->tile == w->tile && f->nth == s->fired) return i;
+        if (same_condition(s->value, s->name, f->value, f->name) && f->tile == w->tile && f->nth == s->fired) return i;
     }
     firing f = { s->name, s->value, w->tile, s->fired };
     WEIRI_PUSH(&w->u->a, w->firings, f);
@@ -139,37 +133,34 @@ static int bit_of_firing(walker *w, const key_state *s) {
     return w->firings.n - 1;
 }
 
-/* The truth of a condition: by the sizes, else a bit that all tasks read alike. `by`: the block that asks. */
-static bool truth(walker *w, uint32_t value, const char *name, const weiri_node *by) {
+/* The truth of a condition: by the sizes, else a bit that all tasks read alike. */
+static bool truth(walker *w, uint32_t value, const char *name) {
     int64_t x;
     if (!name && eval(w, value, &x)) return x != 0;
     key_state *s = NULL;
-    const weiri_node *scope = w->depth ? w->around[w->depth - 1] : NULL;
-    if (!name)
-        for (scope = weiri_val(w->k, value)->scope; scope && scope->kind != NODE_LOOP && scope->kind != NODE_TILES;)
-            scope = scope->parent;
-    if (scope && scope->kind != NODE_LOOP) scope = NULL;
-    for (int i = 0; i < w->nkeys && !s; i++) {
-        bool same = name ? w->key[i].name && !strcmp(w->key[i].name, name) : !w->key[i].name && w->key[i].value == value;
-        if (same && w->key[i].scope == scope) s = &w->key[i];
-    }
+    const weiri_node *scope = weiri_val(w->k, value)->scope;
+    if (name) scope = w->depth ? w->around[w->depth - 1] : NULL;
+    while (scope && scope->kind != NODE_LOOP) scope = scope->parent;
+    for (int i = 0; i < w->nkeys && !s; i++)
+        if (w->key[i].scope == scope && same_condition(value, name, w->key[i].value, w->key[i].name)) s = &w->key[i];
     if (!s && w->nkeys == MAX_KEYS) return give_up(w, "there are too many conditions"), false;
     if (!s) {
         s = &w->key[w->nkeys++];
-        *s = (key_state){ name, value, scope, by->kind == NODE_TILES || w->tile >= 0, -1, 0 };
+        *s = (key_state){ name, value, scope, w->tile >= 0, -1, 0 };
     }
     if (s->truth < 0) {
-        int bit = bit_of_firing(w, s);
-        s->truth = bit < 64 && w->sizes->truths >> bit & 1;
+        s->truth = w->sizes->truths >> bit_of_firing(w, s) & 1;
         s->fired++;
     }
     return s->truth;
 }
 
+/* An iteration of a loop begins; with NULL, a tile. */
 static void new_truths(walker *w, const weiri_node *loop) {
     for (int i = 0; i < w->nkeys; i++) {
-        if (w->key[i].scope == loop && (loop || w->key[i].tile)) w->key[i].truth = -1;
-        if (!loop && w->key[i].tile) w->key[i].truth = -1, w->key[i].fired = 0;
+        key_state *s = &w->key[i];
+        if (loop ? s->scope == loop : s->tile) s->truth = -1;
+        if (!loop) s->fired = 0;
     }
 }
 
@@ -210,10 +201,9 @@ static int meet_at(walker *w, int slot, int cta, int full, const char *name) {
     return w->meet_of[slot];
 }
 
-static int weights(const walker *w, int cta) {
+static int all_threads(const walker *w) {
     int n = 0;
-    for (int i = 0; i < w->u->threads.n; i++)
-        if (cta < 0 || w->u->threads.v[i].cta == cta) n += w->u->threads.v[i].weight;
+    for (int i = 0; i < w->u->threads.n; i++) n += w->u->threads.v[i].weight;
     return n;
 }
 
@@ -231,9 +221,6 @@ static bool shared_out(const weiri_plan *p, int region) {
     return false;
 }
 
-/* Columns of tensor memory are numbered from here, where no shared memory lies. */
-enum { TENSOR_MEMORY = 1 << 28 };
-
 static int place_for(walker *w, int t, int cta, const weiri_effect *e, int use) {
     const weiri_plan *p = w->p;
     weiri_upl l = { .cta = cta, .region = -1, .reg = -1, .thread = -1, .share = -1 };
@@ -243,14 +230,9 @@ static int place_for(walker *w, int t, int cta, const weiri_effect *e, int use) 
         l.name = w->k->res.v[e->reg]->name;
     } else {
         const weiri_region *g = &p->smem.v[e->region];
-        int stages = e->cur >= 0 && e->stage != STAGE_NONE ? p->cursors.v[e->cur].stages : 1;
-        bool tile = g->res && g->res->rank > 0 && g->res->kind != WEIR_RES_QUEUE;
-        int64_t whole = g->tmem ? g->stage_bytes
-                        : tile  ? weiri_tile_elems(g->res) * (int64_t)weir_dtype_size(g->dtype)
-                                : g->stage_bytes;
-        l.stage = stage_of(use, stages);
+        int64_t whole = g->res->rank > 0 ? weiri_tile_elems(g->res) * (int64_t)weir_dtype_size(g->dtype) : g->stage_bytes;
+        l.stage = e->cur >= 0 ? stage_of(use, p->cursors.v[e->cur].stages) : 0;
         l.lo = g->offset + l.stage * g->stage_bytes;
-        if (g->tmem) l.lo += TENSOR_MEMORY;
         l.hi = l.lo + (e->hi > 0 ? e->hi : whole);
         l.lo += e->lo;
         l.share = shared_out(p, e->region) ? w->actor : -1;
@@ -273,8 +255,8 @@ static weiri_touch_kind touch_kind(const weiri_action *a, const weiri_effect *e)
     case ACT_LOAD_BULK:
     case ACT_PUSH_BULK: return TOUCH_LOAD; /* over when what it sends has landed */
     case ACT_STORE_BULK: return TOUCH_STORE;
-    case ACT_CP_ASYNC: return e->write ? TOUCH_CP : TOUCH_PLAIN;
-    default: return e->write && a->bar >= 0 && a->bytes > 0 ? TOUCH_LOAD : TOUCH_PLAIN;
+    case ACT_CP_ASYNC: return TOUCH_CP;
+    default: return e->write && a->bar >= 0 ? TOUCH_LOAD : TOUCH_PLAIN; /* a body with a barrier brings bytes */
     }
 }
 
@@ -284,20 +266,19 @@ static void touch(walker *w, int t, const weiri_action *a, int cta) {
     weiri_move *m = &x->moves.v[x->moves.n - 1];
     for (int i = 0; i < a->neff; i++) {
         const weiri_effect *e = &a->eff[i];
-        if (e->reg < 0 && (e->region < 0 || e->region >= w->p->smem.n)) continue;
-        bool push = a->kind == ACT_PUSH_BULK; /* reads at home, writes elsewhere */
-        if (cta != w->cta && !push && !(a->kind == ACT_LOAD_BULK && e->write)) continue;
-        int use = e->cur >= 0 && e->stage != STAGE_NONE ? use_of(w, e->cur, e->stage, e->back) : 0;
+        bool at_home = a->kind == ACT_PUSH_BULK && !e->write; /* it reads there and writes elsewhere */
+        int use = use_of(w, e->cur, e->stage, e->back);
         weiri_touch y = { .thread = w->first + t, .move = x->moves.n - 1, .kind = touch_kind(a, e), .write = e->write,
-                          .end = WEIRI_NEVER, .item = m->item, .batch = -1, .use = use };
-        y.place = place_for(w, t, push && !e->write ? w->cta : cta, e, use);
-        y.joins = a->op && a->op->work && a->op->work->code && strstr(a->op->work->code, "task_sync");
+                          .end = WEIRI_NEVER, .item = -1, .batch = -1, .use = use };
+        y.place = place_for(w, t, at_home ? w->cta : cta, e, use);
+        y.joins = a->op->work && strstr(a->op->work->code, "task_sync");
         if (y.kind == TOUCH_MMA) y.batch = x->mma.n - 1;
         if (y.kind == TOUCH_PLAIN) y.end = y.move;
+        else y.item = m->item;
         if (y.kind == TOUCH_MMA || y.kind == TOUCH_STORE || y.kind == TOUCH_CP) {
             int kind = y.kind == TOUCH_MMA ? 0 : y.kind == TOUCH_STORE ? 1 : 2;
-            WEIRI_PUSH(&w->u->a, w->group[t], w->u->touches.n);
-            WEIRI_PUSH(&w->u->a, w->group[t], w->commits[3 * t + kind]);
+            issued g = { w->u->touches.n, w->commits[3 * t + kind] };
+            WEIRI_PUSH(&w->u->a, w->group[t], g);
         }
         WEIRI_PUSH(&w->u->a, w->u->touches, y);
         m->ntouch++;
@@ -310,9 +291,10 @@ static void drain(walker *w, int t, const weiri_action *a, weiri_touch_kind kind
     weiri_thread *x = thread(w, t);
     int which = kind == TOUCH_MMA ? 0 : 1, made = w->commits[3 * t + which], covered = 0;
     bool news = false;
-    for (int i = 0; i < w->group[t].n; i += 2) {
-        weiri_touch *y = &u->touches.v[w->group[t].v[i]];
-        if (y->kind != kind || made - w->group[t].v[i + 1] <= n) continue;
+    for (int i = 0; i < w->group[t].n; i++) {
+        const issued *g = &w->group[t].v[i];
+        weiri_touch *y = &u->touches.v[g->touch];
+        if (y->kind != kind || made - g->before <= n) continue;
         if (y->batch + 1 > covered) covered = y->batch + 1;
         if (y->end != WEIRI_NEVER) continue;
         y->end = x->moves.n;
@@ -322,11 +304,11 @@ static void drain(walker *w, int t, const weiri_action *a, weiri_touch_kind kind
     if (news) move(w, t, MOVE_DRAIN, a)->n = covered;
 }
 
-/* What thread t issued before arrives by itself once it is done. */
-static void tie_to_item(walker *w, int t, weiri_touch_kind kind, int item) {
-    for (int i = 0; i < w->group[t].n; i += 2) {
-        weiri_touch *y = &w->u->touches.v[w->group[t].v[i]];
-        if (y->kind == kind && y->item < 0) y->item = item;
+/* The copies that thread t issued before arrive by themselves once they are done. */
+static void tie_to_item(walker *w, int t, int item) {
+    for (int i = 0; i < w->group[t].n; i++) {
+        weiri_touch *y = &w->u->touches.v[w->group[t].v[i].touch];
+        if (y->kind == TOUCH_CP && y->item < 0) y->item = item;
     }
 }
 
@@ -334,15 +316,13 @@ static void tie_to_item(walker *w, int t, weiri_touch_kind kind, int item) {
 
 static bool on_this_actor(const walker *w, const weiri_action *a) {
     const weiri_ptask *t = &w->p->tasks[w->task];
-    if (a->kind == ACT_INIT || a->kind == ACT_TMEM_ALLOC || a->kind == ACT_TMEM_FREE) return w->task == 0 && w->index == 0;
-    if ((a->twl && w->index > 0) || (a->cta0 && w->cta > 0)) return false;
+    if (a->kind == ACT_INIT) return w->task == 0 && w->index == 0;
+    if (a->cta0 && w->cta > 0) return false;
     if (a->first) {
         place me = place_of(w, w->cta);
         if ((a->targets & 1 && me.m > 0) || (a->targets & 2 && me.n > 0)) return false;
     }
-    if (t->solo || a->who == WHO_THREADS) return true;
-    if (a->who == WHO_ONE) return w->index == 0 || t->lanes;
-    return t->wg_actor || (a->who != WHO_WG && a->who != WHO_WG_CTAS) || w->index % 4 == 0;
+    return t->solo || a->who != WHO_ONE || w->index == 0 || t->lanes; /* WHO_WG: only where the warpgroup is the actor (V-CNT-13) */
 }
 
 static bool on_this_thread(const walker *w, int t, const weiri_action *a) {
@@ -366,10 +346,10 @@ static int share(const walker *w, int t, const weiri_action *a) {
 
 /* Of the arrivals that one run of the actor makes, those of thread t; whatever their number, they add up. */
 static int arrivals(const walker *w, int t, const weiri_action *a) {
-    int all = a->kind == ACT_EXPECT && a->arrivals == 0 ? 1 : a->arrivals, sum = 0, before = 0;
+    int sum = 0, before = 0;
     for (int i = 0; i < w->n; i++) sum += share(w, i, a);
     for (int i = 0; i < t; i++) before += share(w, i, a);
-    return all * (before + share(w, t, a)) / sum - all * before / sum;
+    return a->arrivals * (before + share(w, t, a)) / sum - a->arrivals * before / sum;
 }
 
 static int new_item(walker *w, int t) {
@@ -402,19 +382,16 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
         }
         return;
     case ACT_CP_ARRIVE:
-    case ACT_UMMA_COMMIT:
-        n = targets(w, a, to);
-        for (int i = 0; i < n; i++) {
-            m = move(w, t, MOVE_LATER, a);
-            m->cell = cell_of(w, to[i], a->bar, use);
-            m->lap = lap(use, stages);
-            m->n = arrivals(w, t, a);
-            m->item = new_item(w, t);
-            tie_to_item(w, t, a->kind == ACT_CP_ARRIVE ? TOUCH_CP : TOUCH_MMA, m->item);
-        }
+        m = move(w, t, MOVE_LATER, a);
+        m->cell = cell_of(w, w->cta, a->bar, use);
+        m->lap = lap(use, stages);
+        m->n = arrivals(w, t, a);
+        m->item = new_item(w, t);
+        tie_to_item(w, t, m->item);
         return;
+    case ACT_UMMA_COMMIT: give_up(w, "the tensor core hands its stages over"); return;
     case ACT_BODY:
-        if (a->bar >= 0 && a->bytes > 0) { /* it brings bytes for the stage that it fills: one thread issues them */
+        if (a->bar >= 0) { /* it brings bytes for the stage that it fills: one thread issues them */
             if ((w->index > 0 && !p->tasks[w->task].lanes) || t > 0) return;
         } else {
             move(w, t, MOVE_TOUCH, a);
@@ -425,9 +402,10 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
     case ACT_LOAD_BULK:
     case ACT_PUSH_BULK:
         n = targets(w, a, to);
+        if (a->bar < 0) n = 0, give_up(w, "no barrier counts the bytes of a copy");
         for (int i = 0; i < n; i++) {
             m = move(w, t, MOVE_SEND, a);
-            m->cell = a->bar >= 0 ? cell_of(w, to[i], a->bar, use) : -1;
+            m->cell = cell_of(w, to[i], a->bar, use);
             m->lap = lap(use, stages);
             m->bytes = a->bytes;
             m->item = new_item(w, t);
@@ -452,7 +430,6 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
     case ACT_CP_WAIT: return; /* where the task ends: nothing comes behind it */
     case ACT_FENCE_ASYNC: move(w, t, MOVE_FENCE, a); return;
     case ACT_WARP_SYNC: {
-        if (w->n == 1) return;
         int second = t >= 2, full = 0;
         for (int i = 2 * second; i < w->n && i < 2 * second + 2; i++) full += thread(w, i)->weight;
         int slot = u->ctas * MEETS + 1 + 2 * w->actor + second;
@@ -460,19 +437,14 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
         return;
     }
     case ACT_NAMED_SYNC: {
-        const weiri_ptask *pt = &p->tasks[w->task];
-        int id = a->named + (pt->wg_actor && pt->named_wg && a->named == pt->named_wg && a->threads == 128 ? w->index : 0);
-        if (id < 0 || id >= MEET_NAMED) {
-            give_up(w, "a named barrier has no such id");
-            return;
-        }
+        int id = a->named == p->tasks[w->task].named_wg ? a->named + w->index : a->named;
         meet(w, t, a, meet_at(w, w->cta * MEETS + id, w->cta, a->threads, "named barrier"));
         return;
     }
-    case ACT_CTA_SYNC: meet(w, t, a, meet_at(w, w->cta * MEETS + MEET_CTA, w->cta, weights(w, w->cta), "CTA")); return;
+    case ACT_CTA_SYNC: meet(w, t, a, meet_at(w, w->cta * MEETS + MEET_CTA, w->cta, all_threads(w), "CTA")); return;
     case ACT_CLUSTER_ARRIVE:
     case ACT_CLUSTER_WAIT:
-        n = meet_at(w, u->ctas * MEETS, -1, weights(w, -1), "cluster");
+        n = meet_at(w, u->ctas * MEETS, -1, all_threads(w), "cluster");
         move(w, t, a->kind == ACT_CLUSTER_ARRIVE ? MOVE_MEET : MOVE_LEAVE, a)->meet = n;
         return;
     case ACT_INIT: move(w, t, MOVE_INIT, a); return;
@@ -484,11 +456,10 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
 
 static void act(walker *w, const weiri_action *a) {
     if (a->kind == ACT_ADVANCE) {
-        if (a->cur < 0 || !on_this_actor(w, a)) return;
         *(a->stage == STAGE_CLOSE ? &w->close[a->cur] : &w->open[a->cur]) += w->p->cursors.v[a->cur].stride;
         return;
     }
-    if (a->bar >= 0 && a->cur >= 0 && w->p->bars.v[a->bar].stages != w->p->cursors.v[a->cur].stages)
+    if (a->bar >= 0 && w->p->bars.v[a->bar].stages != w->p->cursors.v[a->cur].stages)
         give_up(w, "a cursor and its barrier have different depths");
     if (!on_this_actor(w, a)) return;
     for (int t = 0; t < w->n && !w->u->why; t++)
@@ -502,7 +473,7 @@ static void walk(walker *w, const weiri_pnode *n);
 static void walk_loop(walker *w, const weiri_pnode *n) {
     const weiri_node *s = n->src;
     int64_t start, stop, step;
-    if (!eval(w, s->start, &start) || !eval(w, s->stop, &stop) || !eval(w, s->step, &step) || !step || w->depth == 32) {
+    if (!eval(w, s->start, &start) || !eval(w, s->stop, &stop) || !eval(w, s->step, &step) || !step) {
         give_up(w, "the length of a loop does not follow from the sizes");
         return;
     }
@@ -526,7 +497,6 @@ static void walk_block(walker *w, const weiri_pnode *n) {
     case PN_ACTION: act(w, n->act); return;
     case PN_LOOP: walk_loop(w, n); return;
     case PN_TILES:
-        if (w->tile >= 0) give_up(w, "it has work tiles inside work tiles");
         for (int i = 0, all = tiles_of(w, s->queue); i < all && !w->u->why; i++) {
             set_tile(w, s->queue, i);
             new_truths(w, NULL);
@@ -536,8 +506,8 @@ static void walk_block(walker *w, const weiri_pnode *n) {
         return;
     case PN_SKIPPABLE: {
         const weiri_node *t = s;
-        while (t && t->kind != NODE_TILES) t = t->parent;
-        if (!t || !t->skip || !truth(w, t->skip, NULL, t)) walk(w, n->first);
+        while (t->kind != NODE_TILES) t = t->parent;
+        if (!truth(w, t->skip, NULL)) walk(w, n->first);
         return;
     }
     case PN_GUARD: {
@@ -547,15 +517,14 @@ static void walk_block(walker *w, const weiri_pnode *n) {
         case WEIR_GUARD_FIRST: run = i == 0; break;
         case WEIR_GUARD_LAST: run = i == w->trips[s->loop->id] - 1; break;
         case WEIR_GUARD_EVERY: run = i >= s->phase && (i - s->phase) % period == 0; break;
-        case WEIR_GUARD_TRUE: run = truth(w, s->of, s->key, s); break;
-        case WEIR_GUARD_FALSE: run = !truth(w, s->of, s->key, s); break;
+        default: run = truth(w, s->of, s->key) == (s->guard == WEIR_GUARD_TRUE); break;
         }
         if (run) walk(w, n->first);
         return;
     }
-    case PN_HELD:
-        for (int turn = 0; w->open[n->cur] - w->close[n->cur] > n->keep * w->p->cursors.v[n->cur].stride &&
-                           !(n->once && turn) && turn < 1000 && !w->u->why;
+    default: /* PN_HELD */
+        for (int turn = 0; w->open[n->cur] - w->close[n->cur] > n->keep * w->p->cursors.v[n->cur].stride && !(n->once && turn) &&
+                           !w->u->why;
              turn++)
             walk(w, n->first);
         return;
@@ -578,9 +547,9 @@ static void look(const weiri_pnode *n, tells *x) {
             continue;
         }
         const weiri_action *a = n->act;
-        if (a->kind == ACT_INIT || a->kind == ACT_ADVANCE || a->kind == ACT_NONE)
-            continue; /* whoever does it, all are joined next */
+        if (a->kind == ACT_INIT || a->kind == ACT_ADVANCE) continue; /* whoever does it, all are joined next */
         x->elected = x->elected || a->who != WHO_THREADS || a->kind == ACT_WARP_SYNC;
+        x->elected = x->elected || a->kind == ACT_MMA; /* it reads what other threads have written */
         x->warps = x->warps || a->kind == ACT_WARP_SYNC;
         x->lanes = x->lanes || a->who == WHO_LANE || a->who == WHO_LANE_CTAS;
     }
@@ -588,9 +557,9 @@ static void look(const weiri_pnode *n, tells *x) {
 
 static bool runs_on(const walker *w, int task, int cta) {
     const weiri_task *t = w->p->tasks[task].task;
-    if (!t || !t->on_cta) return true;
+    if (!t->on_cta) return true;
     place c = place_of(w, cta);
-    const int at[4] = { c.v, c.m, c.n, c.k };
+    const int at[4] = { 0, c.m, c.n, c.k };
     for (int i = 0; i < 4; i++)
         if (t->cta[i] >= 0 && t->cta[i] != at[i]) return false;
     return true;
@@ -614,7 +583,8 @@ static int roles_of(const walker *w, int task, role *r, int *weight) {
     return 4;
 }
 
-static void add_threads(walker *w) {
+/* -> how many actors there are */
+static int add_threads(walker *w) {
     static const char *const what[] = { "", " (elected)", "", " (elected, other warps)", " (other warps)" }; /* ORDER role */
     weiri_unrolled *u = w->u;
     const weiri_plan *p = w->p;
@@ -625,19 +595,17 @@ static void add_threads(walker *w) {
                 role r[4];
                 int weight[4], n = roles_of(w, task, r, weight), first = u->threads.n;
                 const weiri_ptask *pt = &p->tasks[task];
+                const char *name = pt->task->name;
+                if (pt->actors > 1) name = weiri_arena_fmt(&u->a, "%s %s %d", name, pt->wg_actor ? "warpgroup" : "warp", i);
+                if (u->ctas > 1) name = weiri_arena_fmt(&u->a, "%s of CTA %d", name, cta);
                 for (int q = 0; q < n; q++) {
-                    weiri_thread t = { .task = task, .cta = cta, .actor = actor, .first = first, .of = n, .weight = weight[q] };
-                    weiri_buf b;
-                    weiri_buf_init(&b, p->k->ctx);
-                    weiri_put(&b, "%s", pt->task && pt->task->name ? pt->task->name : "task");
-                    if (pt->actors > 1) weiri_put(&b, " %s %d", pt->wg_actor ? "warpgroup" : "warp", i);
-                    if (u->ctas > 1) weiri_put(&b, " of CTA %d", cta);
-                    weiri_put(&b, "%s", what[r[q]]);
-                    t.name = weiri_arena_str(&u->a, b.s ? b.s : "");
-                    weiri_buf_free(&b);
+                    weiri_thread t = { .task = task, .cta = cta, .actor = actor, .index = i, .first = first, .of = n,
+                                       .weight = weight[q] };
+                    t.name = weiri_arena_fmt(&u->a, "%s%s", name, what[r[q]]);
                     WEIRI_PUSH(&u->a, u->threads, t);
                 }
             }
+    return actor;
 }
 
 static void walk_actors(walker *w) {
@@ -645,8 +613,7 @@ static void walk_actors(walker *w) {
     const weiri_plan *p = w->p;
     for (int i = 0; i < u->threads.n && !u->why; i += u->threads.v[i].of) {
         const weiri_thread *t = &u->threads.v[i];
-        w->index = i && u->threads.v[i - 1].task == t->task && u->threads.v[i - 1].cta == t->cta ? w->index + 1 : 0;
-        w->task = t->task, w->cta = t->cta, w->actor = t->actor, w->first = i, w->n = t->of;
+        w->task = t->task, w->cta = t->cta, w->index = t->index, w->actor = t->actor, w->first = i, w->n = t->of;
         int weight[4];
         roles_of(w, t->task, w->role, weight);
         memset(w->open, 0, sizeof *w->open * (size_t)p->cursors.n);
@@ -680,9 +647,9 @@ weiri_unrolled *weiri_unroll(const weiri_plan *p, const weiri_sizes *sizes) {
     for (int i = 0; i < p->smem.n; i++)
         if (p->smem.v[i].tmem) give_up(&w, "it uses tensor memory");
     if (weiri_tc_pair(p->k)) give_up(&w, "two CTAs share its mmas");
-    add_threads(&w);
-    int actors = u->threads.n ? u->threads.v[u->threads.n - 1].actor + 1 : 0, nodes = p->k->nnodes + 2;
-    w.nmeets = u->ctas * MEETS + 1 + 2 * actors;
+    int nodes = p->k->nnodes + 2;
+    w.nmeets = u->ctas * MEETS + 1 + 2 * add_threads(&w);
+    if (u->threads.n > MAX_THREADS) give_up(&w, "there are too many threads");
     w.meet_of = WEIRI_NEW_N(&u->a, int, w.nmeets);
     for (int i = 0; i < w.nmeets; i++) w.meet_of[i] = -1;
     w.open = WEIRI_NEW_N(&u->a, int, p->cursors.n + 1);

@@ -14,7 +14,7 @@ typedef struct weiri_sizes {
 typedef enum weiri_move_kind {
     MOVE_WAIT,               /* until lap `lap` of `cell` is over */
     MOVE_ARRIVE,             /* `n` arrivals at `cell`, meant for lap `lap`; `bytes` are armed with them */
-    MOVE_SEND,               /* `bytes` on their way to `cell` as `item`, meant for `lap`; cell -1: none takes note */
+    MOVE_SEND,               /* `bytes` on their way to `cell` as `item`, meant for `lap` */
     MOVE_LATER,              /* `n` arrivals on their way, as `item`, once what the thread issued before is done */
     MOVE_TOUCH,              /* reads and writes alone */
     MOVE_DRAIN,              /* passes when the first `n` mma batches of the actor's other threads are issued; accesses end here */
@@ -50,7 +50,7 @@ typedef struct weiri_touch {
 typedef struct weiri_upl { int cta; int64_t lo, hi; int region, reg, thread; int share; const char *name; int stage; } weiri_upl;
 
 typedef struct weiri_thread {
-    int task, cta, actor, first;  /* actor, and the first thread of the actor; the actor's threads follow each other */
+    int task, cta, actor, index, first;  /* actor, its number in the task, its first thread; its threads follow each other */
     int of;                       /* how many threads the actor has here */
     int weight;                   /* hardware threads it stands for */
     const char *name;

@@ -910,10 +910,11 @@ weir_value weir_view_load(weir_kernel *k, weir_value view) {
 typedef struct evaluation {
     const weir_kernel *k;
     const int64_t *dims, *coord;
-    int64_t index;
-    int rank;        /* of the CTA in its cluster, -1: not known */
-    int64_t *known;  /* by value, or NULL: parts that are shared are few */
-    uint8_t *done;   /* 1: it is there, 2: it cannot be had */
+    int64_t index;      /* of whatever loop, and of the work tile */
+    const int64_t *at;  /* by a loop's node id: its index; NULL: `index` */
+    int rank;           /* of the CTA in its cluster, -1: not known */
+    int64_t *known;     /* by value, or NULL: parts that are shared are few */
+    uint8_t *done;      /* 1: it is there, 2: it cannot be had */
 } evaluation;
 
 static bool evaluate_part(const evaluation *e, uint32_t id, int64_t *out);
@@ -930,18 +931,26 @@ bool weiri_value_eval(const weir_kernel *k, uint32_t id, const int64_t *dims, co
     return weiri_value_eval_cta(k, id, dims, coord, index, -1, out);
 }
 
+static bool evaluate_all(evaluation *e, uint32_t id, int64_t *out) {
+    enum { FEW = 256 }; /* operations that are worked out again where they are shared */
+    if (weiri_val(e->k, id)->text <= FEW) return evaluate(e, id, out);
+    const size_t n = id + 1;
+    e->known = weiri_alloc(e->k->ctx, n * sizeof *e->known);
+    e->done = weiri_alloc(e->k->ctx, n);
+    bool ok = e->known && e->done && evaluate(e, id, out);
+    weiri_free(e->k->ctx, e->known, n * sizeof *e->known);
+    weiri_free(e->k->ctx, e->done, n);
+    return ok;
+}
+
 bool weiri_value_eval_cta(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t index, int rank,
                           int64_t *out) {
-    enum { FEW = 256 }; /* operations that are worked out again where they are shared */
-    evaluation e = { .k = k, .dims = dims, .coord = coord, .index = index, .rank = rank };
-    if (weiri_val(k, id)->text <= FEW) return evaluate(&e, id, out);
-    const size_t n = id + 1;
-    e.known = weiri_alloc(k->ctx, n * sizeof *e.known);
-    e.done = weiri_alloc(k->ctx, n);
-    bool ok = e.known && e.done && evaluate(&e, id, out);
-    weiri_free(k->ctx, e.known, n * sizeof *e.known);
-    weiri_free(k->ctx, e.done, n);
-    return ok;
+    return evaluate_all(&(evaluation){ .k = k, .dims = dims, .coord = coord, .index = index, .rank = rank }, id, out);
+}
+
+bool weiri_value_eval_at(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t tile,
+                         const int64_t *at, int rank, int64_t *out) {
+    return evaluate_all(&(evaluation){ .k = k, .dims = dims, .coord = coord, .index = tile, .at = at, .rank = rank }, id, out);
 }
 
 static bool evaluate_part(const evaluation *e, uint32_t id, int64_t *out) {
@@ -971,7 +980,7 @@ static bool evaluate_part(const evaluation *e, uint32_t id, int64_t *out) {
         return true;
     case WEIR_OP_INDEX:
     case WEIR_OP_QUEUE_INDEX:
-        *out = e->index;
+        *out = e->at && v->op == WEIR_OP_INDEX ? e->at[v->loop->id] : e->index;
         return rank < 0 || dims || coord; /* the CTA alone knows no loop */
     case WEIR_OP_SELECT:
         if (!evaluate(e, v->arg[0], &x[0])) return false;

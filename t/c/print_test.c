@@ -47,7 +47,15 @@ static char *copy(const char *s) {
     return t ? memcpy(t, s, n) : NULL;
 }
 
-static const weir_print all[] = { WEIR_PRINT_ALL, WEIR_PRINT_SCHEDULE, WEIR_PRINT_PLAN, WEIR_PRINT_CAPTURE, WEIR_PRINT_DOT };
+/* The model for spin with n = 2; anything else: a text of the plan. */
+enum { MODEL = 99 };
+static const char *text_of(weir_kernel *k, int what) {
+    const char *dim = "n";
+    const weir_promela_desc d = { .dims = &dim, .sizes = &(int64_t){ 2 }, .n = 1 };
+    return what == MODEL ? weir_kernel_promela(k, &d) : weir_kernel_print(k, (weir_print)what);
+}
+
+static const int all[] = { WEIR_PRINT_ALL, WEIR_PRINT_SCHEDULE, WEIR_PRINT_PLAN, WEIR_PRINT_CAPTURE, WEIR_PRINT_DOT, MODEL };
 
 /* Each text, with the allocator refusing ever later: it is whole, or NULL with a reason. */
 static void out_of_memory(void) {
@@ -55,7 +63,7 @@ static void out_of_memory(void) {
         heap h = { -1 };
         weir_ctx *ctx = weir_open(&(weir_config){ .alloc = heap_alloc, .ud = &h });
         weir_kernel *k = describe(ctx);
-        const char *text = weir_kernel_print(k, all[w]);
+        const char *text = text_of(k, all[w]);
         char *whole = text ? copy(text) : NULL;
         weir_close(ctx);
         int refused = 0, torn = 0, silent = 0;
@@ -65,16 +73,16 @@ static void out_of_memory(void) {
             ctx = weir_open(&(weir_config){ .alloc = heap_alloc, .ud = &h });
             k = describe(ctx);
             h.left = n;
-            text = weir_kernel_print(k, all[w]);
+            text = text_of(k, all[w]);
             came = text != NULL;
             if (!text) refused++, silent += !*weir_error(ctx);
             if (text && (!whole || strcmp(text, whole))) torn++;
             h.left = -1;
-            text = weir_kernel_print(k, all[w]);
+            text = text_of(k, all[w]);
             if (!text || !whole || strcmp(text, whole)) torn++;
             weir_close(ctx);
         }
-        ok(whole && *whole && refused > 0 && came, "text %d: refused, then printed", (int)all[w]);
+        ok(whole && *whole && refused > 0 && came, "text %d: refused, then printed", all[w]);
         is_int(0, torn, "never half a text, and whole once there is memory");
         is_int(0, silent, "a reason each time");
         free(whole);
@@ -103,8 +111,23 @@ static void rows(void) {
     weir_close(ctx);
 }
 
+static void model(void) {
+    weir_ctx *ctx = weir_open(NULL);
+    weir_kernel *k = describe(ctx);
+    has_str("acquire\n", text_of(k, WEIR_PRINT_PLAN), "a plan of ops without a line");
+    has_str("  /* 3 wait a_empty[0] */\n", text_of(k, MODEL), "the model names none");
+    ok(!weir_kernel_promela(k, NULL), "no model without sizes");
+    has_str("give the size of dim 'n'", weir_error(ctx), "which is said");
+    weir_res *again = weir_barrier(k, &(weir_barrier_desc){ .name = "a", .pipeline = { .type = WEIR_ASYNC_ASYNC, .stages = 1 } });
+    (void)again;
+    ok(!text_of(k, MODEL), "no model of a kernel that is wrong");
+    has_str("kernel 'turns' has no plan to model: verify tells why", weir_error(ctx), "which is said");
+    weir_close(ctx);
+}
+
 int main(void) {
     out_of_memory();
     rows();
+    model();
     return done();
 }

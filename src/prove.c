@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_NODES = 20000, MAX_BYTES = 96 << 20, AFTER_FAULT = 400, MAX_FAULTS = 6 };
+enum { MAX_NODES = 20000, MAX_BYTES = 96 << 20, AFTER_FAULT = 400, MAX_FAULTS = 6, MAX_WAY = 64, TURNS = 2, MAX_ROUNDS = 1000 };
 
-typedef struct node { int parent; int8_t letter; bool leaf, queued; int want, want_tile; } node; /* want: what is asked there */
+typedef struct node { int parent; int8_t letter; bool leaf, queued, ahead[2]; int want, want_tile; } node; /* want: what is asked there */
 typedef struct found { weiri_fault f; int parent; int letter; bool shown; } found;   /* parent -1: before the first choice */
 
 typedef struct search {
@@ -61,29 +61,64 @@ static void grow(search *s) {
     }
 }
 
-/* Adds the state, or merges it into the one with the same key; queues the node if there is news. */
-static void add_node(search *s, const weiri_run *r, unsigned char *state, int parent, int letter) {
+/* The node of the state's key, or where in the table there is room for it. */
+static int slot_of(const search *s, const unsigned char *state) {
+    int at = (int)(hash(state, s->key) & (uint64_t)s->mask);
+    while (s->table[at] >= 0 && memcmp(s->state[s->table[at]], state, s->key)) at = (at + 1) & s->mask;
+    return at;
+}
+
+/* Merges the state into the node; queues that if there is news. */
+static bool merge_into(search *s, int i, const unsigned char *state) {
+    node *n = &s->nodes.v[i];
+    if (!s->merge || !weiri_run_merge(s->g, s->state[i], state) || n->leaf) return false;
+    if (!n->queued) WEIRI_PUSH(&s->a, s->queue, i);
+    n->queued = true;
+    return true;
+}
+
+/* Adds the state, or merges it into the one with the same key. Returns the node if there it is news, else -1. */
+static int add_node(search *s, const weiri_run *r, unsigned char *state, int parent, int letter) {
     const bool leaf = r->done;
     if (s->nodes.n == s->room) grow(s);
-    int at = (int)(hash(state, s->key) & (uint64_t)s->mask);
-    for (; s->table[at] >= 0; at = (at + 1) & s->mask) {
-        int i = s->table[at];
-        if (memcmp(s->state[i], state, s->key)) continue;
-        if (!s->merge || !weiri_run_merge(s->g, s->state[i], state) || leaf || s->nodes.v[i].queued) return;
-        s->nodes.v[i].queued = true;
-        WEIRI_PUSH(&s->a, s->queue, i);
-        return;
-    }
+    int at = slot_of(s, state), i = s->table[at];
+    if (i >= 0) return merge_into(s, i, state) ? i : -1;
     if (s->nodes.n == s->cap || (size_t)s->nodes.n * s->size > MAX_BYTES) {
         s->capped = true;
-        return;
+        return -1;
     }
     s->table[at] = s->nodes.n;
     s->state[s->nodes.n] = weiri_arena_alloc(&s->a, s->size);
     memcpy(s->state[s->nodes.n], state, s->size);
-    node n = { parent, (int8_t)letter, leaf, !leaf, r->want, r->want_tile };
+    node n = { .parent = parent, .letter = (int8_t)letter, .leaf = leaf, .queued = !leaf, .want = r->want, .want_tile = r->want_tile };
     WEIRI_PUSH(&s->a, s->nodes, n);
     if (!leaf) WEIRI_PUSH(&s->a, s->queue, s->nodes.n - 1);
+    return s->nodes.n - 1;
+}
+
+/* A way has led back to node `to`, by `letter` at node `at`. What is known there is lost stage by stage, as its rings turn: so the way is
+ * gone on until they have turned twice, and merged only then. Each state on it can be come to, so nothing is assumed;
+ * where it shows a fault or ends otherwise, all is left to the search. */
+static void run_ahead(search *s, weiri_run *r, unsigned char *scratch, int to, int at, int letter) {
+    int8_t way[MAX_WAY];
+    int n = 0;
+    way[n++] = (int8_t)letter;
+    for (int i = at; i != to; i = s->nodes.v[i].parent) {
+        if (i < 0 || n == MAX_WAY) return;
+        way[n++] = s->nodes.v[i].letter;
+    }
+    memcpy(r->v, s->state[to], s->size);
+    r->want = s->nodes.v[to].want, r->want_tile = s->nodes.v[to].want_tile;
+    for (int round = 0; !round || !weiri_run_turned(r, (const int *)(const void *)s->state[to], TURNS); round++)
+        for (int i = n; i-- > 0;) {
+            if (round == MAX_ROUNDS || !weiri_run_may(r, way[i])) return;
+            weiri_run_choose(r, way[i]);
+            weiri_run_go(r);
+            if (r->nfaults || r->stuck || r->done) return;
+        }
+    weiri_run_canonical(s->g, r->v, scratch);
+    int i = s->table[slot_of(s, (const unsigned char *)r->v)];
+    if (i >= 0) merge_into(s, i, (const unsigned char *)r->v);
 }
 
 static void note_faults(search *s, const weiri_run *r, int parent, int letter) {
@@ -133,7 +168,11 @@ static void search_all(search *s, int cap, bool merge) {
             if (r.nfaults && stop > s->nodes.n + AFTER_FAULT) stop = s->nodes.n + AFTER_FAULT;
             if (r.fatal || r.stuck) continue;
             weiri_run_canonical(g, now, scratch);
-            add_node(s, &r, now, at, letter);
+            int to = add_node(s, &r, now, at, letter);
+            if (to >= 0 && to <= at && !s->nodes.v[at].ahead[letter] && !(g->without & WEIRI_STAGEWISE)) {
+                s->nodes.v[at].ahead[letter] = true;
+                run_ahead(s, &r, scratch, to, at, letter);
+            }
         }
         if (!answers) s->letters_out = true;
     }
@@ -869,7 +908,7 @@ void weiri_prove(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_fin
     weiri_prove_without(p, a, out, f, 0);
 }
 
-void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f, int without) {
+uint64_t weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f, int without) {
     double from = now_ms();
     memset(out, 0, sizeof *out);
     weiri_arena mine;
@@ -932,5 +971,7 @@ void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, w
     }
     if (p->k->arch >= WEIR_ARCH_SM_100A)
         out->text = weiri_arena_fmt(a, "%s; sm_100a: " WEIRI_UNCHECKED, out->text ? out->text : "");
+    uint64_t work = *g->work;
     weiri_arena_free(&mine);
+    return work;
 }

@@ -241,7 +241,7 @@ typedef struct weiri_held { int n; int *row, *at; } weiri_held;                 
 
 typedef struct weiri_prog {
     const weiri_plan *p;
-    int without;                 /* WEIRI_STILL, WEIRI_APART, WEIRI_EVERYWHERE */
+    int without;                 /* WEIRI_STILL, WEIRI_APART, WEIRI_EVERYWHERE, WEIRI_STAGEWISE */
     weiri_arena *a;
     WEIRI_LIST(weiri_code) code;
     WEIRI_LIST(weiri_actor) actors;
@@ -264,6 +264,7 @@ typedef struct weiri_prog {
     int nbars, nctas;
     int *root_tape, *tile_tape;  /* by tape: index among its kind */
     int nroot, ntile;
+    uint64_t *work;              /* instructions run and words of states touched, so far */
     int deals;                   /* smallest number that the lanes of every dealt loop divide; 1: none is dealt */
     bool one_tile;               /* a grid queue: exactly one tile */
     const weiri_node *tiles;     /* a work-tile loop, for messages */
@@ -279,7 +280,8 @@ typedef struct weiri_prog {
     int named_row, cluster_row;
     uint64_t *must_mask;         /* ... for what must have happened, not for what may still go on */
     uint64_t *own_mask;          /* ... for what a thread cannot hand on */
-    int bit_init, bit_remote, bit_wait, bit_named;   /* bits of ring 0: by CTA, [actor][CTA], by actor, [CTA][slot] */
+    int bit_init, bit_remote, bit_wait, bit_named;   /* bits of ring 0: by CTA; [actor][CTA] of a cluster; by actor; [CTA][slot] */
+    int nwait;                   /* actors, or 0 where none waits for the grid before */
     WEIRI_LIST(int) named;       /* ids of named barriers in use; their places are the slots */
     WEIRI_LIST(const char *) trusts; /* what the proof takes on the author's word, beyond what bodies declare */
     const char *why;             /* it cannot be modelled: reason */
@@ -298,9 +300,11 @@ enum {
     WEIRI_STILL = 1,  /* rings do not turn */
     WEIRI_APART = 2,  /* states of equal control stay apart */
     WEIRI_TABLES = 4,  /* no reduction: the plan's tables are not compared with each other */
-    WEIRI_EVERYWHERE = 8 /* every row keeps all that could be known */
+    WEIRI_EVERYWHERE = 8, /* every row keeps all that could be known */
+    WEIRI_STAGEWISE = 16 /* no way is gone on ahead until its rings have turned */
 };
-void weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f, int without);
+/* Returns what it cost: the instructions run and the words of states touched. */
+uint64_t weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f, int without);
 
 /* prove_plan.c: do the tables agree with each other? Returns how many findings it adds. */
 int weiri_prove_plan(const weiri_plan *p, weiri_arena *a, weiri_findings *f);
@@ -394,6 +398,8 @@ weiri_exact weiri_run_exact(weiri_run *r, const weiri_env *launch, int tiles);
 /* In such a run: does the loop have `need` iterations more than the `done`? Does the condition hold? */
 int weiri_exact_more(weiri_run *r, int actor, int loop, int64_t done, int need);
 int weiri_exact_truth(weiri_run *r, int actor, uint32_t condition);
+/* Has every ring that has moved since the state with the ints `from` turned so many times? */
+bool weiri_run_turned(const weiri_run *r, const int *from, int times);
 /* The state with its stages renamed and counted from the ring's own origin; scratch: another state's memory. */
 void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch);
 /* Makes `into` stand for both states, whose control is equal: knows what both know. True when it changed. */

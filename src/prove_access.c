@@ -202,6 +202,12 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
     }
 }
 
+static void forget_record(weiri_run *r, bit *gone, const weiri_rec *q, int stage) {
+    forget_with(r, gone, bit_of(r->g, q->ring, stage, q->bit));
+    if (q->fence_bit >= 0) forget_with(r, gone, bit_of(r->g, q->ring, stage, q->fence_bit));
+    if (q->seen) forget_with(r, gone, bit_of(r->g, q->ring, stage, q->seen - 1));
+}
+
 /* Threads `by` of actor ai access what record `ri` stands for, at `stage`, in use `gen` of its cursor. */
 void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int stage, int gen) {
     const weiri_prog *g = r->g;
@@ -211,6 +217,7 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
     int need = need_row(self, me->by);
     const weiri_rec *lost = NULL; /* the write of what is read, whose bytes have another's data now */
     int lost_stage = 0;
+    bit gone = { 0, 0 }; /* of records that this one takes the place of */
     bool filled =
         writes(me->kind) || l->region < 0 || g->p->smem.v[l->region].tmem; /* tensor memory and registers may count as 0 */
     for (int o = 0; o < l->over.n; o++) {
@@ -251,9 +258,7 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
                 /* ordered, and covered by this write: whatever it could meet later meets this write too */
                 else if (writes(me->kind) && q != me && m->region == l->region && s == stage && l->lo <= m->lo &&
                          m->hi <= l->hi) {
-                    forget(r, b);
-                    if (q->fence_bit >= 0) forget(r, bit_of(g, q->ring, s, q->fence_bit));
-                    if (tensor) forget(r, bit_of(g, q->ring, s, q->seen - 1));
+                    forget_record(r, &gone, q, s);
                     aux[R_AGE] = aux[R_GEN] = aux[R_OVER] = 0;
                 }
             }
@@ -282,10 +287,9 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
             f->hint = "fill the stage before it is committed";
         }
     }
+    forget_record(r, &gone, me, stage);
+    forget(r, gone);
     bit b = bit_of(g, me->ring, stage, me->bit);
-    forget(r, b);
-    if (me->fence_bit >= 0) forget(r, bit_of(g, me->ring, stage, me->fence_bit));
-    if (me->seen) forget(r, bit_of(g, me->ring, stage, me->seen - 1));
     set(r, 0, b);
     if (me->filled >= 0) set(r, 0, bit_of(g, me->ring, stage, me->filled));
     if (me->fence_bit >= 0) set(r, 0, bit_of(g, me->ring, stage, me->fence_bit));

@@ -1030,6 +1030,13 @@ static void find_named(weiri_prog *g) {
     }
 }
 
+static bool waits_for_grid(const weiri_prog *g) {
+    for (int i = 0; i < g->code.n; i++)
+        for (int x = 0; x < g->code.v[i].ins.n; x++)
+            if (g->code.v[i].ins.v[x].op == IN_ACT && g->code.v[i].ins.v[x].act->kind == ACT_GRID_WAIT) return true;
+    return false;
+}
+
 /* ---- the whole ---------------------------------------------------------------------------------------------------------- */
 
 /* Small rings share words; the stages of one never straddle two. */
@@ -1099,7 +1106,7 @@ static void place_state(weiri_prog *g) {
     place_bits(g);
     g->must_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
     g->own_mask = WEIRI_NEW_N(g->a, uint64_t, g->nwords + 1);
-    for (int i = 0; i < g->nctas + g->actors.n; i++) {
+    for (int i = 0; i < g->nctas + g->nwait; i++) {
         int n = i < g->nctas ? g->bit_init + i : g->bit_wait + i - g->nctas;
         bit b = bit_of(g, 0, 0, n);
         g->must_mask[b.word] |= b.mask;
@@ -1208,6 +1215,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     g->nctas = p->cluster > 0 ? p->cluster : 1;
     g->nbars = p->bars.n;
     g->deals = 1;
+    g->work = WEIRI_NEW(a, uint64_t);
     g->forms = weiri_forms_new(p->k, a);
     builder b = { .g = g };
     sort_cursors(&b);
@@ -1234,8 +1242,9 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     if (g->gmem_ring >= 0) g->gmem_ring = new_ring(g, 1 + WEIRI_TILES);
     g->bit_init = 0;
     g->bit_remote = g->nctas;
-    g->bit_wait = g->bit_remote + nact * g->nctas;
-    g->bit_named = g->bit_wait + nact;
+    g->bit_wait = g->bit_remote + (g->nctas > 1 ? nact * g->nctas : 0);
+    g->nwait = waits_for_grid(g) ? nact : 0;
+    g->bit_named = g->bit_wait + g->nwait;
     g->rings.v[0].bits = g->bit_named + g->named.n * g->nctas;
     g->bars = WEIRI_NEW_N(a, weiri_bari, j.nbar + 1);
     for (int i = 0; i < nact; i++) place_records(&j, i);

@@ -52,6 +52,7 @@ void weiri_run_at_exit(weiri_run *r) {
     }
     for (int i = 0; i < g->actors.n; i++)
         for (int cta = 0; cta < g->nctas; cta++) {
+            if (cta == g->actors.v[i].cta) continue;
             bit b = bit_of(g, 0, 0, g->bit_remote + i * g->nctas + cta);
             if (!has(r, 0, b) || anyone_knows(r, cta, b)) continue;
             weiri_fault *f = weiri_fault_add(r, "PROVE-EXIT", NULL, i, 32768);

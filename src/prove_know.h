@@ -14,6 +14,8 @@ enum { TILE_DONE = 1000, AGE_MAX = 60, COMPLETE = -1, LAPS = 4, ANCIENT = -1000,
 
 static inline int *actor_vars(const weiri_run *r, int ai) { return r->v + r->g->actors.v[ai].vars; }
 
+static inline void worked(const weiri_prog *g, int words) { *g->work += (uint64_t)words; }
+
 /* A bit of a ring's stage: word and mask. */
 typedef struct bit { int word; uint64_t mask; } bit;
 static inline int at_of(const weiri_prog *g, int ring, int stage, int n) {
@@ -37,14 +39,25 @@ static inline void set(weiri_run *r, int rw, bit b) {
     uint64_t *x = kept(r, rw, b.word);
     if (x) *x |= b.mask;
 }
-/* Nobody knows it any more, and it does not stand. */
+/* Nobody knows it any more, and it does not stand. What does not stand nobody knows. (The mask may be of several bits.) */
 static inline void forget(weiri_run *r, bit b) {
+    if (!(r->w[b.word] & b.mask)) return;
     const weiri_held *h = &r->g->held[b.word];
+    worked(r->g, h->n);
     for (int i = 0; i < h->n; i++) r->w[h->at[i]] &= ~b.mask;
+}
+/* Forgets b as well, together with what is gathered in *all, where one word has both. */
+static inline void forget_with(weiri_run *r, bit *all, bit b) {
+    if (all->word != b.word) {
+        forget(r, *all);
+        *all = (bit){ b.word, 0 };
+    }
+    all->mask |= b.mask;
 }
 /* A row takes another's place, and that is empty; both keep the same. */
 static inline void hand_over(weiri_run *r, int to, int from) {
     const weiri_known *x = &r->g->rows[to], *y = &r->g->rows[from];
+    worked(r->g, x->keep->n);
     memcpy(r->w + x->first, r->w + y->first, sizeof(uint64_t) * (size_t)x->keep->n);
     memset(r->w + y->first, 0, sizeof(uint64_t) * (size_t)y->keep->n);
 }

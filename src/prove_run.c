@@ -13,6 +13,7 @@ static void pour(weiri_run *r, int to, int from, const uint64_t *not) {
     const weiri_keep *k = x->keep, *l = y->keep;
     uint64_t *d = r->w + x->first;
     const uint64_t *s = r->w + y->first;
+    worked(r->g, k->n < l->n ? k->n : l->n);
     if (k == r->g->whole && l == k)
         for (int i = 0; i < k->n; i++) d[i] |= s[i] & ~not[i];
     else if (k->n <= l->n)
@@ -51,12 +52,13 @@ static void meet(weiri_run *r, const weiri_actor *me) {
 /* Of a record REC_PASSED: 0 until an mma is issued, then 1 and one more for each commit. */
 static int *passed_age(const weiri_run *r, int rec, int stage) { return r->v + r->g->recs.v[rec].aux + R_VARS * stage + R_AGE; }
 
-/* n bits from bit `from` of a row on, every other one, as far as they lie in that word. */
-static uint64_t every_other(int from, int n, int word) {
-    int lo = from - 64 * word, hi = lo + 2 * n;
+/* n bits from bit `from` of a row on, as far as they lie in that word; of 2 n of them every other one. */
+static uint64_t bits_in(int word, int from, int n) {
+    int lo = from - 64 * word, hi = lo + n;
     if (lo >= 64 || hi <= 0) return 0;
-    return 0x5555555555555555ull << (from & 1) & ~0ull << (lo > 0 ? lo : 0) & (hi < 64 ? (1ull << hi) - 1 : ~0ull);
+    return ~0ull << (lo > 0 ? lo : 0) & (hi < 64 ? (1ull << hi) - 1 : ~0ull);
 }
+static uint64_t every_other(int word, int from, int n) { return 0x5555555555555555ull << (from & 1) & bits_in(word, from, 2 * n); }
 
 /* Does row `rw` know that the last phase is over? It was told by who waited, or knows of every arrival. */
 static bool is_over(const weiri_run *r, const spot *s, int rw) {
@@ -65,7 +67,7 @@ static bool is_over(const weiri_run *r, const spot *s, int rw) {
     const uint64_t *x = kept(r, rw, now.word);
     const int from = at_of(r->g, s->b->ring, s->stage, s->b->bit + arrival_bit(0, true)), end = from + 2 * s->b->pairs;
     bool all = s->b->pairs > 0;
-    for (int w = from / 64; all && 64 * w < end; w++) all = !(r->w[w] & ~x[w - now.word] & every_other(from, s->b->pairs, w));
+    for (int w = from / 64; all && 64 * w < end; w++) all = !(r->w[w] & ~x[w - now.word] & every_other(w, from, s->b->pairs));
     return all;
 }
 
@@ -88,25 +90,24 @@ static void complete(weiri_run *r, const spot *s, const weiri_action *act, int a
                 f->object = g->p->bars.v[s->bar].name;
             }
         }
-        forget(r, w);
     }
-    /* the newest completion becomes the one before, its arrivals those of the last phase: each bit of a pair moves up */
-    bit now = spot_bit(r, s, BIT_NOW), before = spot_bit(r, s, BIT_BEFORE), end = spot_bit(r, s, waiter_bit(b, b->waiters.n) - 1);
-    const int at = at_of(g, b->ring, s->stage, b->bit), n = 1 + b->pairs;
+    /* the newest completion becomes the one before, its arrivals those of the last phase: each bit of a pair moves up; who has waited is
+     * forgotten */
+    bit now = spot_bit(r, s, BIT_NOW), before = spot_bit(r, s, BIT_BEFORE);
+    const int at = at_of(g, b->ring, s->stage, b->bit), n = 1 + b->pairs, all = waiter_bit(b, b->waiters.n), end = (at + all - 1) / 64;
     const bool was = has(r, 0, now);
-    const uint64_t from = ~(now.mask - 1), to = end.mask | (end.mask - 1); /* of the words from `now` to `end` */
-    const uint64_t open = every_other(at, n, now.word), last = every_other(at + 1, n, now.word);
+    const uint64_t first = bits_in(now.word, at, all);
     const weiri_held *held = &g->held[now.word];
+    worked(g, held->n);
     for (int i = held->n - 1; i >= 0; i--) { /* row 0, which says what stands, last */
-        uint64_t *x = r->w + held->at[i] - now.word, any = 0; /* who keeps one of these words keeps all */
-        for (int w = now.word; w <= end.word; w++) any |= x[w] & (w == now.word ? from : ~0ull) & (w == end.word ? to : ~0ull);
+        uint64_t *x = r->w + held->at[i] - now.word, any = x[now.word] & first; /* who keeps one of these words keeps all */
+        for (int w = now.word + 1; w <= end; w++) any |= x[w] & bits_in(w, at, all);
         if (!any) continue;
         const bool known = was && (!held->row[i] || is_over(r, s, held->row[i]));
-        for (int w = end.word; w > now.word; w--) {
-            uint64_t stay = ~every_other(at, n, w) & ~every_other(at + 1, n, w);
-            x[w] = (x[w] & stay) | (x[w] & every_other(at, n, w)) << 1 | (x[w - 1] & every_other(at, n, w - 1)) >> 63;
+        for (int w = end; w >= now.word; w--) {
+            const uint64_t up = (x[w] & every_other(w, at, n)) << 1, in = w > now.word ? (x[w - 1] & every_other(w - 1, at, n)) >> 63 : 0;
+            x[w] = (x[w] & ~bits_in(w, at, all)) | up | in;
         }
-        x[now.word] = (x[now.word] & ~open & ~last) | (x[now.word] & open) << 1;
         x[before.word] = known ? x[before.word] | before.mask : x[before.word] & ~before.mask;
     }
     for (int a = 0; a < b->pairs; a++) {
@@ -622,7 +623,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         break;
     default: { /* ACT_GRID_LAUNCH */
         bool known = false;
-        for (int i = 0; i < g->actors.n; i++) known = known || has(r, need, bit_of(g, 0, 0, g->bit_wait + i));
+        for (int i = 0; i < g->nwait; i++) known = known || has(r, need, bit_of(g, 0, 0, g->bit_wait + i));
         weiri_fault *f = known ? NULL : weiri_fault_add(r, "PROVE-PDL", act, ai, 0);
         if (f) {
             f->text = weiri_arena_fmt(r->a, "'%s' may launch the next kernel before any task has waited for the previous one",
@@ -855,6 +856,7 @@ void weiri_run_go(weiri_run *r) {
                 r->want = want, r->want_tile = tile, skipped = skips;
         }
     }
+    *g->work += (uint64_t)steps;
     if (r->fatal) return;
     r->done = all;
     int before = r->v[g->stream_at];

@@ -55,6 +55,21 @@ static bool is_ref(const weiri_prog *g, const weiri_ring *q, int lane, int actor
     return l->ref_actor == actor && l->ref_cur == cur;
 }
 
+bool weiri_run_turned(const weiri_run *r, const int *from, int times) {
+    const weiri_prog *g = r->g;
+    for (int i = 0; i < g->rings.n; i++) {
+        const weiri_ring *q = &g->rings.v[i];
+        const weiri_lane whole = { q->ref_actor, q->ref_cur, q->ref_var };
+        for (int n = 0; n < q->lanes; n++) {
+            const weiri_lane *l = q->lanes > 1 ? &g->lanes.v[q->first_lane + n] : &whole;
+            if (l->ref_actor < 0) continue;
+            int at = g->actors.v[l->ref_actor].cursors + C_VARS * l->ref_cur + l->ref_var, moved = r->v[at] - from[at];
+            if (moved && moved < times * q->stages) return false;
+        }
+    }
+    return true;
+}
+
 void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
     weiri_run a = { 0 }, b = { 0 };
     weiri_run_init(&a, g, NULL, state);
@@ -91,6 +106,7 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
             if ((ended && !ref) || !c->matters[C_CLOSE][k]) u[C_CLOSE] = 0;
         }
     }
+    worked(g, g->nints + g->nknow);
     if (!any) return;
     memcpy(scratch, state, weiri_state_size(g));
     /* bits of a stage move with it, in every row */
@@ -145,6 +161,7 @@ bool weiri_run_merge(const weiri_prog *g, void *into, const void *other) {
     weiri_run_init(&a, g, NULL, into);
     weiri_run_init(&b, g, NULL, (void *)(uintptr_t)other);
     bool changed = false;
+    worked(g, g->nints + g->nknow);
     for (int i = 0; i < g->recs.n; i++) {
         const weiri_rec *q = &g->recs.v[i];
         for (int s = 0; s < g->rings.v[q->ring].stages; s++) {
@@ -171,12 +188,16 @@ bool weiri_run_merge(const weiri_prog *g, void *into, const void *other) {
     /* A record that stands in one state alone is known as there: the other says nothing against it. Of what must have happened
      * (initialisation, the grid's wait) only what both had happen counts. */
     uint64_t news = 0;
+    const bool alike = !memcmp(a.w, b.w, sizeof(uint64_t) * (size_t)g->nwords);
     for (int rw = g->nrows - 1; rw > 0; rw--) { /* row 0, which says what stands, last */
         const weiri_keep *k = g->rows[rw].keep;
         uint64_t *x = a.w + g->rows[rw].first;
         const uint64_t *y = b.w + g->rows[rw].first;
+        if (alike && !memcmp(x, y, sizeof(uint64_t) * (size_t)k->n)) continue;
+        const int *word = k == g->whole ? NULL : k->word;
         for (int i = 0; i < k->n; i++) {
-            const uint64_t must = g->must_mask[k->word[i]], sx = a.w[k->word[i]], sy = b.w[k->word[i]];
+            const int at = word ? word[i] : i;
+            const uint64_t must = g->must_mask[at], sx = a.w[at], sy = b.w[at];
             const uint64_t z = ((x[i] | ~sx) & (y[i] | ~sy) & (sx | sy) & ~must) | (x[i] & y[i] & must);
             news |= z ^ x[i];
             x[i] = z;

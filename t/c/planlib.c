@@ -410,8 +410,9 @@ static int swap(lua_State *L) {
 
 /* ---- the readers of a plan ----------------------------------------------------------------------------------------------- */
 
-/* prove(program, run_only, everywhere) -> verdict, { { rule, message, line, hint } ... }, text; run_only: the tables are not compared;
- * everywhere: every row of knowledge keeps all that could be known */
+/* prove(program, run_only, everywhere, stagewise) -> verdict, { { rule, message, line, hint } ... }, text, work; run_only: the tables are
+ * not compared; everywhere: every row of knowledge keeps all that could be known; stagewise: rings are not turned ahead. Work:
+ * instructions run and words of states touched */
 static int prove(lua_State *L) {
     static const char *const verdicts[] = { "NOT_PROVED", "SAFE", "SAFE_BOUNDED", "UNSAFE",
                                             "INCOMPLETE" }; /* ORDER weir_verdict */
@@ -420,7 +421,8 @@ static int prove(lua_State *L) {
     weiri_arena_init(&a, p->ctx);
     weiri_findings f = { .a = &a };
     weir_proof proof = { WEIR_NOT_PROVED, NULL, NULL, 0, 0 };
-    weiri_prove_without(p->plan, &a, &proof, &f, (lua_toboolean(L, 2) ? WEIRI_TABLES : 0) | (lua_toboolean(L, 3) ? WEIRI_EVERYWHERE : 0));
+    int without = (lua_toboolean(L, 2) ? WEIRI_TABLES : 0) | (lua_toboolean(L, 3) ? WEIRI_EVERYWHERE : 0) | (lua_toboolean(L, 4) ? WEIRI_STAGEWISE : 0);
+    const uint64_t work = weiri_prove_without(p->plan, &a, &proof, &f, without);
     lua_pushstring(L, verdicts[proof.verdict]);
     lua_newtable(L);
     for (int i = 0; i < f.list.n; i++) {
@@ -434,8 +436,9 @@ static int prove(lua_State *L) {
         lua_seti(L, -2, i + 1);
     }
     lua_pushstring(L, proof.text);
+    lua_pushinteger(L, (lua_Integer)work);
     weiri_arena_free(&a);
-    return 3;
+    return 4;
 }
 
 /* known(program) -> words of knowledge that a state of its proof keeps, and that there could be */

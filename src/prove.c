@@ -152,7 +152,7 @@ static void search_all(search *s, int cap, bool merge) {
     weiri_run_canonical(g, now, scratch);
     add_node(s, &r, now, -1, 0);
     int stop = cap;
-    for (int q = 0; q < s->queue.n && s->nodes.n < stop && !s->capped; q++) {
+    for (int q = 0; q < s->queue.n && s->nodes.n < stop && !s->capped && !(s->found.n && g->narrow); q++) {
         int at = s->queue.v[q], answers = 0;
         s->nodes.v[at].queued = false;
         for (int letter = 0; letter < 2; letter++) {
@@ -914,6 +914,7 @@ uint64_t weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *ou
     weiri_arena mine;
     weiri_arena_init(&mine, p->k->ctx);
     weiri_prog *g = weiri_prog_new(p, &mine, without);
+    uint64_t work = 0;
     if (g->why) {
         incomplete(out, a, f, g->why_at, weiri_arena_str(a, g->why));
     } else if (g->depth_fault) {
@@ -925,6 +926,13 @@ uint64_t weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *ou
         int misses = 3000;
         search_start(&s, g, p->k->ctx, NULL, &misses);
         search_all(&s, MAX_NODES, !(without & WEIRI_APART));
+        if (s.found.n && g->narrow) { /* only what is not kept may be to blame */
+            weiri_arena_free(&s.a);
+            work = *g->work;
+            g = weiri_prog_new(p, &mine, without | WEIRI_WIDE);
+            search_start(&s, g, p->k->ctx, NULL, &misses);
+            search_all(&s, MAX_NODES, !(without & WEIRI_APART));
+        }
         out->states = (uint64_t)s.nodes.n;
         bool doubtful = false;
         int shown = s.found.n ? show(&s, a, out, f, &doubtful) : 0;
@@ -971,7 +979,7 @@ uint64_t weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *ou
     }
     if (p->k->arch >= WEIR_ARCH_SM_100A)
         out->text = weiri_arena_fmt(a, "%s; sm_100a: " WEIRI_UNCHECKED, out->text ? out->text : "");
-    uint64_t work = *g->work;
+    work += *g->work;
     weiri_arena_free(&mine);
     return work;
 }

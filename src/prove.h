@@ -276,6 +276,7 @@ typedef struct weiri_prog {
     int nknow;                   /* words of all rows */
     weiri_known *rows;           /* where each row lies */
     const weiri_keep *whole;     /* all words */
+    bool narrow;                 /* of their own ring, rows of barriers keep their own stage only */
     weiri_held *held;            /* by word */
     int named_row, cluster_row;
     uint64_t *must_mask;         /* ... for what must have happened, not for what may still go on */
@@ -301,6 +302,7 @@ enum {
     WEIRI_APART = 2,  /* states of equal control stay apart */
     WEIRI_TABLES = 4,  /* no reduction: the plan's tables are not compared with each other */
     WEIRI_EVERYWHERE = 8, /* every row keeps all that could be known */
+    WEIRI_WIDE = 32, /* what a barrier's stage brings is kept of all stages of its ring */
     WEIRI_STAGEWISE = 16 /* no way is gone on ahead until its rings have turned */
 };
 /* Returns what it cost: the instructions run and the words of states touched. */

@@ -161,6 +161,34 @@ static void give_rows(weiri_prog *g, int first, int n, const weiri_keep *k) {
     for (int i = first; i < first + n; i++) g->rows[i].keep = k;
 }
 
+/* As x, but of the ring only the words of one stage. */
+static const weiri_keep *narrowed(const weiri_prog *g, const weiri_keep *x, const weiri_ring *q, int stage) {
+    weiri_keep *y = WEIRI_NEW(g->a, weiri_keep);
+    const int first = q->at / 64, each = q->stride / 64, own = first + each * stage;
+    y->word = WEIRI_NEW_N(g->a, int, x->n + 1);
+    y->at = WEIRI_NEW_N(g->a, int, g->nwords + 1);
+    for (int w = 0; w < g->nwords; w++) {
+        const bool other = w >= first && w < first + each * q->stages && (w < own || w >= own + each);
+        y->at[w] = x->at[w] < 0 || other ? -1 : y->n;
+        if (y->at[w] >= 0) y->word[y->n++] = w;
+    }
+    return y;
+}
+
+/* What the arrivals of a stage of a ring bring is nearly always about that stage, and else hardly ever asked: so of the ring's other
+ * stages the barrier's rows keep nothing. Whoever knows too little for that only makes the proof fail, and then it is made again with
+ * WEIRI_WIDE. Rows of one barrier keep alike, but each its own stage. */
+static void narrow(weiri_prog *g) {
+    for (int i = 0; i < g->nctas * g->nbars; i++) {
+        const weiri_bari *b = &g->bars[i];
+        const weiri_ring *q = &g->rings.v[b->ring];
+        if (!q->turns || q->stages < 2 || q->stride % 64) continue;
+        const weiri_keep *was = g->rows[b->row].keep;
+        for (int s = 0; s < q->stages; s++) give_rows(g, b->row + 2 * s, 2, narrowed(g, was, q, s));
+        g->narrow = true;
+    }
+}
+
 void weiri_keep_place(weiri_prog *g) {
     keeper k = { .g = g };
     int n = g->actors.n;
@@ -186,6 +214,7 @@ void weiri_keep_place(weiri_prog *g) {
                       like ? g->rows[g->bars[i - 1].row].keep : keep_of(&k, k.comes[i]));
         }
     }
+    if (!(g->without & (WEIRI_WIDE | WEIRI_EVERYWHERE))) narrow(g);
     g->held = WEIRI_NEW_N(g->a, weiri_held, g->nwords + 1);
     for (int i = 0; i < g->nrows; i++) {
         g->rows[i].first = g->nknow;

@@ -124,7 +124,8 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
             }
         } else {
             size_t words = (size_t)all / 64, head = words - (size_t)by / 64;
-            for (int n = 0; n < held->n; n++) { /* who keeps one of the ring's words keeps all */
+            for (int n = 0; n < held->n; n++) { /* who keeps one of the ring's words keeps all, or is a barrier's row, which moves itself */
+                if (g->rows[held->row[n]].keep->at[(q->at + q->stride) / 64] < 0) continue;
                 uint64_t *to = a.w + held->at[n], *from = b.w + held->at[n];
                 memcpy(to + by / 64, from, sizeof(uint64_t) * head);
                 memcpy(to, from + head, sizeof(uint64_t) * (words - head));
@@ -140,7 +141,7 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
             int use = from[B_PHASE] * n + s - origin_of(g, q->ring, s), t = mod(use, n), *to = a.v + q->vars + B_VARS * t;
             memcpy(to, from, sizeof(int) * B_VARS);
             to[B_PHASE] = use < 0 ? ANCIENT : lap(use, n);
-            const weiri_known *rows = g->rows + q->row; /* two a stage, side by side, and all keep the same */
+            const weiri_known *rows = g->rows + q->row; /* two a stage, side by side, and all keep as much */
             memcpy(a.w + rows[2 * t].first, b.w + rows[2 * s].first, 2 * sizeof(uint64_t) * (size_t)rows->keep->n);
         }
     }

@@ -13,7 +13,12 @@
 
 enum { MAX_NODES = 20000, MAX_BYTES = 96 << 20, AFTER_FAULT = 400, MAX_FAULTS = 6, MAX_WAY = 64, TURNS = 2, MAX_ROUNDS = 1000 };
 
-typedef struct node { int parent; int8_t letter; bool leaf, queued, ahead[2]; int want, want_tile; } node; /* want: what is asked there */
+typedef struct node {
+    int parent;
+    int8_t letter;
+    bool leaf, queued, ahead[2]; /* ahead: by letter, has the way that leads back by it been gone on? */
+    int want, want_tile;         /* what is asked there */
+} node;
 typedef struct found { weiri_fault f; int parent; int letter; bool shown; } found;   /* parent -1: before the first choice */
 
 typedef struct search {
@@ -90,7 +95,9 @@ static int add_node(search *s, const weiri_run *r, unsigned char *state, int par
     s->table[at] = s->nodes.n;
     s->state[s->nodes.n] = weiri_arena_alloc(&s->a, s->size);
     memcpy(s->state[s->nodes.n], state, s->size);
-    node n = { .parent = parent, .letter = (int8_t)letter, .leaf = leaf, .queued = !leaf, .want = r->want, .want_tile = r->want_tile };
+    node n = {
+        .parent = parent, .letter = (int8_t)letter, .leaf = leaf, .queued = !leaf, .want = r->want, .want_tile = r->want_tile
+    };
     WEIRI_PUSH(&s->a, s->nodes, n);
     if (!leaf) WEIRI_PUSH(&s->a, s->queue, s->nodes.n - 1);
     return s->nodes.n - 1;

@@ -281,7 +281,8 @@ typedef struct weiri_prog {
     int named_row, cluster_row;
     uint64_t *must_mask;         /* ... for what must have happened, not for what may still go on */
     uint64_t *own_mask;          /* ... for what a thread cannot hand on */
-    int bit_init, bit_remote, bit_wait, bit_named;   /* bits of ring 0: by CTA; [actor][CTA] of a cluster; by actor; [CTA][slot] */
+    int bit_init, bit_remote;    /* bits of ring 0: by CTA; [actor][CTA], of a cluster */
+    int bit_wait, bit_named;     /* by actor; [CTA][slot] */
     int nwait;                   /* actors, or 0 where none waits for the grid before */
     WEIRI_LIST(int) named;       /* ids of named barriers in use; their places are the slots */
     WEIRI_LIST(const char *) trusts; /* what the proof takes on the author's word, beyond what bodies declare */
@@ -298,12 +299,12 @@ typedef struct weiri_prog {
 
 /* Reductions that can be left out, for tests: the verdict must not change. */
 enum {
-    WEIRI_STILL = 1,  /* rings do not turn */
-    WEIRI_APART = 2,  /* states of equal control stay apart */
-    WEIRI_TABLES = 4,  /* no reduction: the plan's tables are not compared with each other */
+    WEIRI_STILL = 1,      /* rings do not turn */
+    WEIRI_APART = 2,      /* states of equal control stay apart */
+    WEIRI_TABLES = 4,     /* no reduction: the plan's tables are not compared with each other */
     WEIRI_EVERYWHERE = 8, /* every row keeps all that could be known */
-    WEIRI_WIDE = 32, /* what a barrier's stage brings is kept of all stages of its ring */
-    WEIRI_STAGEWISE = 16 /* no way is gone on ahead until its rings have turned */
+    WEIRI_WIDE = 16,      /* what a barrier's stage brings is kept of all stages of its ring */
+    WEIRI_STAGEWISE = 32  /* no way is gone on ahead until its rings have turned */
 };
 /* Returns what it cost: the instructions run and the words of states touched. */
 uint64_t weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f, int without);

@@ -58,7 +58,9 @@ static uint64_t bits_in(int word, int from, int n) {
     if (lo >= 64 || hi <= 0) return 0;
     return ~0ull << (lo > 0 ? lo : 0) & (hi < 64 ? (1ull << hi) - 1 : ~0ull);
 }
-static uint64_t every_other(int word, int from, int n) { return 0x5555555555555555ull << (from & 1) & bits_in(word, from, 2 * n); }
+static uint64_t every_other(int word, int from, int n) {
+    return 0x5555555555555555ull << (from & 1) & bits_in(word, from, 2 * n);
+}
 
 /* Does row `rw` know that the last phase is over? It was told by who waited, or knows of every arrival. */
 static bool is_over(const weiri_run *r, const spot *s, int rw) {
@@ -94,7 +96,8 @@ static void complete(weiri_run *r, const spot *s, const weiri_action *act, int a
     /* the newest completion becomes the one before, its arrivals those of the last phase: each bit of a pair moves up; who has waited is
      * forgotten */
     bit now = spot_bit(r, s, BIT_NOW), before = spot_bit(r, s, BIT_BEFORE);
-    const int at = at_of(g, b->ring, s->stage, b->bit), n = 1 + b->pairs, all = waiter_bit(b, b->waiters.n), end = (at + all - 1) / 64;
+    const int at = at_of(g, b->ring, s->stage, b->bit), n = 1 + b->pairs, all = waiter_bit(b, b->waiters.n),
+              end = (at + all - 1) / 64;
     const bool was = has(r, 0, now);
     const uint64_t first = bits_in(now.word, at, all);
     const weiri_held *held = &g->held[now.word];
@@ -105,7 +108,8 @@ static void complete(weiri_run *r, const spot *s, const weiri_action *act, int a
         if (!any) continue;
         const bool known = was && (!held->row[i] || is_over(r, s, held->row[i]));
         for (int w = end; w >= now.word; w--) {
-            const uint64_t up = (x[w] & every_other(w, at, n)) << 1, in = w > now.word ? (x[w - 1] & every_other(w - 1, at, n)) >> 63 : 0;
+            const uint64_t up = (x[w] & every_other(w, at, n)) << 1,
+                           in = w > now.word ? (x[w - 1] & every_other(w - 1, at, n)) >> 63 : 0;
             x[w] = (x[w] & ~bits_in(w, at, all)) | up | in;
         }
         x[before.word] = known ? x[before.word] | before.mask : x[before.word] & ~before.mask;

@@ -124,8 +124,8 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
             }
         } else {
             size_t words = (size_t)all / 64, head = words - (size_t)by / 64;
-            for (int n = 0; n < held->n; n++) { /* who keeps one of the ring's words keeps all, or is a barrier's row, which moves itself */
-                if (g->rows[held->row[n]].keep->at[(q->at + q->stride) / 64] < 0) continue;
+            for (int n = 0; n < held->n; n++) { /* who keeps one of the ring's words keeps all, */
+                if (g->rows[held->row[n]].keep->at[(q->at + q->stride) / 64] < 0) continue; /* or is of a stage, and moves with it */
                 uint64_t *to = a.w + held->at[n], *from = b.w + held->at[n];
                 memcpy(to + by / 64, from, sizeof(uint64_t) * head);
                 memcpy(to, from + head, sizeof(uint64_t) * (words - head));

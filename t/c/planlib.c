@@ -421,7 +421,8 @@ static int prove(lua_State *L) {
     weiri_arena_init(&a, p->ctx);
     weiri_findings f = { .a = &a };
     weir_proof proof = { WEIR_NOT_PROVED, NULL, NULL, 0, 0 };
-    int without = (lua_toboolean(L, 2) ? WEIRI_TABLES : 0) | (lua_toboolean(L, 3) ? WEIRI_EVERYWHERE : 0) | (lua_toboolean(L, 4) ? WEIRI_STAGEWISE : 0);
+    int without = (lua_toboolean(L, 2) ? WEIRI_TABLES : 0) | (lua_toboolean(L, 3) ? WEIRI_EVERYWHERE : 0) |
+                  (lua_toboolean(L, 4) ? WEIRI_STAGEWISE : 0);
     const uint64_t work = weiri_prove_without(p->plan, &a, &proof, &f, without);
     lua_pushstring(L, verdicts[proof.verdict]);
     lua_newtable(L);

@@ -1,0 +1,43 @@
+#!/usr/bin/env lua5.4
+-- What a proof costs, counted: the instructions that its runs execute and the words of states that they touch. It must grow no faster than
+-- the schedule, whatever of that grows; bench/prove.lua measures the same kernels' milliseconds.
+local tap = require "tap"
+package.cpath = (os.getenv "WEIR_BUILD" or "build") .. "/t/?.so;" .. package.cpath
+local plan = require "weir_plan"
+local growth = require "gen.growth"
+
+--- Work and states of the proof of series `of` at n; stagewise, wide: with that reduction left out.
+local function cost(of, n, stagewise, wide)
+  for _, s in ipairs(growth.series) do
+    if s.of == of then
+      local k = s.make(n)
+      local p = assert(plan.of(k))
+      local verdict, _, text, work = plan.prove(p, true, wide, stagewise)
+      local kept = plan.known(p)
+      p:close()
+      k:close()
+      assert(verdict == "SAFE", text)
+      return work, math.tointeger(text:match "(%d+) states?,"), kept
+    end
+  end
+end
+
+-- Twice as many of them: at most so many times the work.
+for _, c in ipairs {
+  { "stages", 6, 2 }, { "ring", 8, 2.4 }, { "tasks", 16, 2.2 }, { "arms", 16, 2.4 }, { "warps", 12, 2.5 }, { "moves", 20, 2.1 },
+} do
+  local of, n, most = table.unpack(c)
+  local work, states = cost(of, n)
+  local more, states2 = cost(of, 2 * n)
+  tap.ok(more <= most * work, ("%s, %d and %d: %d and %d, %.2f times the work, %.1f at most"):format(of, n, 2 * n, work, more, more / work, most))
+  tap.is(states, states2, ("%s: as many states"):format(of))
+end
+
+-- The count sees what it is there for: without either reduction of stages it grows with their square.
+local kept, kept2 = select(3, cost("stages", 6)), select(3, cost("stages", 12))
+tap.ok(kept2 <= 2 * kept, ("twice the stages: a state of %d words for %d"):format(kept2, kept))
+for _, c in ipairs { { "visited stage by stage", true, false }, { "all kept everywhere", false, true } } do
+  local work, more = cost("stages", 6, c[2], c[3]), cost("stages", 12, c[2], c[3])
+  tap.ok(more > 2.3 * work, ("%s: %.2f times the work, and %.1f times what it is at 12 stages"):format(c[1], more / work, more / cost("stages", 12)))
+end
+tap.done()

@@ -442,12 +442,13 @@ static int prove(lua_State *L) {
     return 4;
 }
 
-/* known(program) -> words of knowledge that a state of its proof keeps, and that there could be */
+/* known(program, wide) -> words of knowledge that a state of its proof keeps, and that there could be; wide: with all stages of a ring where
+ * one is kept */
 static int known(lua_State *L) {
     weir_program *p = program(L);
     weiri_arena a;
     weiri_arena_init(&a, p->ctx);
-    const weiri_prog *g = weiri_prog_new(p->plan, &a, 0);
+    const weiri_prog *g = weiri_prog_new(p->plan, &a, lua_toboolean(L, 2) ? WEIRI_WIDE : 0);
     lua_pushinteger(L, g->nknow);
     lua_pushinteger(L, (lua_Integer)g->nrows * g->nwords);
     weiri_arena_free(&a);

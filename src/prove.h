@@ -34,6 +34,11 @@ uint32_t weiri_key_condition(const weiri_tape *t);
 /* Of a tape TAPE_KEY: how a condition on nothing but its loop's index comes out the i-th time; false: it is no such condition. */
 bool weiri_key_at(const weir_kernel *k, const weiri_tape *t, int i, bool *truth);
 
+/* A condition on a loop's index alone, in iteration j: bit j, or bit pre + (j - pre) % period. false: it is none, or does not repeat itself
+ * that soon. */
+typedef struct weiri_truths { const weiri_node *loop; int pre, period; uint64_t truth; } weiri_truths;
+bool weiri_index_truths(const weir_kernel *k, uint32_t condition, weiri_truths *out);
+
 typedef struct weiri_trips { int64_t base; weiri_part part[WEIRI_MAX_PARTS]; int nparts; bool fixed; } weiri_trips;
 typedef struct weiri_forms weiri_forms;
 
@@ -79,17 +84,19 @@ bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta
 /* ---- code --------------------------------------------------------------------------------------------------------------- */
 
 typedef enum weiri_ins_op {
-    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_DEAL, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_WHEN, IN_CTA, IN_HELD, IN_JUMP, IN_END
+    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_DEAL, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_TRUTHS, IN_WHEN, IN_CTA, IN_HELD, IN_JUMP, IN_END
 } weiri_ins_op;
 typedef struct weiri_ins {
     weiri_ins_op op;
     int jump;                /* where to go when the test fails, or at a JUMP or BACK */
-    int a, b;                /* LOOP to EVERY: loop; WHEN: key, wanted truth; HELD: cursor (task-local), keep */
-    uint64_t ctas;           /* CTA: those that go on, a bit each */
+    int a, b;                /* LOOP to TRUTHS: loop; TRUTHS: iteration from which on it repeats itself; WHEN: key, wanted truth;
+                              * HELD: cursor (task-local), keep */
+    uint64_t ctas;           /* CTA: those that go on, a bit each. TRUTHS: so iterations */
     int from, by;            /* FIRST, LAST, EVERY: of a lane's loop, its first iteration and the step to the next; else 0, 1 */
-    int period, phase;       /* EVERY; DEAL: lanes, and the actor's (-1: its number in the task) */
+    int period, phase;       /* EVERY, TRUTHS; DEAL: lanes, and the actor's (-1: its number in the task) */
     int skip;                /* TILES: where a tile of another lane (not a of b) goes on; jump: when there are no more */
     const weiri_action *act; /* ACT */
+    const weiri_node *guard; /* TRUTHS */
     uint32_t of;             /* WHEN: the condition as it is written here; `is`: the truth under which it goes on */
     bool is;
 } weiri_ins;

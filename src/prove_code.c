@@ -269,6 +269,21 @@ static int common(int x, int y) {
 
 static void compile(builder *b, const weiri_pnode *n);
 
+/* The guard's condition is worked out from the iteration alone. */
+static bool repeats(const builder *b, const weiri_node *s, weiri_ins *i) {
+    weiri_truths t;
+    if (s->key || !weiri_index_truths(b->g->p->k, s->of, &t)) return false;
+    const int l = loop_of(b, t.loop);
+    weiri_loop *loop = &b->c->loops.v[l];
+    const int p = loop->period ? loop->period : 1, both = p / common(p, t.period) * t.period;
+    if (loop->deal || both > 64) return false;
+    loop->period = both;
+    if (loop->count_to < t.pre) loop->count_to = t.pre;
+    *i = (weiri_ins){ .op = IN_TRUTHS, .a = l, .b = t.pre, .period = t.period, .guard = s,
+                      .ctas = s->guard == WEIR_GUARD_TRUE ? t.truth : ~t.truth };
+    return true;
+}
+
 static void compile_block(builder *b, const weiri_pnode *n) {
     weiri_prog *g = b->g;
     const weir_kernel *k = g->p->k;
@@ -345,8 +360,8 @@ static void compile_block(builder *b, const weiri_pnode *n) {
                 if (known && (truth != 0) == want) i.ctas |= 1ull << cta;
             }
             bool not = false;
-            if (!known) i = (weiri_ins){ .op = IN_WHEN, .a = key_for(b, s->of, s->key, s, &not) };
-            if (!known) i.b = want != not, i.of = s->of, i.is = want;
+            if (!known && !repeats(b, s, &i)) i = (weiri_ins){ .op = IN_WHEN, .a = key_for(b, s->of, s->key, s, &not) };
+            if (i.op == IN_WHEN) i.b = want != not, i.of = s->of, i.is = want;
         } else {
             l = loop_of(b, s->loop);
             weiri_loop *loop = &b->c->loops.v[l];
@@ -447,7 +462,7 @@ static int inside_to(const weiri_code *c, int i) {
     const weiri_ins *x = &c->ins.v[i];
     switch (x->op) {
     case IN_LOOP: return c->ins.v[i + 1].jump;
-    case IN_FIRST: case IN_LAST: case IN_EVERY: case IN_WHEN: case IN_CTA: return x->jump;
+    case IN_FIRST: case IN_LAST: case IN_EVERY: case IN_TRUTHS: case IN_WHEN: case IN_CTA: return x->jump;
     default: return 0;
     }
 }
@@ -494,10 +509,10 @@ static bool ask_alike(const builder *b, int x, int xi, int xto, int y, int yi, i
             if (more && !weiri_forms_same_loop(b->g->p->k, c->loops.v[p->a].node, d->loops.v[q->a].node)) return false;
             a->x[a->n] = p->a, a->y[a->n++] = q->a;
             break;
-        case IN_FIRST: case IN_LAST: case IN_EVERY: {
+        case IN_FIRST: case IN_LAST: case IN_EVERY: case IN_TRUTHS: {
             bool pair = false;
             for (int i = 0; i < a->n; i++) pair = pair || (a->x[i] == p->a && a->y[i] == q->a);
-            if (!pair || p->period != q->period || p->phase != q->phase)
+            if (!pair || p->period != q->period || p->phase != q->phase || p->ctas != q->ctas)
                 return false; /* no lane's loop: those have no loops inside */
             break;
         }

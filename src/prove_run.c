@@ -731,6 +731,12 @@ static outcome step(weiri_run *r, int ai, int *want) {
         v[V_PC] = i >= x->phase && (i - x->phase) % x->period == 0 ? pc + 1 : x->jump;
         return MOVED;
     }
+    case IN_TRUTHS: {
+        int i = r->v[me->loops + L_VARS * x->a + L_IDX];
+        if (i >= x->b) i = x->b + (i - x->b) % x->period;
+        v[V_PC] = x->ctas >> i & 1 ? pc + 1 : x->jump;
+        return MOVED;
+    }
     case IN_WHEN: {
         if (r->launch) { /* conditions under one key are equal: as the first of them has it */
             const weiri_tape *k = &g->tapes.v[weiri_prog_tape(g, c->keys.v[x->a].tape, me->cta)];

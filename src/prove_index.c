@@ -1,0 +1,106 @@
+/* Conditions on nothing but a loop's index, in a loop that starts and steps by plain numbers: each comes out the same in every task that
+ * asks, so it is worked out. From some iteration on it repeats itself. */
+#include "prove.h"
+
+enum { MOST = 64, DEEP = 16 };
+
+/* A value in iteration j of the loop: from `pre` on, it is `up` more each `period` iterations. */
+typedef struct wave { int64_t pre, period, up; } wave;
+
+typedef struct around { const weir_kernel *k; const weiri_node *loop; int64_t first, step; } around;
+
+static int64_t common(int64_t x, int64_t y) {
+    while (y) {
+        int64_t r = x % y;
+        x = y, y = r;
+    }
+    return x < 0 ? -x : x;
+}
+
+/* x + sign * y; the periods of both together. */
+static bool sum(const wave *x, const wave *y, int sign, wave *out) {
+    int64_t p = x->period / common(x->period, y->period) * y->period;
+    if (p > MOST) return false;
+    *out = (wave){ x->pre > y->pre ? x->pre : y->pre, p, x->up * (p / x->period) + sign * y->up * (p / y->period) };
+    return true;
+}
+
+static bool at(const around *o, uint32_t id, int64_t j, int64_t *out) {
+    return weiri_value_eval(o->k, id, NULL, NULL, o->first + j * o->step, out);
+}
+
+/* From which iteration on is x - y, which rises or falls, on one side of 0 for good? */
+static bool apart(const around *o, uint32_t x, uint32_t y, wave *w) {
+    int64_t worst = INT64_MAX, up = w->up > 0 ? w->up : -w->up;
+    for (int64_t j = w->pre; j < w->pre + w->period; j++) {
+        int64_t a, b;
+        if (!at(o, x, j, &a) || !at(o, y, j, &b)) return false;
+        int64_t d = w->up > 0 ? a - b : b - a;
+        if (d < worst) worst = d;
+    }
+    if (worst <= 0) w->pre += w->period * (-worst / up + 1);
+    return w->pre <= MOST;
+}
+
+static bool whole(const around *o, uint32_t id) {
+    weir_dtype t = weiri_val(o->k, id)->dtype;
+    return t == WEIR_I32 || t == WEIR_I64;
+}
+
+static bool wave_of(const around *o, uint32_t id, int depth, wave *out) {
+    const weiri_value *v = weiri_val(o->k, id);
+    wave x[3] = { { 0, 1, 0 }, { 0, 1, 0 }, { 0, 1, 0 } }, d;
+    int64_t n;
+    *out = x[0];
+    if (weiri_value_const(o->k, id, &n)) return true;
+    if (v->op == WEIR_OP_INDEX) {
+        out->up = o->step;
+        return v->loop == o->loop;
+    }
+    if (v->op < WEIR_OP_ADD || v->op > WEIR_OP_CAST || depth == DEEP) return false;
+    bool even = true; /* nothing in it rises */
+    for (int i = 0; i < v->nargs; i++) {
+        if (!wave_of(o, v->arg[i], depth + 1, &x[i]) || !sum(out, &x[i], 0, out)) return false;
+        even = even && !x[i].up;
+    }
+    out->up = 0;
+    if (even) return true;
+    for (int i = 0; i < v->nargs; i++)
+        if (!whole(o, v->arg[i])) return false;
+    switch (v->op) {
+    case WEIR_OP_ADD: return sum(&x[0], &x[1], 1, out);
+    case WEIR_OP_SUB: return sum(&x[0], &x[1], -1, out);
+    case WEIR_OP_IDIV: case WEIR_OP_CEIL_DIV: case WEIR_OP_MOD: {
+        if (!weiri_value_const(o->k, v->arg[1], &n) || n <= 0 || n > MOST) return false;
+        int64_t times = n / common(n, x[0].up); /* up to where it rises by whole multiples of n */
+        out->period = x[0].period * times;
+        if (v->op != WEIR_OP_MOD) out->up = x[0].up * times / n;
+        return out->period <= MOST;
+    }
+    case WEIR_OP_LT: case WEIR_OP_LE: case WEIR_OP_GT: case WEIR_OP_GE: case WEIR_OP_EQ: case WEIR_OP_NE:
+        if (!sum(&x[0], &x[1], -1, &d)) return false;
+        if (d.up && !apart(o, v->arg[0], v->arg[1], &d)) return false;
+        *out = (wave){ d.pre, d.period, 0 };
+        return true;
+    default: return false;
+    }
+}
+
+bool weiri_index_truths(const weir_kernel *k, uint32_t condition, weiri_truths *out) {
+    const weiri_node *loop = weiri_val(k, condition)->scope;
+    around o = { .k = k, .loop = loop };
+    wave w;
+    weiri_env all = { .k = k, .cta = -1 }; /* of any launch */
+    if (!loop || loop->kind != NODE_LOOP || !weiri_value_const(k, loop->start, &o.first) || !weiri_value_const(k, loop->step, &o.step) ||
+        !o.step || o.step > INT16_MAX || o.step < INT16_MIN || !wave_of(&o, condition, 0, &w) || w.pre + w.period > MOST)
+        return false;
+    weiri_range_of(&all, condition);
+    if (all.misfit) return false; /* what leaves 32 bits does not repeat itself */
+    *out = (weiri_truths){ .loop = loop, .pre = (int)w.pre, .period = (int)w.period };
+    for (int64_t j = 0; j < w.pre + w.period; j++) {
+        int64_t n;
+        if (!at(&o, condition, j, &n)) return false;
+        if (n) out->truth |= (uint64_t)1 << j;
+    }
+    return true;
+}

@@ -70,6 +70,13 @@ static bool wave_of(const around *o, uint32_t id, int depth, wave *out) {
     switch (v->op) {
     case WEIR_OP_ADD: return sum(&x[0], &x[1], 1, out);
     case WEIR_OP_SUB: return sum(&x[0], &x[1], -1, out);
+    case WEIR_OP_MUL:
+        for (int i = 0; i < 2; i++)
+            if (weiri_value_const(o->k, v->arg[i], &n) && n <= INT32_MAX && n >= INT32_MIN) {
+                out->up = n * x[1 - i].up;
+                return out->up <= INT32_MAX && out->up >= INT32_MIN;
+            }
+        return false;
     case WEIR_OP_IDIV: case WEIR_OP_CEIL_DIV: case WEIR_OP_MOD: {
         if (!weiri_value_const(o->k, v->arg[1], &n) || n <= 0 || n > MOST) return false;
         int64_t times = n / common(n, x[0].up); /* up to where it rises by whole multiples of n */

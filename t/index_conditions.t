@@ -256,12 +256,12 @@ for round = 1, 400 do
       function(i, w) return w.land(f(i, w), w.lor(w.eq(i % c, 0), w.ne(i % c, 0))) end })[c]
   end
   local k = weir.kernel { name = "truths", arch = "sm_90a" }
-  local n = k:dim("n", { max = 1000000 })
+  local behind = k:dim("n", { max = 1000000 })
   local a = k:resource { name = "a", space = "smem", dtype = "i32", tile = { 32 }, pipeline = P.async_async { stages = 2 },
     work = { fill = weir.producer_work { code = ";" }, use = weir.consumer_work { code = ";" } } }
   for at, cond in ipairs { f, g } do
     k:task { name = at == 1 and "give" or "take", warps = { at - 1, 1 }, schedule = function()
-      for i in weir.domain_loop(start, n, step) do
+      for i in weir.domain_loop(start, behind, step) do
         for _ in weir.when_true(cond(i, in_weir)) do
           if at == 1 then a:acquire(); a:fill(); a:commit() else a:wait(); a:use(); a:release() end
         end

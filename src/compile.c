@@ -452,6 +452,97 @@ static bool knows_arch(weir_ctx *ctx, const nvrtc *n, const char *name, weir_arc
     return false;
 }
 
+/* The PTX of a source that compiles as far as that; with `lines` it says which line each statement came from. */
+static bool ptx_of(weir_ctx *ctx, nvrtc *n, const char *source, const char *file, const char *arch_option, bool lines, weiri_buf *out) {
+    nvrtc_program prog = NULL;
+    const char *option[MAX_OPTIONS];
+    char virtual_arch[40];
+    size_t size = 0;
+    char *text = NULL;
+    snprintf(virtual_arch, sizeof virtual_arch, "-arch=compute_%s", arch_option + strlen("-arch=sm_"));
+    if (n->create(&prog, source, file, 0, NULL, NULL) != NVRTC_OK) return false;
+    int count = options_for(virtual_arch, false, option);
+    if (lines) option[count++] = "-lineinfo";
+    if (n->compile(prog, count, option) == NVRTC_OK && n->ptx_size(prog, &size) == NVRTC_OK && size > 1)
+        text = weiri_alloc(ctx, size);
+    if (text && n->ptx(prog, text) == NVRTC_OK) weiri_put_n(out, text, size - 1);
+    weiri_free(ctx, text, text ? size : 0);
+    n->destroy(&prog);
+    return out->n > 0 && !out->oom;
+}
+
+static bool ends_in(const char *path, const char *name) {
+    size_t n = strlen(path), m = strlen(name);
+    return m && n >= m && !strcmp(path + n - m, name) && (n == m || path[n - m - 1] == '/');
+}
+
+/* NVRTC has an asm statement at its last line: which of its lines, from the word asm on, has the instruction `what` of n characters? The file,
+ * which NVRTC made absolute, becomes the source's name of it. */
+static int line_in_asm(const char *source, char *file, size_t size, int last, const char *what, size_t n) {
+    char here[PATH_MAX] = "";
+    int line = 0, first = 0, hit = 0;
+    for (const char *s = source, *end; (end = strchr(s, '\n')); s = end + 1, line++) {
+        if (sscanf(s, "#line %d \"%4000[^\"\n]\"", &line, here) == 2) {
+            line--;
+            continue;
+        }
+        if (line > last || !ends_in(file, here)) continue;
+        const char *word = strstr(s, "asm"), *found = strstr(s, what);
+        if (word && word < end) first = line, hit = 0;
+        for (; found && found < end && !hit; found = strstr(found + 1, what))
+            if (first && strspn(found + n, " ;\\\t")) hit = line;
+        if (line < last) continue;
+        snprintf(file, size, "%s", here);
+        break;
+    }
+    return hit ? hit : first ? first : last;
+}
+
+/* ptxas knows lines of PTX alone. What it dislikes there is a body's asm, nearly always: whose line is it? Asm statements are counted in the
+ * PTX up to that line, and as many in a PTX with lines. `out` becomes "file:8: in this asm: add.x %r1, %r2;", or stays empty. */
+static void place_of_asm(weir_ctx *ctx, nvrtc *n, const char *source, const char *file, const char *arch_option, const char *log,
+                         weiri_buf *out) {
+    static const char begins[] = "// begin inline asm", ends[] = "// end inline asm";
+    const char *at = strstr(log, "ptxas application ptx input, line ");
+    weiri_buf plain, lined;
+    weiri_buf_init(&plain, ctx);
+    weiri_buf_init(&lined, ctx);
+    if (at && ptx_of(ctx, n, source, file, arch_option, false, &plain) && ptx_of(ctx, n, source, file, arch_option, true, &lined)) {
+        long long want = strtoll(at + strlen("ptxas application ptx input, line "), NULL, 10), line = 1;
+        int blocks = 0;
+        bool in = false;
+        const char *s = plain.s;
+        for (; line < want && (s = strchr(s, '\n')); s++, line++) {
+            const char *end = strchr(s + 1, '\n'), *b = strstr(s + 1, begins), *e = strstr(s + 1, ends);
+            if (b && end && b < end) blocks++, in = true;
+            if (e && end && e < end) in = false;
+        }
+        const char *loc = NULL, *b = lined.s;
+        for (int i = 0; i < blocks && (b = strstr(b, begins)); i++, b++) {
+            loc = b;
+            while (loc > lined.s && strncmp(loc, ".loc", 4)) loc--;
+        }
+        int number = 0, row = 0;
+        char name[PATH_MAX] = "";
+        if (in && s && loc && sscanf(loc, ".loc %d %d", &number, &row) == 2)
+            for (const char *f = lined.s; (f = strstr(f, ".file")); f++) {
+                int k = 0;
+                char path[PATH_MAX];
+                if (sscanf(f, ".file %d \"%4000[^\"]\"", &k, path) == 2 && k == number) snprintf(name, sizeof name, "%s", path);
+            }
+        if (*name) {
+            char what[64];
+            while (*s == ' ' || *s == '\t' || *s == '\n') s++;
+            size_t len = strcspn(s, " ;\t\n");
+            snprintf(what, sizeof what, "%.*s", (int)len, s);
+            row = line_in_asm(source, name, sizeof name, row, what, strlen(what));
+            weiri_put(out, "%s:%d: in this asm: %.*s\n", name, row, (int)strcspn(s, "\n"), s);
+        }
+    }
+    weiri_buf_free(&plain);
+    weiri_buf_free(&lined);
+}
+
 static weir_status run_nvrtc(weir_ctx *ctx, nvrtc *n, const char *name, const char *source, weir_arch arch,
                              const char *arch_option, bool want_ptx, weiri_binary *out) {
     nvrtc_program prog = NULL;
@@ -472,8 +563,12 @@ static weir_status run_nvrtc(weir_ctx *ctx, nvrtc *n, const char *name, const ch
         weiri_free(ctx, text, size);
     }
     if (r == NVRTC_COMPILATION) {
-        st = weiri_fail(ctx, WEIR_E_COMPILE, "kernel '%s' does not compile for %s (NVRTC %d.%d):\n%s", name,
-                        weiri_arch_name(arch), n->major, n->minor, out->log.n ? first_error(out->log.s) : "(empty log)");
+        weiri_buf place;
+        weiri_buf_init(&place, ctx);
+        if (out->log.n) place_of_asm(ctx, n, source, file, arch_option, out->log.s, &place);
+        st = weiri_fail(ctx, WEIR_E_COMPILE, "kernel '%s' does not compile for %s (NVRTC %d.%d):\n%s%s", name, weiri_arch_name(arch),
+                        n->major, n->minor, place.n ? place.s : "", out->log.n ? first_error(out->log.s) : "(empty log)");
+        weiri_buf_free(&place);
     } else if (r == NVRTC_BUILTIN) {
         st = weiri_fail(ctx, WEIR_E_NO_COMPILER,
                         "NVRTC %d.%d at %s cannot open its libnvrtc-builtins.so.%d.%d; it belongs into the same folder",

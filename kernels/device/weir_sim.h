@@ -163,6 +163,7 @@ void w_sim_bind(w_sim_api *api, void (*kernel)(void *const *params));
 
 #include <fenv.h>
 #include <math.h>
+#include <stdio.h>
 
 static w_sim_api *w_api;
 
@@ -294,6 +295,20 @@ X(8, u8) X(16, u16) X(32, u32) X(64, u64)
 #undef X
 void __tsan_atomic_thread_fence(int) {}
 void __tsan_atomic_signal_fence(int) {}
+
+// A division that the host's processor would answer with a signal: by 0, or of the least number by -1. It is asked before.
+typedef struct w_sim_where { const char *file; u32 line, column; } w_sim_where;
+void __ubsan_handle_divrem_overflow(const w_sim_where *at, u64, u64) {
+    char what[512];
+    snprintf(what, sizeof what, "a whole number is divided by 0, or the least one by -1, at %s:%u", at->file ? at->file : "?", at->line);
+    if (w_api->running) w_api->w_sim_trap(w_api, what);
+    __builtin_trap(); // of what runs before the threads: never reached
+}
+// Other sums wrap, as they do on a GPU.
+void __ubsan_handle_add_overflow(void *, u64, u64) {}
+void __ubsan_handle_sub_overflow(void *, u64, u64) {}
+void __ubsan_handle_mul_overflow(void *, u64, u64) {}
+void __ubsan_handle_negate_overflow(void *, u64) {}
 }
 
 #else // ---- what emitted source sees --------------------------------------------------------------------------------------

@@ -591,7 +591,7 @@ void *__tsan_memset(void *d, int x, unsigned long n);
 #define memmove __tsan_memmove
 #define memset __tsan_memset
 
-// asm of a body's own cannot run here.
-#define asm static_assert(false, "inline assembly runs on the GPU only, not in the simulator"),
+// asm of a body's own cannot run here. The error stands at the body's line.
+#define asm _Pragma("GCC error \"inline assembly runs on the GPU only, not in the simulator\"") __asm__
 
 #endif

@@ -252,11 +252,13 @@ static const char *const compile_flags[] = {
     "-O1",
     "-fno-builtin",
     "-fsanitize=thread",
+    "-fsanitize=integer-divide-by-zero,signed-integer-overflow", /* its answers are among the hooks, too */
     "-fPIC",
     "-fvisibility=hidden",
     "-fno-strict-aliasing",
     "-fno-exceptions",
     "-ffp-contract=off",
+    "-fstack-usage",
     "-w",
     "-Wno-psabi",
     "-c",
@@ -382,7 +384,7 @@ static void put_entry(const weiri_plan *p, weiri_buf *b) {
 
 /* Removes the temporary folder's files that exist, then the folder. */
 static void clean(const char *dir) {
-    static const char *const names[] = { "kernel.cpp", "hooks.cpp", "kernel.o", "hooks.o", "kernel.so", "log" };
+    static const char *const names[] = { "kernel.cpp", "hooks.cpp", "kernel.o", "hooks.o", "kernel.so", "kernel.su", "log" };
     char path[PATH_SIZE];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%.900s/%s", dir, names[i]);
@@ -474,6 +476,34 @@ static weir_status hooks_object(weir_ctx *c, const char *cxx, const char *dir, c
     return WEIR_OK;
 }
 
+/* What the compiler says its functions take of a stack, "file:line:column:name<tab>bytes<tab>kind" each: the kernel and the largest that it
+ * may call must fit, beside what the simulator's own calls take. A stack that ran over would be the end of the process. */
+static weir_status check_stack(weir_ctx *c, const char *path, const char *kernel) {
+    enum { OWN = 16 << 10 }; /* bytes */
+    weiri_buf b;
+    long long base = 0, most = 0;
+    char where[256] = "";
+    weiri_buf_init(&b, c);
+    if (!read_file(path, &b) || b.oom) b.n = 0;
+    for (const char *s = b.n ? b.s : "", *end; (end = strchr(s, '\n')); s = end + 1) {
+        const char *tab = memchr(s, '\t', (size_t)(end - s));
+        long long n = tab ? strtoll(tab + 1, NULL, 10) : 0;
+        const char *name = tab ? strstr(s, kernel) : NULL;
+        if (name && name < tab) {
+            base = n;
+        } else if (tab && n > most) {
+            most = n;
+            snprintf(where, sizeof where, "%.*s", (int)(tab - s), s);
+        }
+    }
+    weiri_buf_free(&b);
+    if (base + most <= STACK - OWN) return WEIR_OK;
+    return weiri_fail(c, WEIR_E_COMPILE,
+                      "a simulated thread has a stack of %d bytes, and the kernel takes %lld of it%s%s%s: local arrays of bodies must "
+                      "be smaller here",
+                      STACK, base + most, most > base ? " (most by " : "", most > base ? where : "", most > base ? ")" : "");
+}
+
 /* Builds `out` in the folder `dir`. */
 static weir_status build(weir_ctx *c, const weiri_sim_run *r, const char *cxx, const char *dir, const char *cache,
                          weiri_buf *log) {
@@ -504,6 +534,10 @@ static weir_status build(weir_ctx *c, const weiri_sim_run *r, const char *cxx, c
     };
     const char *const two[] = { "-o", out, hooks, obj, "-lm", NULL };
     if (st != WEIR_OK || !spawn_step(c, cxx, FLAGS(compile_flags), one, log_path, log, &st)) return st;
+    char usage[PATH_SIZE], symbol[160];
+    snprintf(usage, sizeof usage, "%.900s/kernel.su", dir);
+    snprintf(symbol, sizeof symbol, "w_kernel_%s", name);
+    if ((st = check_stack(c, usage, symbol)) != WEIR_OK) return st;
     st = hooks_object(c, cxx, dir, cache, log_path, log, hooks);
     if (st != WEIR_OK || !spawn_step(c, cxx, FLAGS(link_flags), two, log_path, log, &st)) return st;
     return seal_file(c, out);

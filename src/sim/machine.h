@@ -19,6 +19,7 @@ typedef struct weiri_cluster_state cluster;
 
 enum {
     SMEM_BASE = 1024,            /* address of the dynamic shared memory: the first KiB is the system's, as on sm_90 */
+    STACK = 128 << 10,           /* bytes a thread; pages are only taken when touched */
     GRANULE = 16,                /* bytes; TMA, wgmma and stmatrix move no less */
     MAX_TX = (1 << 20) - 1,      /* bytes and arrivals one mbarrier phase can count */
     MAX_FINDINGS = 8,

@@ -10,7 +10,6 @@
 
 enum {
     FRESH = 16 << 10,  /* bytes of a stack that begin with NO_VALUE in every word */
-    STACK = 128 << 10, /* bytes a thread; pages are only taken when touched */
     STUCK = 200000     /* turns in a row in which nothing changed: threads spin on memory */
 };
 

@@ -149,7 +149,7 @@ typedef enum weir_op {
     WEIR_OP_NONE = 0,
     /* leaves */
     WEIR_OP_INT, WEIR_OP_FLOAT, WEIR_OP_DIM, WEIR_OP_SCALAR, WEIR_OP_CTA, WEIR_OP_INDEX /* loop */, WEIR_OP_COORD /* tile */,
-    WEIR_OP_QUEUE_INDEX /* linear tile of a raster */, WEIR_OP_RETURN /* of a work body */, WEIR_OP_ROW, WEIR_OP_COL,
+    WEIR_OP_BEFORE /* ... that the task had before */, WEIR_OP_QUEUE_INDEX /* linear tile of a raster */, WEIR_OP_RETURN /* of a work body */, WEIR_OP_ROW, WEIR_OP_COL,
     /* arithmetic: // and % round towards minus infinity */
     WEIR_OP_ADD, WEIR_OP_SUB, WEIR_OP_MUL, WEIR_OP_DIV, WEIR_OP_IDIV, WEIR_OP_MOD, WEIR_OP_NEG, WEIR_OP_CEIL_DIV,
     WEIR_OP_MIN, WEIR_OP_MAX, WEIR_OP_ABS, WEIR_OP_EXP, WEIR_OP_EXP2, WEIR_OP_LOG2, WEIR_OP_RCP, WEIR_OP_RSQRT, WEIR_OP_TANH,
@@ -350,7 +350,10 @@ WEIR_API void weir_task_begin(weir_kernel *k, const weir_task_desc *desc);
 WEIR_API void weir_task_end(weir_kernel *k);
 
 WEIR_API weir_value weir_loop_begin(weir_kernel *k, weir_value start, weir_value stop, weir_value step, int unroll);
-typedef enum weir_guard_kind { WEIR_GUARD_FIRST = 1, WEIR_GUARD_LAST, WEIR_GUARD_EVERY, WEIR_GUARD_TRUE, WEIR_GUARD_FALSE } weir_guard_kind;
+typedef enum weir_guard_kind {
+    WEIR_GUARD_FIRST = 1, WEIR_GUARD_LAST, WEIR_GUARD_EVERY, WEIR_GUARD_TRUE, WEIR_GUARD_FALSE,
+    WEIR_GUARD_PREVIOUS_TILE, WEIR_GUARD_LAST_TILE   /* begun by functions of their own, below */
+} weir_guard_kind;
 typedef struct weir_guard_desc {
     weir_guard_kind kind;
     weir_value of;                       /* loop index, or the condition */
@@ -365,6 +368,10 @@ WEIR_API void weir_tiles_skip(weir_kernel *k, weir_tiles t, weir_value condition
 WEIR_API weir_value weir_tile_coord(weir_kernel *k, weir_tiles t, int axis);
 WEIR_API weir_value weir_tile_place(weir_kernel *k, weir_tiles t);
 WEIR_API void weir_skippable_begin(weir_kernel *k, weir_tiles t);
+/* Guards that give the tile this task had before the one it is in: in the work-tile loop over the queue, its body runs unless this is the
+ * task's first; and the last it had: behind the loop, its body runs if there was one. Coordinates and place as of a work tile. */
+WEIR_API weir_tiles weir_previous_tile_begin(weir_kernel *k, weir_res *queue);
+WEIR_API weir_tiles weir_last_tile_begin(weir_kernel *k, weir_res *queue);
 WEIR_API void weir_block_end(weir_kernel *k, bool broken);   /* innermost loop, guard, tile loop, skippable; broken: left by break or error */
 
 typedef enum weir_move {

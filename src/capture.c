@@ -101,6 +101,8 @@ static const char *opener(const weiri_node *n) {
         case WEIR_GUARD_EVERY: return "every";
         case WEIR_GUARD_TRUE: return "when_true";
         case WEIR_GUARD_FALSE: return "when_false";
+        case WEIR_GUARD_PREVIOUS_TILE: return "previous_tile";
+        case WEIR_GUARD_LAST_TILE: return "last_tile";
         }
         return "guard";
     case NODE_OP: break;
@@ -355,10 +357,16 @@ static uint32_t condition(weir_kernel *k, const char *what, weir_value of) {
     return of.id;
 }
 
+static weir_tiles tiles_before(weir_kernel *k, weir_guard_kind kind, weir_res *queue);
+
 void weir_guard_begin(weir_kernel *k, const weir_guard_desc *d) {
     weiri_node as = { .kind = NODE_GUARD, .guard = d->kind };
     const char *what = opener(&as);
     if (!want_task(k, what)) return;
+    if (d->kind >= WEIR_GUARD_PREVIOUS_TILE) {
+        tiles_before(k, d->kind, NULL);
+        return;
+    }
     bool iteration = d->kind == WEIR_GUARD_FIRST || d->kind == WEIR_GUARD_LAST || d->kind == WEIR_GUARD_EVERY;
     weiri_node *loop = iteration ? loop_of(k, what, d->of) : NULL;
     uint32_t of = iteration ? 0 : condition(k, what, d->of);
@@ -373,6 +381,28 @@ void weir_guard_begin(weir_kernel *k, const weir_guard_desc *d) {
     n->phase = d->start > 0 ? d->start : 0;
     n->key = iteration ? NULL : weiri_arena_str(&k->a, d->key);
     if (n->of) k->values.v[n->of].used = true;
+}
+
+/* Coordinates and place of the tile that the block gives. */
+static void give_tile(weir_kernel *k, weiri_node *n) {
+    weir_res *queue = n->queue && n->queue->kind == WEIR_RES_QUEUE ? n->queue : NULL;
+    const bool before = n->kind == NODE_GUARD, last = before && n->guard == WEIR_GUARD_LAST_TILE;
+    weiri_value v = { .kind = WEIR_VALUE_SCALAR, .dtype = WEIR_I32, .rows = 1, .cols = 1, .uniform = true, .res = n->queue, .loop = n };
+    v.op = before ? WEIR_OP_BEFORE : WEIR_OP_COORD;
+    v.tiles = before ? NULL : queue;
+    v.before = !before ? 0 : last ? 2 : 1;
+    v.count = !before ? 0 : last ? -n->lanes : n->lanes;
+    v.f = last ? n->lane : 0;
+    for (int i = 0; queue && i < queue->qrank; i++) {
+        v.i = i;
+        n->coord[i] = weiri_value_add(k, &v, true).id;
+    }
+    v.op = WEIR_OP_VIEW_TILE;
+    v.kind = WEIR_VALUE_VIEW;
+    v.dtype = WEIR_DTYPE_NONE;
+    v.rows = v.cols = 0;
+    v.i = 0;
+    n->place = weiri_value_add(k, &v, true).id;
 }
 
 weir_tiles weir_tiles_begin(weir_kernel *k, weir_res *queue, int lane, int lanes) {
@@ -401,31 +431,75 @@ weir_tiles weir_tiles_begin(weir_kernel *k, weir_res *queue, int lane, int lanes
     n->queue = queue;
     n->lane = lane;
     n->lanes = lanes > 0 ? lanes : 1;
-    for (int i = 0; is_queue && i < queue->qrank; i++)
-        n->coord[i] = weiri_value_add(k,
-                                      &(weiri_value){ .op = WEIR_OP_COORD,
-                                                      .kind = WEIR_VALUE_SCALAR,
-                                                      .dtype = WEIR_I32,
-                                                      .rows = 1,
-                                                      .cols = 1,
-                                                      .uniform = true,
-                                                      .i = i,
-                                                      .res = queue,
-                                                      .tiles = queue,
-                                                      .loop = n },
-                                      true)
-                          .id;
-    n->place = weiri_value_add(k,
-                               &(weiri_value){ .op = WEIR_OP_VIEW_TILE,
-                                               .kind = WEIR_VALUE_VIEW,
-                                               .uniform = true,
-                                               .res = queue,
-                                               .tiles = is_queue ? queue : NULL,
-                                               .loop = n },
-                               true)
-                   .id;
+    give_tile(k, n);
     return (weir_tiles){ (uint32_t)n->id };
 }
+
+/* The task's work-tile loop, open or not. */
+static weiri_node *tile_loop(const weir_kernel *k) {
+    for (weiri_node *n = NULL; (n = weiri_node_next(k->task->root, n));)
+        if (n->kind == NODE_TILES) return n;
+    return NULL;
+}
+
+/* Where the guard stands, is there a tile before, or a last one? */
+static void check_before(weir_kernel *k, const weiri_node *as, const weiri_node *tiles) {
+    const char *what = opener(as);
+    const bool last = as->guard == WEIR_GUARD_LAST_TILE;
+    const weiri_node *open = enclosing(k, NODE_TILES), *outer = k->open;
+    if (!as->queue || as->queue->kind != WEIR_RES_QUEUE) {
+        weiri_kernel_fault(k, &k->here, "C-WTL-01", NULL, "%s: %s is no work queue", what,
+                           as->queue ? weiri_label(k, as->queue) : "nothing");
+        return;
+    }
+    const char *name = as->queue->name;
+    if (!tiles || (!last && !open && tiles->queue == as->queue)) {
+        weiri_kernel_fault(k, &k->here, "C-NEST-14",
+                           weiri_arena_fmt(&k->a, last ? "put it behind `for t in weir.work_tile_loop(%s) do ... end`"
+                                                   : "put it inside `for t in weir.work_tile_loop(%s) do ... end`", name),
+                           "%s: no work-tile loop over '%s' %s", what, name, last ? "has run before" : "is open");
+        return;
+    }
+    if (tiles->queue != as->queue) {
+        weiri_kernel_fault(k, &k->here, "C-NEST-14", weiri_arena_fmt(&k->a, "weir.%s(%s)", what, tiles->queue ? tiles->queue->name : "?"),
+                           "%s: task '%s' takes its tiles from '%s', not '%s'", what, k->task->name,
+                           tiles->queue ? tiles->queue->name : "?", name);
+        weiri_also_at(k, &tiles->at, "the work-tile loop");
+        return;
+    }
+    if (last && open) {
+        weiri_kernel_fault(k, &k->here, "C-NEST-14", "put it behind the loop; inside, the tile before is weir.previous_tile's",
+                           "last_tile inside the work-tile loop over '%s'", name);
+        weiri_also_at(k, &open->at, "the work-tile loop");
+        return;
+    }
+    while (outer && !weiri_of_before(outer)) outer = outer->parent;
+    if (!outer) return;
+    weiri_kernel_fault(k, &k->here, "C-NEST-14", "one is enough: the outer one gives the tile", "%s inside %s", what, opener(outer));
+    weiri_also_at(k, &outer->at, "the outer one");
+}
+
+static weir_tiles tiles_before(weir_kernel *k, weir_guard_kind kind, weir_res *queue) {
+    weiri_node as = { .kind = NODE_GUARD, .guard = kind, .queue = queue };
+    if (!want_task(k, opener(&as))) return (weir_tiles){ 0 };
+    const weiri_node *tiles = tile_loop(k);
+    check_before(k, &as, tiles);
+    weiri_node *n = open_block(k, NODE_GUARD);
+    n->guard = kind;
+    n->queue = queue;
+    n->of_tiles = tiles;
+    n->lane = tiles ? tiles->lane : 0;
+    n->lanes = tiles ? tiles->lanes : 1;
+    n->period = 1;
+    give_tile(k, n);
+    return (weir_tiles){ (uint32_t)n->id };
+}
+
+weir_tiles weir_previous_tile_begin(weir_kernel *k, weir_res *queue) {
+    return tiles_before(k, WEIR_GUARD_PREVIOUS_TILE, queue);
+}
+
+weir_tiles weir_last_tile_begin(weir_kernel *k, weir_res *queue) { return tiles_before(k, WEIR_GUARD_LAST_TILE, queue); }
 
 /* The open work-tile loop of a handle; NULL with a fault. */
 static weiri_node *tiles_of(weir_kernel *k, weir_tiles t, const char *what) {
@@ -434,6 +508,22 @@ static weiri_node *tiles_of(weir_kernel *k, weir_tiles t, const char *what) {
     weiri_kernel_fault(k, &k->here, "C-NEST-07", "use the tile inside its work-tile loop",
                        "%s: the work-tile loop of this tile is not open", what);
     return NULL;
+}
+
+/* The open block that gives the tile of a handle; NULL with a fault. */
+static weiri_node *giver_of(weir_kernel *k, weir_tiles t, const char *what) {
+    for (weiri_node *n = k->open; n; n = n->parent)
+        if (weiri_of_before(n) && t.id == (uint32_t)n->id) return n;
+    for (weiri_node *n = NULL; k->task && (n = weiri_node_next(k->task->root, n));)
+        if (weiri_of_before(n) && t.id == (uint32_t)n->id) {
+            if (k->over) return n;
+            const char *hint = weiri_arena_fmt(&k->a, "use it inside `for b in weir.%s(%s) do ... end`", opener(n),
+                                               n->queue ? n->queue->name : "wq");
+            weiri_kernel_fault(k, &k->here, "C-NEST-07", hint, "%s: the %s of this tile is not open", what, opener(n));
+            weiri_also_at(k, &n->at, "made in this block");
+            return NULL;
+        }
+    return tiles_of(k, t, what);
 }
 
 void weir_tiles_skip(weir_kernel *k, weir_tiles t, weir_value c) {
@@ -448,7 +538,7 @@ void weir_tiles_skip(weir_kernel *k, weir_tiles t, weir_value c) {
 }
 
 weir_value weir_tile_coord(weir_kernel *k, weir_tiles t, int axis) {
-    weiri_node *n = tiles_of(k, t, "tile coordinate");
+    weiri_node *n = giver_of(k, t, "tile coordinate");
     if (!n || !n->queue || n->queue->kind != WEIR_RES_QUEUE) return (weir_value){ 0 };
     if (axis >= 0 && axis < n->queue->qrank) return (weir_value){ n->coord[axis] };
     weiri_kernel_fault(k, &k->here, "VIEW-ARG", NULL, "tile coordinate %d: %s has %d axes", axis, weiri_label(k, n->queue),
@@ -457,7 +547,7 @@ weir_value weir_tile_coord(weir_kernel *k, weir_tiles t, int axis) {
 }
 
 weir_value weir_tile_place(weir_kernel *k, weir_tiles t) {
-    weiri_node *n = tiles_of(k, t, "work tile");
+    weiri_node *n = giver_of(k, t, "work tile");
     return (weir_value){ n ? n->place : 0 };
 }
 
@@ -781,11 +871,10 @@ static uint32_t place_in(weir_kernel *k, weir_res *g, uint32_t place) {
     const weiri_value *v = weiri_val(k, place);
     const weir_res *queue = v->res;
     if (v->op != WEIR_OP_VIEW_TILE || g->kind != WEIR_RES_GMEM || queue->qrank != g->rank) return place;
-    const weiri_node *tiles = enclosing(k, NODE_TILES);
     weir_value index[WEIR_MAX_RANK];
     for (int i = 0; i < g->rank; i++) {
         if (queue->qtile[i] != g->tile[i]) return place;
-        index[i] = (weir_value){ tiles->coord[i] };
+        index[i] = (weir_value){ v->loop->coord[i] };
     }
     return weir_view_at(k, g, index, g->rank).id;
 }
@@ -1027,6 +1116,7 @@ static void put_block(const weir_kernel *k, const weiri_node *n, weiri_buf *b) {
     case NODE_GUARD:
         weiri_put(b, "%s(", opener(n));
         if (n->of) put_value(k, n->of, b);
+        if (weiri_of_before(n)) weiri_put(b, "%s", n->queue ? n->queue->name : "?");
         if (n->guard == WEIR_GUARD_EVERY) weiri_put(b, ", %d, %d", n->period, n->phase);
         if (n->key) weiri_put(b, ", key = \"%s\"", n->key);
         weiri_put(b, ")");

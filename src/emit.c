@@ -169,6 +169,7 @@ static bool is_pure(emitter *e, uint32_t id) {
     case WEIR_OP_CTA:
     case WEIR_OP_INDEX:
     case WEIR_OP_COORD:
+    case WEIR_OP_BEFORE:
     case WEIR_OP_QUEUE_INDEX: break;
     default: pure = pure && v->nargs > 0 && v->op != WEIR_OP_LOAD && v->op != WEIR_OP_RETURN && v->op != WEIR_OP_READ_REG;
     }
@@ -192,7 +193,9 @@ static bool is_there(emitter *e, const weiri_pnode *block, uint32_t id) {
     const weiri_value *v = weiri_val(e->k, id);
     if (e->made[id]) return true;
     if (v->op == WEIR_OP_INDEX) return within(block, PN_LOOP, v->loop, NULL);
+    if (v->op == WEIR_OP_QUEUE_INDEX && e->before) return true;
     if (v->op == WEIR_OP_COORD || v->op == WEIR_OP_QUEUE_INDEX) return within(block, PN_TILES, NULL, v->res);
+    if (v->op == WEIR_OP_BEFORE) return within(block, PN_GUARD, NULL, v->res);
     for (int i = 0; i < v->nargs; i++)
         if (!is_there(e, block, v->arg[i])) return false;
     return true;
@@ -324,20 +327,98 @@ static void emit_skip(emitter *e, const weiri_pnode *loop, const char *trips) {
     close_brace(e);
 }
 
-/* A coordinate of this CTA's tile, from that of its cluster's. */
-static void emit_coord(emitter *e, const weir_res *q, int axis, const char *at) {
+/* A coordinate of this CTA's tile, from that of its cluster's; `before`: of the tile before. */
+static void emit_coord(emitter *e, const weir_res *q, int axis, const char *at, bool before) {
     weir_cluster c = e->k->cluster;
     int per = axis == q->axis_m ? c.m * c.v : axis == q->axis_n ? c.n : 1;
     const char *off = "";
     if (per > 1 && axis == q->axis_m)
         off = c.v > 1 ? em_fmt(e, " + (i32)(rank %% %d)", c.m * c.v) : em_fmt(e, " + %s", em_cta_expr(e, 'm'));
     else if (per > 1) off = em_fmt(e, " + %s", em_cta_expr(e, 'n'));
-    em_line(e, "const i32 %s = %s%s%s;", em_coord_name(e, q, axis), at, per > 1 ? em_fmt(e, " * %d", per) : "", off);
+    em_line(e, "%s%s = %s%s%s;", e->before ? "" : "const i32 ", em_coord_name(e, q, axis, before), at, per > 1 ? em_fmt(e, " * %d", per) : "",
+            off);
 }
 
 /* The variable that holds the extent of an axis, in tiles. */
 static const char *extent_name(emitter *e, const weir_res *q, int axis) {
     return weiri_name(e->p, NAME_EXTENT, q->index, em_fmt(e, "%s_tiles_%s", q->name, q->axis[axis]));
+}
+
+/* The tile's coordinates from its number, at the head of `n`: of the loop over tiles, or of a guard that gives the tile before. */
+static void emit_raster(emitter *e, const weiri_pnode *n, const weir_res *q, bool before) {
+    weir_cluster c = e->k->cluster;
+    const char *Q = before ? em_fmt(e, "%s_before", em_queue(e, q)) : em_queue(e, q);
+    if (q->raster == WEIR_RASTER_CUSTOM) {
+        e->walk++;
+        for (int i = 0; i < q->qrank; i++) take(e, q->raster_coord[i].id, &several);
+        name_taken(e, n, true);
+        for (int i = 0; i < q->qrank; i++) emit_coord(e, q, i, em_expr(e, q->raster_coord[i].id), before);
+    } else {
+        /* the two innermost axes by raster; outer ones slowest */
+        const char *rest = before ? Q : em_fmt(e, "%s_index", Q);
+        int inner = q->qrank >= 2 ? 2 : 1;
+        for (int i = 0; i + inner < q->qrank; i++) {
+            weiri_buf d;
+            weiri_buf_init(&d, e->k->ctx);
+            for (int j = i + 1; j < q->qrank; j++) weiri_put(&d, "%s%s", j > i + 1 ? " * " : "", extent_name(e, q, j));
+            emit_coord(e, q, i, em_fmt(e, "(%s / (%s))", rest, d.s), before);
+            em_line(e, "const i32 %s_r%d = %s %% (%s);", Q, i, rest, d.s);
+            weiri_buf_free(&d);
+            rest = em_fmt(e, "%s_r%d", Q, i);
+        }
+        if (inner == 1) {
+            em_line(e, "const i32 %s_c0 = %s;", Q, rest);
+            emit_coord(e, q, 0, em_fmt(e, "%s_c0", Q), before);
+        } else {
+            int m = q->qrank - 2, nn = q->qrank - 1;
+            const char *nm = extent_name(e, q, m), *nn_ = extent_name(e, q, nn);
+            if (q->raster == WEIR_RASTER_ROW)
+                em_line(e, "const i32 %s_c0 = %s / %s, %s_c1 = %s %% %s;", Q, rest, nn_, Q, rest, nn_);
+            else if (q->raster == WEIR_RASTER_COLUMN)
+                em_line(e, "const i32 %s_c0 = %s %% %s, %s_c1 = %s / %s;", Q, rest, nm, Q, rest, nm);
+            else {
+                int g = q->group_rows / (c.m * c.v > 1 && q->axis_m == m ? c.m * c.v : 1);
+                if (g < 1) g = 1;
+                em_line(e, "// %d rows of tiles side by side", q->group_rows);
+                em_line(e,
+                        "const i32 %s_band = %s / (%d * %s), %s_in = %s %% (%d * %s), %s_high = w_min(%s - %s_band * %d, %d);",
+                        Q, rest, g, nn_, Q, rest, g, nn_, Q, nm, Q, g, g);
+                em_line(e, "const i32 %s_c0 = %s_band * %d + %s_in %% %s_high, %s_c1 = %s_in / %s_high;", Q, Q, g, Q, Q, Q, Q,
+                        Q);
+            }
+            for (int i = m; i <= nn; i++) emit_coord(e, q, i, em_fmt(e, "%s_c%d", Q, i - m), before);
+        }
+    }
+}
+
+/* The same of the tile before. A raster of the author's own may have names already for what the present number makes: none of them holds. */
+static void emit_before(emitter *e, const weiri_pnode *n) {
+    const weir_res *q = n->src->queue;
+    if (q->raster != WEIR_RASTER_CUSTOM) {
+        emit_raster(e, n, q, true);
+        return;
+    }
+    const int mark = e->made_list.n;
+    uint8_t *made = WEIRI_NEW_N(e->a, uint8_t, e->k->values.n + 1);
+    for (int id = 0; id < e->k->values.n; id++) {
+        made[id] = e->made[id];
+        if (weiri_value_uses(e->k, (uint32_t)id, WEIR_OP_QUEUE_INDEX)) e->made[id] = 0;
+    }
+    for (int i = 0; i < q->qrank; i++) em_line(e, "i32 %s;", em_coord_name(e, q, i, true));
+    open_brace(e, "");
+    e->before = true;
+    emit_raster(e, n, q, true);
+    e->before = false;
+    close_brace(e);
+    forget(e, mark);
+    memcpy(e->made, made, (size_t)e->k->values.n);
+}
+
+/* Does the task ask for the tile it had before, or last? */
+static bool looks_back(const weiri_task *t) {
+    for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n));)
+        if (weiri_of_before(n)) return true;
+    return false;
 }
 
 /* The tile loop: linear index, then the raster. */
@@ -360,6 +441,8 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
     weiri_buf_free(&b);
     int lanes = n->src->lanes;
     if (lanes > 1) em_line(e, "u32 %s_turn = 0;", Q);
+    const bool back = looks_back(e->pt->task);
+    if (back) em_line(e, "i32 %s_before = -1;  // the tile before, once there is one", Q);
     if (q->qkind == WEIR_QUEUE_GRID) {
         em_line(e, "const i32 %s_index = %s;", Q, first);
         open_brace(e, em_fmt(e, "if (%s_index < %s_tiles)", Q, Q));
@@ -370,51 +453,12 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
         open_brace(e, em_fmt(e, "for (i32 %s_index = %s; %s_index < %s_tiles; %s_index += %s)", Q, first, Q, Q, Q, step));
     }
     const int mark = e->made_list.n;
-    if (q->raster == WEIR_RASTER_CUSTOM) {
-        e->walk++;
-        for (int i = 0; i < q->qrank; i++) take(e, q->raster_coord[i].id, &several);
-        name_taken(e, n, true);
-        for (int i = 0; i < q->qrank; i++) emit_coord(e, q, i, em_expr(e, q->raster_coord[i].id));
-    } else {
-        /* the two innermost axes by raster; outer ones slowest */
-        const char *rest = em_fmt(e, "%s_index", Q);
-        int inner = q->qrank >= 2 ? 2 : 1;
-        for (int i = 0; i + inner < q->qrank; i++) {
-            weiri_buf d;
-            weiri_buf_init(&d, e->k->ctx);
-            for (int j = i + 1; j < q->qrank; j++) weiri_put(&d, "%s%s", j > i + 1 ? " * " : "", extent_name(e, q, j));
-            emit_coord(e, q, i, em_fmt(e, "(%s / (%s))", rest, d.s));
-            em_line(e, "const i32 %s_r%d = %s %% (%s);", Q, i, rest, d.s);
-            weiri_buf_free(&d);
-            rest = em_fmt(e, "%s_r%d", Q, i);
-        }
-        if (inner == 1) {
-            em_line(e, "const i32 %s_c0 = %s;", Q, rest);
-            emit_coord(e, q, 0, em_fmt(e, "%s_c0", Q));
-        } else {
-            int m = q->qrank - 2, nn = q->qrank - 1;
-            const char *nm = extent_name(e, q, m), *nn_ = extent_name(e, q, nn);
-            if (q->raster == WEIR_RASTER_ROW)
-                em_line(e, "const i32 %s_c0 = %s / %s, %s_c1 = %s %% %s;", Q, rest, nn_, Q, rest, nn_);
-            else if (q->raster == WEIR_RASTER_COLUMN)
-                em_line(e, "const i32 %s_c0 = %s %% %s, %s_c1 = %s / %s;", Q, rest, nm, Q, rest, nm);
-            else {
-                int g = q->group_rows / (c.m * c.v > 1 && q->axis_m == m ? c.m * c.v : 1);
-                if (g < 1) g = 1;
-                em_line(e, "// %d rows of tiles side by side", q->group_rows);
-                em_line(e,
-                        "const i32 %s_band = %s / (%d * %s), %s_in = %s %% (%d * %s), %s_high = w_min(%s - %s_band * %d, %d);",
-                        Q, rest, g, nn_, Q, rest, g, nn_, Q, nm, Q, g, g);
-                em_line(e, "const i32 %s_c0 = %s_band * %d + %s_in %% %s_high, %s_c1 = %s_in / %s_high;", Q, Q, g, Q, Q, Q, Q,
-                        Q);
-            }
-            for (int i = m; i <= nn; i++) emit_coord(e, q, i, em_fmt(e, "%s_c%d", Q, i - m));
-        }
-    }
+    emit_raster(e, n, q, false);
     const weiri_node *before = e->tiles;
     e->tiles = n->src;
     if (lanes > 1) open_brace(e, em_fmt(e, "if (%s_turn == %d)", Q, n->src->lane));
     emit_nodes(e, n->first);
+    if (back) em_line(e, "%s_before = %s_index;", Q, Q);
     if (lanes > 1) close_brace(e);
     if (n->skip) {
         open_brace(e, "else");
@@ -470,7 +514,8 @@ static void emit_nodes(emitter *e, const weiri_pnode *n) {
         }
         case PN_GUARD: {
             const char *cond = "true";
-            if (s->guard == WEIR_GUARD_TRUE) cond = em_expr(e, s->of);
+            if (weiri_of_before(s)) cond = em_fmt(e, "%s_before >= 0", em_queue(e, s->queue));
+            else if (s->guard == WEIR_GUARD_TRUE) cond = em_expr(e, s->of);
             else if (s->guard == WEIR_GUARD_FALSE) cond = em_fmt(e, "!%s", em_expr(e, s->of));
             else {
                 const weiri_node *l = s->loop;
@@ -486,6 +531,7 @@ static void emit_nodes(emitter *e, const weiri_pnode *n) {
                 }
             }
             open_brace(e, em_fmt(e, "if (%s)", cond));
+            if (weiri_of_before(s)) emit_before(e, n);
             emit_nodes(e, n->first);
             close_brace(e);
             break;

@@ -33,6 +33,7 @@ typedef struct emitter {
     const weiri_pnode *loop; /* innermost domain loop */
     const weiri_node *tiles; /* enclosing work-tile loop */
     bool skipping;           /* in a tile of another lane */
+    bool before;             /* coordinates of the tile before are computed: its number is the raster's */
     const char *row, *col;   /* names of the element's coordinates in a linear store, or NULL: fragments */
     const char *el;          /* index of the fragment element, 0 .. N/2 */
     const char *fr;          /* index of the m64 block */
@@ -145,7 +146,7 @@ const char *weiri_em_quoted(emitter *e, const char *path); /* as a C string */
 bool weiri_em_is_float(weir_dtype t);
 const char *weiri_em_type(const weiri_value *v); /* that it is computed in */
 const char *weiri_em_float_text(emitter *e, double x);
-const char *weiri_em_coord_name(emitter *e, const weir_res *q, int axis);
+const char *weiri_em_coord_name(emitter *e, const weir_res *q, int axis, bool before); /* before: of the tile before, or last */
 const char *weiri_em_cta_expr(emitter *e, int64_t axis);
 const char *weiri_em_expr(emitter *e, uint32_t id);
 const char *weiri_em_stage_expr(emitter *e, int cur, weiri_stage_ref ref, int back);

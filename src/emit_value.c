@@ -88,6 +88,7 @@ static bool find_nonneg(emitter *e, uint32_t id) {
     case WEIR_OP_INT: return v->i >= 0;
     case WEIR_OP_DIM:
     case WEIR_OP_COORD:
+    case WEIR_OP_BEFORE:
     case WEIR_OP_QUEUE_INDEX:
     case WEIR_OP_CTA:
     case WEIR_OP_ROW:
@@ -112,8 +113,8 @@ static bool is_index(emitter *e, uint32_t id) {
     const weiri_value *v = weiri_val(e->k, id);
     if (e->index[id]) return e->index[id] == 1;
     bool yes = v->nargs ? v->op != WEIR_OP_LOAD && v->op != WEIR_OP_RETURN && v->op != WEIR_OP_READ_REG
-                        : v->op == WEIR_OP_INT || v->op == WEIR_OP_DIM || v->op == WEIR_OP_COORD || v->op == WEIR_OP_QUEUE_INDEX ||
-                              v->op == WEIR_OP_CTA || v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL || v->op == WEIR_OP_INDEX;
+                        : v->op == WEIR_OP_INT || v->op == WEIR_OP_DIM || v->op == WEIR_OP_COORD || v->op == WEIR_OP_BEFORE ||
+                              v->op == WEIR_OP_QUEUE_INDEX || v->op == WEIR_OP_CTA || v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL || v->op == WEIR_OP_INDEX;
     for (int i = 0; i < v->nargs && yes; i++) yes = !v->arg[i] || is_index(e, v->arg[i]);
     e->index[id] = yes ? 1 : 2;
     return yes;
@@ -135,8 +136,8 @@ const char *em_float_text(emitter *e, double x) {
     return x < 0 ? em_fmt(e, "(%s%sf)", s, point ? "" : ".") : em_fmt(e, "%s%sf", s, point ? "" : ".");
 }
 
-const char *em_coord_name(emitter *e, const weir_res *q, int axis) {
-    return weiri_name(e->p, NAME_COORD, q->index, em_fmt(e, "%s_%s", q->name, q->axis[axis]));
+const char *em_coord_name(emitter *e, const weir_res *q, int axis, bool before) {
+    return weiri_name(e->p, NAME_COORD, q->index, em_fmt(e, "%s%s_%s", q->name, before ? "_before" : "", q->axis[axis]));
 }
 
 const char *em_loop(emitter *e, const weiri_node *loop) {
@@ -338,8 +339,9 @@ static const char *part(emitter *e, uint32_t id) {
     case WEIR_OP_SCALAR: return em_arg(e, v->name);
     case WEIR_OP_CTA: return em_cta_expr(e, v->i);
     case WEIR_OP_INDEX: return em_loop(e, v->loop);
-    case WEIR_OP_COORD: return em_coord_name(e, v->res, (int)v->i);
-    case WEIR_OP_QUEUE_INDEX: return em_fmt(e, "%s_index", em_queue(e, v->res));
+    case WEIR_OP_COORD: return em_coord_name(e, v->res, (int)v->i, false);
+    case WEIR_OP_BEFORE: return em_coord_name(e, v->res, (int)v->i, true);
+    case WEIR_OP_QUEUE_INDEX: return em_fmt(e, e->before ? "%s_before" : "%s_index", em_queue(e, v->res));
     case WEIR_OP_RETURN:
     case WEIR_OP_LOAD:
         if (v->kind == WEIR_VALUE_TILE)
@@ -473,7 +475,8 @@ const char *em_origin(emitter *e, const weiri_view *v, const weir_res *g, int d)
         const weir_res *q = b->res ? b->res : b->loop->queue;
         int axis = d - (g->rank - q->qrank);
         if (axis < 0) return "0";
-        return g->tile[d] == 1 ? em_coord_name(e, q, axis) : em_fmt(e, "%s * %d", em_coord_name(e, q, axis), g->tile[d]);
+        const char *x = em_coord_name(e, q, axis, b->count != 0);
+        return g->tile[d] == 1 ? x : em_fmt(e, "%s * %d", x, g->tile[d]);
     }
     int axis = d - (g->rank - b->nargs);
     if (axis < 0) return "0";

@@ -952,7 +952,7 @@ void em_call(emitter *e, const weiri_action *a) {
     if (e->p->queue) {
         weiri_put(&b, ", %s_tile{", em_queue(e, e->p->queue));
         for (int i = 0; i < e->p->queue->qrank; i++)
-            weiri_put(&b, "%s%s", i ? ", " : "", e->tiles ? em_coord_name(e, e->p->queue, i) : "0");
+            weiri_put(&b, "%s%s", i ? ", " : "", e->tiles ? em_coord_name(e, e->p->queue, i, false) : "0");
         weiri_put(&b, "}");
     }
     if (weiri_in_smem(r))

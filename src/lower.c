@@ -38,6 +38,8 @@ typedef struct lowering {
     uint64_t *loose_in;  /* by op id: the set of numbers of newest opens that no mma has followed */
     bool stores, copies; /* the task issues bulk stores, cp.asyncs */
     struct turn *turn;   /* by node id: which iteration of a loop the walk below is in */
+    bool looks_back;     /* the task asks for the tile it had before, or last */
+    bool had;            /* ... and it had one, where the walk below is */
 } lowering;
 
 /* "task 'load': s:tma_load TEXT" */
@@ -251,6 +253,22 @@ static void walk_ends(lowering *l, const weiri_node *n, bool must, held *s) {
     if (!must) merge_held(s, &before);
 }
 
+/* A loop over tiles, and all that follows it, of a task that looks back: without a tile; the first, which has none before it; the others,
+ * until nothing is new. */
+static void walk_turns(lowering *l, const weiri_node *n, held *s) {
+    held none = *s, turn;
+    l->had = false;
+    held_walk(l, n->next, &none);
+    held_walk(l, n->first, s);
+    l->had = true;
+    do {
+        turn = *s;
+        held_walk(l, n->first, &turn);
+    } while (merge_held(s, &turn));
+    held_walk(l, n->next, s);
+    merge_held(s, &none);
+}
+
 static void held_walk(lowering *l, const weiri_node *n, held *s) {
     for (; n; n = n->next) {
         if (n->kind == NODE_OP) {
@@ -278,7 +296,12 @@ static void held_walk(lowering *l, const weiri_node *n, held *s) {
             }
             continue;
         }
-        bool must = n->kind == NODE_LOOP && weiri_loop_runs(l->k, n);
+        if (n->kind == NODE_TILES && l->looks_back) {
+            walk_turns(l, n, s);
+            return;
+        }
+        if (weiri_of_before(n) && !l->had) continue;
+        bool must = weiri_of_before(n) || (n->kind == NODE_LOOP && weiri_loop_runs(l->k, n));
         bool again = n->kind == NODE_LOOP || n->kind == NODE_TILES;
         if (n->kind == NODE_LOOP && has_ends(n, n->first)) {
             walk_ends(l, n, must, s);
@@ -1725,6 +1748,25 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
 static void lower_skip(lowering *l, const weiri_node *n, const weiri_pnode *body, weiri_pnode *at);
 static void deal_loop(lowering *l, const weiri_node *n, weiri_pnode *b);
 
+/* Lanes that share a side move its cursor past each other's tiles by what a tile of theirs takes; what another lane takes for the tile it
+ * had before, or for its last one, none of them knows. */
+static void refuse_dealt(lowering *l, const weiri_node *n, const char *name) {
+    const char *what = n->guard == WEIR_GUARD_LAST_TILE ? "last_tile" : "previous_tile";
+    weir_finding *f = weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&n->at),
+                                 "task '%s': '%s' is shared by lanes of the work tiles, and moved inside %s", l->pt->task->name, name, what);
+    f->objects[0] = name;
+    f->hint = "give each lane a pipeline of its own, or move this one in the tile itself";
+}
+
+static void check_last_dealt(lowering *l, const weiri_node *guard) {
+    for (const weiri_node *n = NULL; (n = weiri_node_next(guard, n));) {
+        const weiri_op *op = n->kind == NODE_OP ? n->op : NULL;
+        if (!op || op->atom != ATOM_NONE || !piped_op(l->p, op) || !weiri_side_dealt(l->k, op->res, is_producer(op->stage))) continue;
+        refuse_dealt(l, guard, op->res->name);
+        return;
+    }
+}
+
 static void lower_nodes(lowering *l, const weiri_node *n, weiri_pnode *at) {
     for (; n; n = n->next) {
         if (n->kind == NODE_OP) {
@@ -1739,6 +1781,7 @@ static void lower_nodes(lowering *l, const weiri_node *n, weiri_pnode *at) {
         weiri_pnode *b = append(l->p, at, kinds[n->kind]);
         b->src = n;
         lower_nodes(l, n->first, b);
+        if (n->kind == NODE_GUARD && n->guard == WEIR_GUARD_LAST_TILE && n->lanes > 1) check_last_dealt(l, n);
         if (n->kind == NODE_LOOP) deal_loop(l, n, b);
         if (n->kind != NODE_TILES || n->lanes < 2) continue;
         weiri_pnode *skip = WEIRI_NEW(&l->p->a, weiri_pnode);
@@ -1911,6 +1954,7 @@ static void lower_skip(lowering *l, const weiri_node *n, const weiri_pnode *body
             else at->first = NULL;
             continue;
         }
+        if (weiri_of_before(n)) refuse_dealt(l, n, b->first->act ? b->first->act->op->res->name : l->pt->task->name);
         const uint32_t asks[] = { n->kind == NODE_LOOP ? n->start : 0, n->kind == NODE_LOOP ? n->stop : 0,
                                   n->kind == NODE_LOOP ? n->step : 0, n->kind == NODE_GUARD ? n->of : 0 };
         for (int i = 0; i < 4; i++) {
@@ -2077,6 +2121,30 @@ static void bulk_step(lowering *l, weiri_action *a, qset *s) {
     }
 }
 
+static bool join_queues(qset *s, const qset *from) {
+    bool grew = false;
+    for (int i = 0; i < from->n; i++) grew = join_queue(s, &from->v[i]) || grew;
+    s->full = s->full || from->full;
+    return grew;
+}
+
+static void flow(lowering *l, weiri_pnode *n, qset *s, void (*step)(lowering *, weiri_action *, qset *));
+
+/* As walk_turns. */
+static void flow_turns(lowering *l, weiri_pnode *n, qset *s, void (*step)(lowering *, weiri_action *, qset *)) {
+    qset none = *s, turn;
+    l->had = false;
+    flow(l, n->next, &none, step);
+    flow(l, n->first, s, step);
+    l->had = true;
+    do {
+        turn = *s;
+        flow(l, n->first, &turn, step);
+    } while (join_queues(s, &turn));
+    flow(l, n->next, s, step);
+    join_queues(s, &none);
+}
+
 /* Walks the tree with every set of groups that may be open, until loops add none; `step` sees each action in order. */
 static void flow(lowering *l, weiri_pnode *n, qset *s, void (*step)(lowering *, weiri_action *, qset *)) {
     for (; n; n = n->next) {
@@ -2084,8 +2152,14 @@ static void flow(lowering *l, weiri_pnode *n, qset *s, void (*step)(lowering *, 
             step(l, n->act, s);
             continue;
         }
+        if (n->kind == PN_TILES && l->looks_back) {
+            flow_turns(l, n, s, step);
+            return;
+        }
+        const bool before = n->kind == PN_GUARD && weiri_of_before(n->src);
+        if (before && !l->had) continue;
         bool again = n->kind == PN_LOOP || n->kind == PN_TILES || (n->kind == PN_HELD && !n->once);
-        bool must = n->kind == PN_LOOP && weiri_loop_runs(l->k, n->src);
+        bool must = before || (n->kind == PN_LOOP && weiri_loop_runs(l->k, n->src));
         qset in = *s, out;
         for (;;) {
             out = in;
@@ -2156,6 +2230,31 @@ static void tensor_commit(lowering *l, const weiri_action *a, uint8_t *s) {
     }
 }
 
+static bool join_states(uint8_t *s, const uint8_t *from, int nres) {
+    bool grew = false;
+    for (int i = 0; i < nres; i++)
+        if ((s[i] | from[i]) != s[i]) s[i] |= from[i], grew = true;
+    return grew;
+}
+
+static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres);
+
+/* As walk_turns. */
+static void fresh_turns(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
+    uint8_t *none = WEIRI_NEW_N(&l->p->a, uint8_t, nres), *turn = WEIRI_NEW_N(&l->p->a, uint8_t, nres);
+    memcpy(none, s, (size_t)nres);
+    l->had = false;
+    fresh_flow(l, n->next, none, nres);
+    fresh_flow(l, n->first, s, nres);
+    l->had = true;
+    do {
+        memcpy(turn, s, (size_t)nres);
+        fresh_flow(l, n->first, turn, nres);
+    } while (join_states(s, turn, nres));
+    fresh_flow(l, n->next, s, nres);
+    join_states(s, none, nres);
+}
+
 /* state by tile: bit 0 never written, bit 1 zero() pending, bit 2 holds sums */
 static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
     for (; n; n = n->next) {
@@ -2194,9 +2293,16 @@ static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
             continue;
         }
         if (n->kind == PN_HELD) continue;
+        if (n->kind == PN_TILES && l->looks_back) {
+            fresh_turns(l, n, s, nres);
+            return;
+        }
+        const bool before = n->kind == PN_GUARD && weiri_of_before(n->src);
+        if (before && !l->had) continue;
         bool again = n->kind == PN_LOOP || n->kind == PN_TILES;
         bool must =
-            n->kind == PN_LOOP && (weiri_loop_runs(l->k, n->src) || (weiri_tc(l->k) && weiri_tc_loop_runs(l->k, n->src)));
+            before ||
+            (n->kind == PN_LOOP && (weiri_loop_runs(l->k, n->src) || (weiri_tc(l->k) && weiri_tc_loop_runs(l->k, n->src))));
         uint8_t *in = WEIRI_NEW_N(&l->p->a, uint8_t, nres), *out = WEIRI_NEW_N(&l->p->a, uint8_t, nres);
         memcpy(in, s, (size_t)nres);
         for (;;) {
@@ -2273,6 +2379,7 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
         l.held_in = WEIRI_NEW_N(&p->a, uint64_t, k->nops + 2);
         l.loose_in = WEIRI_NEW_N(&p->a, uint64_t, k->nops + 2);
         l.turn = WEIRI_NEW_N(&p->a, turn, k->nnodes + 2);
+        for (const weiri_node *n = NULL; (n = weiri_node_next(l.pt->task->root, n));) l.looks_back = l.looks_back || weiri_of_before(n);
         find_held(&l);
         weiri_pnode *root = list_node(p);
         int w = l.pt->task->first_warp / 4;

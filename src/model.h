@@ -21,14 +21,16 @@ typedef struct weiri_value {
     int64_t i;
     double
         f; /* INT, FLOAT; CTA: axis letter; INDEX: loop node; COORD, QUEUE_INDEX: axis; VIEW_READ: back; VIEW_ROWS/COLS, TILE_COLS: first; ROW_*: columns kept */
-    int count;                   /* VIEW_ROWS/COLS, TILE_COLS: count; RETURN: index of the return */
+    int count;                   /* VIEW_ROWS/COLS, TILE_COLS: count; RETURN: index of the return; BEFORE and its VIEW_TILE: lanes, negative of the
+                                    last tile, whose `f` is the lane: tasks of other lanes had another tile */
     struct weir_res
-        *res; /* READ_REG, VIEW_READ, VIEW_AT, VIEW_FROM, VIEW_SUB of smem, ROW, COL, COORD's and QUEUE_INDEX's queue */
+        *res; /* READ_REG, VIEW_READ, VIEW_AT, VIEW_FROM, VIEW_SUB of smem, ROW, COL, COORD's, BEFORE's and QUEUE_INDEX's queue */
     struct weiri_op *by;         /* RETURN, READ_REG, LOAD, VIEW_READ: the op that produced it (its place in the schedule) */
     struct weiri_node *
-        loop; /* INDEX: its loop; COORD, VIEW_TILE: a work-tile loop over the queue `res` (the first one: all loops over a queue share the value) */
+        loop; /* INDEX: its loop; COORD, VIEW_TILE: a work-tile loop over the queue `res` (the first one: all loops over a queue share the value); BEFORE and its VIEW_TILE: likewise the first guard */
     struct weiri_node *scope;    /* innermost block it may be used in, NULL: anywhere its `tiles` are */
     struct weir_res *tiles;      /* queue whose tile it depends on, or NULL */
+    uint8_t before;              /* bits: it depends on the tile before, 1, or the last one, 2 */
     bool used;                   /* by another value, an op or a block */
     uint64_t ops;                /* bit by weir_op: what it is made of, itself included */
     uint32_t text;               /* operations in it written out as a tree, what is shared as often as it is taken; saturates */
@@ -164,9 +166,15 @@ struct weiri_node {
     uint32_t start, stop, step, index; int unroll;            /* LOOP: values */
     weir_guard_kind guard; uint32_t of; weiri_node *loop; int period, phase; const char *key; /* GUARD; loop of first/last/every */
     weir_res *queue; uint32_t skip; int lane, lanes;          /* TILES; skip 0: none */
-    uint32_t coord[WEIR_MAX_RANK]; uint32_t place;            /* TILES */
+    uint32_t coord[WEIR_MAX_RANK]; uint32_t place;            /* TILES; GUARD of a previous or last tile, with queue, lane and lanes */
+    const weiri_node *of_tiles;  /* GUARD of a previous or last tile: the loop whose tile it is */
     weiri_chain at;
 };
+
+/* A guard that gives another tile than the one the task is in? */
+static inline bool weiri_of_before(const weiri_node *n) {
+    return n->kind == NODE_GUARD && (n->guard == WEIR_GUARD_PREVIOUS_TILE || n->guard == WEIR_GUARD_LAST_TILE);
+}
 
 typedef struct weiri_task {
     const char *name;
@@ -234,9 +242,9 @@ bool weiri_value_eval(const weir_kernel *k, uint32_t id, const int64_t *dims, co
 /* ... in the CTA of that rank in the cluster; -1: coordinates of the CTA are not known. */
 bool weiri_value_eval_cta(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t index, int rank,
                           int64_t *out);
-/* ... with the indices of all loops, by their nodes' ids, and the number of the work tile. */
-bool weiri_value_eval_at(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t tile,
-                         const int64_t *at, int rank, int64_t *out);
+/* ... with the indices of all loops, by their nodes' ids, the number of the work tile, and the coordinates of that before (or NULL). */
+bool weiri_value_eval_at(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, const int64_t *before,
+                         int64_t tile, const int64_t *at, int rank, int64_t *out);
 void weiri_value_print(const weir_kernel *k, uint32_t id, weiri_buf *b);      /* in the author's names */
 bool weiri_value_uses(const weir_kernel *k, uint32_t id, weir_op leaf);       /* does it contain such a leaf? */
 bool weiri_value_in_regs(const weir_kernel *k, uint32_t id);                  /* ... one that lies as a register tile does? */

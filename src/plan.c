@@ -1474,9 +1474,10 @@ static void print_nodes(const weiri_plan *p, const weiri_pnode *n, int depth, we
             weiri_put(b, "\n");
             break;
         case PN_GUARD: {
-            static const char *const g[] = { "?", "first", "last", "every", "when", "unless" };
+            static const char *const g[] = { "?", "first", "last", "every", "when", "unless", "previous tile", "last tile" };
             weiri_put(b, "guard %s", g[n->src->guard]);
-            if (n->src->guard >= WEIR_GUARD_TRUE) weiri_put(b, " "), weiri_value_print(p->k, n->src->of, b);
+            if (weiri_of_before(n->src)) weiri_put(b, " of %s", n->src->queue->name);
+            else if (n->src->guard >= WEIR_GUARD_TRUE) weiri_put(b, " "), weiri_value_print(p->k, n->src->of, b);
             weiri_put(b, "\n");
             break;
         }

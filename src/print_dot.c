@@ -46,7 +46,7 @@ static void value_sources(graph *g, uint32_t id, res_list *l) {
     const weiri_value *v = weiri_val(g->k, id);
     switch (v->op) {
     case WEIR_OP_READ_REG: case WEIR_OP_VIEW_READ: case WEIR_OP_VIEW_AT: case WEIR_OP_VIEW_FROM: case WEIR_OP_VIEW_SUB:
-    case WEIR_OP_COORD: case WEIR_OP_VIEW_TILE:
+    case WEIR_OP_COORD: case WEIR_OP_BEFORE: case WEIR_OP_VIEW_TILE:
         if (v->res) add(g, l, v->res);
         break;
     case WEIR_OP_RETURN:

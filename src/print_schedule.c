@@ -24,7 +24,9 @@ static char tag_of(const weiri_node *n, int before, int loops) {
         case WEIR_GUARD_LAST: return 'L';
         case WEIR_GUARD_EVERY: return 'P';
         case WEIR_GUARD_TRUE:
-        case WEIR_GUARD_FALSE: return 'I';
+        case WEIR_GUARD_FALSE:
+        case WEIR_GUARD_PREVIOUS_TILE:
+        case WEIR_GUARD_LAST_TILE: return 'I';
         }
     }
     if (weiri_loop_around(n)) return ' ';

@@ -84,13 +84,14 @@ bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta
 /* ---- code --------------------------------------------------------------------------------------------------------------- */
 
 typedef enum weiri_ins_op {
-    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_DEAL, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_TRUTHS, IN_WHEN, IN_CTA, IN_HELD, IN_JUMP, IN_END
+    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_DEAL, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_TRUTHS, IN_WHEN, IN_CTA, IN_BEFORE, IN_HELD,
+    IN_JUMP, IN_END
 } weiri_ins_op;
 typedef struct weiri_ins {
     weiri_ins_op op;
     int jump;                /* where to go when the test fails, or at a JUMP or BACK */
     int a, b;                /* LOOP to TRUTHS: loop; TRUTHS: iteration from which on it repeats itself; WHEN: key, wanted truth;
-                              * HELD: cursor (task-local), keep */
+                              * HELD: cursor (task-local), keep; BEFORE: tiles of its own that the task has begun, at least; its lane */
     uint64_t ctas;           /* CTA: those that go on, a bit each. TRUTHS: so iterations */
     int from, by;            /* FIRST, LAST, EVERY: of a lane's loop, its first iteration and the step to the next; else 0, 1 */
     int period, phase;       /* EVERY, TRUTHS; DEAL: lanes, and the actor's (-1: its number in the task) */
@@ -120,6 +121,7 @@ typedef struct weiri_code {  /* of one task */
         *moves[2];           /* by C_OPEN or C_CLOSE, and cursor: does anything depend on how often it was done? is it ever? */
     int from, to;            /* the task's own part, between the kernel's prologue and epilogue */
     bool tiles;              /* it has a work-tile loop */
+    bool looks_back;         /* it asks for the tile that it had before, or last */
     int skip_from, skip_to;          /* what it does in tiles of other lanes */
     int *tape_end;                   /* by tape of the program: pc after which this task asks it no more within a tile */
     int *skip_end;                   /* ... within a tile of another lane */
@@ -134,7 +136,7 @@ typedef struct weiri_actor {
     int row;                 /* first knowledge row; BY_* offsets through `by` */
     int by[BY_COUNT];
     int nrows;
-    int vars;                /* ints: pc, stop, tile, turn, cl, then keys, loops, cursors, tape offsets */
+    int vars;                /* ints: pc, stop, tile, turn, cl, had, then keys, loops, cursors, tape offsets */
     int keys, loops, cursors, offs;
     int threads;             /* that it brings to a named barrier */
     int *ring;               /* by cursor of its code */
@@ -145,7 +147,8 @@ typedef struct weiri_actor {
     const char *name;
 } weiri_actor;
 
-enum { V_PC, V_STOP, V_TILE, V_TURN, V_CLUSTER, V_FIXED };   /* STOP: nonzero: inside a rendezvous. TURN: lane of the next tile */
+/* STOP: nonzero: inside a rendezvous. TURN: lane of the next tile. HAD, of code that looks back: tiles of its own begun so far, 0, 1 or more */
+enum { V_PC, V_STOP, V_TILE, V_TURN, V_CLUSTER, V_HAD, V_FIXED };
 enum { L_PART, L_SUB, L_IDX, L_VARS };
 enum { C_OPEN, C_CLOSE, C_VARS };
 /* a tape: how many letters, units of the last instance (COUNT saturated, TOTAL exact and kept in a replay only), the letters */
@@ -174,6 +177,9 @@ typedef enum weiri_share {
     SHARE_BULK,                  /* one thread; of each warpgroup, its rows or columns */
     SHARE_CP                     /* the threads, by cp.async */
 } weiri_share;
+/* Whose tile a place in a tensor is about: none's, for it stands outside of the loop over tiles; that of the turn; the one before; the
+ * last, behind the loop. */
+typedef enum weiri_of_tile { OF_NONE, OF_TURN, OF_PREVIOUS, OF_LAST } weiri_of_tile;
 
 /* Where an op accesses a tensor that the kernel writes. */
 typedef struct weiri_gplace {
@@ -184,7 +190,9 @@ typedef struct weiri_gplace {
     weiri_share share;
     bool one;                    /* by one thread of the task for all */
     bool write, adds;            /* adds: sums that commute */
-    bool tiles;                  /* inside a work-tile loop */
+    weiri_of_tile of;
+    bool adrift;                 /* which tile that is, a run does not tell: with lanes, or made of two tiles at once */
+    bool mixed;                  /* made of two tiles at once */
     bool whole;                  /* every element of its spans is accessed, none left out at run time */
     bool vague, turned;          /* its spans are more than it is; rows and columns are exchanged */
     int rank; weiri_span span[WEIR_MAX_RANK];
@@ -218,7 +226,8 @@ typedef struct weiri_rec {
     bool body;                   /* made by a body: its mmas are taken to be over when its kernel's are */
     bool joins;                  /* made by a body that joins the threads of its task itself */
     int filled;                  /* -1, or a bit: the write has happened once (in every run that a state stands for) */
-    int place;                   /* 0, or 1 + place in a tensor; a stage a tile then, stage 0 outside of tiles */
+    int place;                   /* 0, or 1 + place in a tensor; a stage a tile then, stage 0 outside of tiles, stage 1 of the tile that all have
+                                  * left last, where one is looked back at (prog.gmem_back) */
     bool pushed;                 /* the write of a push: others into the stage lie beside it (plan_push.c) */
 } weiri_rec;
 
@@ -266,6 +275,7 @@ typedef struct weiri_prog {
     bool *unordered;             /* [place][place]: may meet, and were found in no order (filled by runs) */
     bool *unfenced;              /* ... and were found in an order that holds for threads: the one is a store of theirs, the other TMA's */
     int gmem_ring;               /* -1: no tensor is shared */
+    int gmem_back;               /* 1: a task accesses one at a place of the tile it had before */
     int *local;                  /* by cursor: its number in its task's code */
     weiri_bari *bars;            /* [cta * nbars + bar] */
     int nbars, nctas;

@@ -347,7 +347,10 @@ static void compile_block(builder *b, const weiri_pnode *n) {
     case PN_GUARD: {
         weiri_ins i = { .op = IN_JUMP };
         int64_t truth;
-        if (s->guard == WEIR_GUARD_TRUE || s->guard == WEIR_GUARD_FALSE) {
+        if (weiri_of_before(s)) {
+            i = (weiri_ins){ .op = IN_BEFORE, .a = s->guard == WEIR_GUARD_LAST_TILE ? 1 : 2, .b = s->lane };
+            b->c->looks_back = true;
+        } else if (s->guard == WEIR_GUARD_TRUE || s->guard == WEIR_GUARD_FALSE) {
             bool want = s->guard == WEIR_GUARD_TRUE;
             if (weiri_value_const(k, s->of, &truth)) {
                 if ((truth != 0) == want) compile(b, n->first);
@@ -462,7 +465,7 @@ static int inside_to(const weiri_code *c, int i) {
     const weiri_ins *x = &c->ins.v[i];
     switch (x->op) {
     case IN_LOOP: return c->ins.v[i + 1].jump;
-    case IN_FIRST: case IN_LAST: case IN_EVERY: case IN_TRUTHS: case IN_WHEN: case IN_CTA: return x->jump;
+    case IN_FIRST: case IN_LAST: case IN_EVERY: case IN_TRUTHS: case IN_WHEN: case IN_CTA: case IN_BEFORE: return x->jump;
     default: return 0;
     }
 }
@@ -518,6 +521,9 @@ static bool ask_alike(const builder *b, int x, int xi, int xto, int y, int yi, i
         }
         case IN_WHEN:
             if (c->keys.v[p->a].tape != d->keys.v[q->a].tape || p->b != q->b) return false;
+            break;
+        case IN_BEFORE:
+            if (p->a != q->a || p->b != q->b) return false; /* of one lane: within one tile of both, as a stretch is */
             break;
         default: /* IN_CTA */
             if (p->ctas != q->ctas) return false;
@@ -1254,7 +1260,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     keep_stages(&j);
     list_cursors(&j, j.things);
     new_ring(g, 1); /* ring 0: bits that no stage has */
-    if (g->gmem_ring >= 0) g->gmem_ring = new_ring(g, 1 + WEIRI_TILES);
+    if (g->gmem_ring >= 0) g->gmem_ring = new_ring(g, 1 + g->gmem_back + WEIRI_TILES);
     g->bit_init = 0;
     g->bit_remote = g->nctas;
     g->bit_wait = g->bit_remote + (g->nctas > 1 ? nact * g->nctas : 0);

@@ -1,6 +1,7 @@
 /* Tensors that a kernel writes: which of the places that it accesses there can meet. The order is the runs' matter. */
 #include <string.h>
 
+#include "lower.h"
 #include "plan_tc.h"
 #include "prove_know.h"
 #include "raster.h"
@@ -92,6 +93,7 @@ bool weiri_gmem_touches(const weir_kernel *k, weiri_arena *a, const weiri_op *op
 
 /* In one tile and CTA; `ctas`: in one tile, or of no tile, of any CTAs. */
 static weiri_meet meet(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y, bool ctas) {
+    if (x->mixed || y->mixed) return SPANS_MAY; /* forms know one tile */
     weiri_meet all = x->whole && y->whole ? SPANS_MEET : SPANS_MAY;
     for (int i = 0; i < x->rank; i++) {
         weiri_meet one = weiri_forms_meet(g->forms, &x->span[i], &y->span[i], ctas);
@@ -103,6 +105,7 @@ static weiri_meet meet(weiri_prog *g, const weiri_gplace *x, const weiri_gplace 
 
 /* Fall the two together where they meet? */
 static bool aligned(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
+    if (x->mixed || y->mixed) return false;
     for (int i = 0; i < x->rank; i++)
         if (!weiri_forms_aligned(g->forms, &x->span[i], &y->span[i])) return false;
     return true;
@@ -136,7 +139,7 @@ static const weiri_node *node_of(const weiri_prog *g, const weiri_gplace *x) {
 
 /* Is it the same place of one op, and another one each time that the op comes to it? */
 static bool once_each(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
-    return x->op == y->op && !memcmp(x->span, y->span, sizeof x->span) && weiri_forms_moved(g->forms, x->span, x->rank, node_of(g, x));
+    return x->op == y->op && !x->mixed && !memcmp(x->span, y->span, sizeof x->span) && weiri_forms_moved(g->forms, x->span, x->rank, node_of(g, x));
 }
 
 static bool threads_write(const weiri_gplace *x) { return x->write && x->share != SHARE_BULK; }
@@ -175,6 +178,14 @@ bool weiri_gmem_works(const weiri_action *act) {
     }
 }
 
+/* Whose tile the place is about, by the coordinates that it is made of. */
+static void find_tile(const weir_kernel *k, weiri_gplace *x, bool in_tiles) {
+    const weiri_value *v = weiri_val(k, x->view);
+    x->of = v->before & 2 ? OF_LAST : v->before ? OF_PREVIOUS : in_tiles ? OF_TURN : OF_NONE;
+    x->mixed = v->before && v->tiles;
+    x->adrift = x->mixed || (v->before && weiri_lanes_of(k->tasks.v[x->task]));
+}
+
 static void find_places(weiri_prog *g) {
     for (int c = 0; c < g->p->ntasks; c++) {
         const weiri_code *code = &g->code.v[c];
@@ -188,7 +199,8 @@ static void find_places(weiri_prog *g) {
             for (int q = first; q < g->places.n; q++) {
                 weiri_gplace *place = &g->places.v[q];
                 place->task = c;
-                place->tiles = i > from && i < to;
+                find_tile(g->p->k, place, i > from && i < to);
+                if (place->of >= OF_PREVIOUS) g->gmem_back = 1;
                 place->one = x->act->who == WHO_ONE;
             }
         }
@@ -206,10 +218,10 @@ void weiri_gmem_places(weiri_prog *g) {
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             const weiri_gplace *x = &g->places.v[i], *y = &g->places.v[j];
-            const bool tiles = x->tiles != y->tiles; /* of which tile, and which CTA's? */
+            const bool tiles = !x->of != !y->of; /* of which tile, and which CTA's? */
             weiri_meet m = clash(x, y) ? meet(g, x, y, tiles) : SPANS_APART;
             if (m == SPANS_APART) continue;
-            if (tiles) {
+            if (tiles || x->adrift || y->adrift) {
                 g->unordered[i * n + j] = true;
                 continue;
             }
@@ -224,14 +236,20 @@ void weiri_gmem_places(weiri_prog *g) {
 
 /* ---- accesses ----------------------------------------------------------------------------------------------------------- */
 
-/* Of a record in the tile that the actor is in, or outside of all. */
-static int stage_now(const weiri_run *r, int ai) {
-    int tile = actor_vars(r, ai)[V_TILE];
-    return tile >= 0 && tile < WEIRI_TILES ? 1 + tile : 0;
+/* Of a record of the actor, that of the tile which its place is about now. */
+static int stage_now(const weiri_run *r, int ai, const weiri_rec *rec) {
+    const int first = 1 + r->g->gmem_back, tile = actor_vars(r, ai)[V_TILE];
+    switch (r->g->places.v[rec->place - 1].of) {
+    case OF_TURN: return first + tile;
+    case OF_PREVIOUS: return first + tile - 1;
+    case OF_LAST: return first + r->v[r->g->stream_at] - 1; /* no more will come */
+    default: return 0;
+    }
 }
 
 bit weiri_gmem_bit(const weiri_run *r, int ai, int ri) {
-    return bit_of(r->g, r->g->gmem_ring, stage_now(r, ai), r->g->recs.v[ri].bit);
+    const weiri_rec *rec = &r->g->recs.v[ri];
+    return bit_of(r->g, r->g->gmem_ring, stage_now(r, ai, rec), rec->bit);
 }
 
 static const char *verb(const weiri_gplace *x) {
@@ -269,7 +287,7 @@ void weiri_gmem_access(weiri_run *r, int ai, const weiri_action *act, int ri) {
     const weiri_rec *me = &g->recs.v[ri];
     const weiri_gplace *place = &g->places.v[me->place - 1];
     const weiri_actor *self = &g->actors.v[ai];
-    int need = need_row(self, me->by), n = g->places.n, stage = stage_now(r, ai);
+    int need = need_row(self, me->by), n = g->places.n, stage = stage_now(r, ai, me);
     for (int i = 0; i < g->recs.n; i++) {
         const weiri_rec *q = &g->recs.v[i];
         if (!q->place || g->actors.v[q->actor].cta != self->cta) continue;
@@ -296,20 +314,21 @@ void weiri_gmem_access(weiri_run *r, int ai, const weiri_action *act, int ri) {
 
 void weiri_gmem_leave(weiri_run *r, int tiles) {
     const weiri_prog *g = r->g;
+    const int most = WEIRI_TILES + g->gmem_back;
     for (int i = 0; i < g->recs.n; i++) {
         const weiri_rec *q = &g->recs.v[i];
         if (!q->place) continue;
-        for (int t = 1; t <= WEIRI_TILES; t++) {
+        for (int t = 1; t <= most; t++) {
             int from = t + tiles, *aux = r->v + q->aux + R_VARS * t;
             for (int fence = 0; fence < (q->fence_bit >= 0 ? 2 : 1); fence++) {
                 int n = fence ? q->fence_bit : q->bit;
                 forget(r, bit_of(g, q->ring, t, n));
-                if (from > WEIRI_TILES) continue;
+                if (from > most) continue;
                 const weiri_held *h = &g->held[bit_of(g, q->ring, t, n).word];
                 for (int x = 0; x < h->n; x++)
                     if (has(r, h->row[x], bit_of(g, q->ring, from, n))) set(r, h->row[x], bit_of(g, q->ring, t, n));
             }
-            if (from <= WEIRI_TILES) {
+            if (from <= most) {
                 memcpy(aux, aux + R_VARS * tiles, sizeof(int) * R_VARS);
                 if (r->replay) r->rec_act[q->aux + R_VARS * t] = r->rec_act[q->aux + R_VARS * from];
             } else memset(aux, 0, sizeof(int) * R_VARS);
@@ -327,7 +346,7 @@ static const char *line_of(weiri_prog *g, const weiri_op *op) {
 /* Is the span's place coordinate // n or coordinate % n, and its steps no shorter than what is accessed? n: a value, 0: it is not. */
 static uint32_t digit_of(const weir_kernel *k, const weiri_span *x, weir_op op, const weir_res *q, int axis) {
     const weiri_value *v = weiri_val(k, x->value), *c = v->op == op ? weiri_val(k, v->arg[0]) : v;
-    return c->op == WEIR_OP_COORD && c != v && c->res == q && c->i == axis && x->by >= x->extent ? v->arg[1] : 0;
+    return (c->op == WEIR_OP_COORD || c->op == WEIR_OP_BEFORE) && c != v && c->res == q && c->i == axis && x->by >= x->extent ? v->arg[1] : 0;
 }
 
 /* ... on that axis in both, in steps of one length? */
@@ -351,6 +370,7 @@ static bool dealt_in_two(const weir_kernel *k, const weiri_gplace *x, const weir
 /* Does each tile have a place of its own? */
 static bool dealt(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
     const weir_res *q = g->p->queue;
+    if (x->mixed || y->mixed) return false;
     for (int axis = 0; axis < q->qrank; axis++) {
         const weir_cluster *c = &g->p->k->cluster;
         int64_t extent, ctas = axis == q->axis_m   ? c->v * c->m
@@ -367,7 +387,7 @@ static bool dealt(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
 /* May one CTA come to the one and another CTA to the other, in one tile or outside of tiles? Along axes of the cluster that the queue does
  * not split, but for tasks that are on one CTA of them. */
 static bool by_two_ctas(const weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
-    if (!x->tiles) return true; /* in any cluster */
+    if (!x->of) return true; /* in any cluster */
     const weir_kernel *k = g->p->k;
     const weir_res *q = g->p->queue;
     const weiri_task *t = k->tasks.v[x->task], *u = k->tasks.v[y->task];
@@ -383,8 +403,8 @@ static bool by_two_ctas(const weiri_prog *g, const weiri_gplace *x, const weiri_
 /* Nothing orders tiles, nor CTAs. Have the two places of their own there, as far as is known? (Whether what is outside of tiles meets what is
  * inside has been asked.) */
 static bool kept_apart(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
-    if (x->tiles != y->tiles) return true;
-    if (x->tiles && !dealt(g, x, y)) return false;
+    if (!x->of != !y->of) return true;
+    if (x->of && !dealt(g, x, y)) return false;
     return !by_two_ctas(g, x, y) || meet(g, x, y, true) == SPANS_APART;
 }
 

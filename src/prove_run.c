@@ -703,6 +703,7 @@ static outcome step(weiri_run *r, int ai, int *want) {
                 if (g->tapes.v[i].tile) r->v[me->offs + i] = 0;
             reset_keys(r, me, c, -1);
             v[V_PC] = v[V_TURN] == x->a ? pc + 1 : x->skip;
+            if (c->looks_back && v[V_TURN] == x->a && v[V_HAD] < 2) v[V_HAD]++;
             v[V_TURN] = (v[V_TURN] + 1) % x->b;
             return MOVED;
         }
@@ -712,6 +713,7 @@ static outcome step(weiri_run *r, int ai, int *want) {
         }
         v[V_TILE] = TILE_DONE;
         v[V_TURN] = 0;
+        if (v[V_HAD]) v[V_HAD] = 1; /* how many does not matter any more */
         for (int i = 0; i < g->tapes.n; i++)
             if (g->tapes.v[i].tile) r->v[me->offs + i] = 0;
         reset_keys(r, me, c, -1);
@@ -765,6 +767,7 @@ static outcome step(weiri_run *r, int ai, int *want) {
         return MOVED;
     }
     case IN_CTA: v[V_PC] = x->ctas >> me->cta & 1 ? pc + 1 : x->jump; return MOVED;
+    case IN_BEFORE: v[V_PC] = v[V_HAD] >= x->a ? pc + 1 : x->jump; return MOVED;
     case IN_HELD: {
         const int *k = r->v + me->cursors + C_VARS * x->a;
         v[V_PC] = k[C_OPEN] - k[C_CLOSE] > x->b * g->p->cursors.v[c->cursor[x->a]].stride ? pc + 1 : x->jump;

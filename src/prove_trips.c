@@ -356,7 +356,8 @@ static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     const weiri_value *v = weiri_val(f->k, a.id);
     switch (v->op) {
     case WEIR_OP_DIM: return top ? (v->max > 0 ? v->max : NO_BOUND) : v->min > 0 ? v->min : 0;
-    case WEIR_OP_COORD: { /* CTAs that split the axis run tiles up to a multiple of them */
+    case WEIR_OP_COORD:
+    case WEIR_OP_BEFORE: { /* CTAs that split the axis run tiles up to a multiple of them */
         const weir_cluster *c = &f->k->cluster;
         int64_t n, by = v->i == v->res->axis_m ? c->v * c->m : v->i == v->res->axis_n ? c->n : 1;
         return !top                                                               ? 0
@@ -436,10 +437,26 @@ static bool wanders(const weiri_forms *f, int at, bool ctas) {
     return w;
 }
 
+/* Of a span of a tile that a task had before: the same function of the coordinates as one of the tile it is in. */
+static bool of_own_tile(weiri_forms *f, lin *x) {
+    lin r = { .c = x->c };
+    for (int i = 0; i < x->n; i++) {
+        atom a = f->atoms.v[x->atom[i]];
+        const weiri_value *v = a.kind == ATOM_VALUE ? weiri_val(f->k, a.id) : NULL;
+        if (v && v->op == WEIR_OP_BEFORE) a.id = v->loop->of_tiles->coord[v->i];
+        if (a.kind == ATOM_CEIL && !of_own_tile(f, &a.of)) return false;
+        lin one = single(f, &a);
+        if (!add(&r, &one, x->coef[i])) return false;
+    }
+    *x = r;
+    return true;
+}
+
 static bool start_of(weiri_forms *f, const weiri_span *x, lin *out) {
     *out = (lin){ .c = x->plus };
     lin v = { 0 };
     if (x->value) v = lin_of(f, x->value, 0);
+    if (x->value && weiri_val(f->k, x->value)->before && !of_own_tile(f, &v)) return false;
     return add(out, &v, x->by);
 }
 
@@ -558,7 +575,7 @@ static bool leaves(const weir_kernel *k, uint32_t id, bool *tile, bool *cta) {
     bool many = k->cluster.m * k->cluster.n * k->cluster.k * k->cluster.v > 1;
     switch (v->op) {
     case WEIR_OP_INT: case WEIR_OP_FLOAT: case WEIR_OP_DIM: case WEIR_OP_SCALAR: return true;
-    case WEIR_OP_COORD: *tile = true; if (many && along_cluster(k, v)) *cta = true; return true;
+    case WEIR_OP_COORD: case WEIR_OP_BEFORE: *tile = true; if (many && along_cluster(k, v)) *cta = true; return true;
     case WEIR_OP_QUEUE_INDEX: *tile = true; return true;
     case WEIR_OP_CTA: if (many) *cta = true; return true;
     case WEIR_OP_INDEX: return false;

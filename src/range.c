@@ -154,7 +154,8 @@ static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
         if (!(fabs(e->scalars[v->dim]) < 9e18)) return unknown;
         return fit(e, id, span((int64_t)e->scalars[v->dim], (int64_t)e->scalars[v->dim]));
     case WEIR_OP_COORD:
-        if (e->coord) return span(e->coord[v->i], e->coord[v->i]);
+    case WEIR_OP_BEFORE:
+        if (e->coord && v->op == WEIR_OP_COORD) return span(e->coord[v->i], e->coord[v->i]);
         x = weiri_range_of(e, v->res->extent[v->i].id);
         return x.known ? span(0, most(x.hi - 1, 0) + c->v * c->m * c->n - 1) : unknown;
     case WEIR_OP_QUEUE_INDEX: return e->qindex ? span(*e->qindex, *e->qindex) : unknown;

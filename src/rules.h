@@ -44,6 +44,7 @@
     X("C-NEST-11", WEIR_ERROR, "with a skip predicate, domain loops are skippable") \
     X("C-NEST-12", WEIR_ERROR, "queue steps are not skippable") \
     X("C-NEST-13", WEIR_ERROR, "blocks are at most 64 deep") \
+    X("C-NEST-14", WEIR_ERROR, "previous_tile is inside the work-tile loop over its queue, last_tile behind it") \
     X("C-GUARD-01", WEIR_ERROR, "every(period, start): period at least 1, start at least 0") \
     X("C-GUARD-02", WEIR_ERROR, "only conditions can be negated") \
     X("C-GUARD-03", WEIR_ERROR, "a runtime guard needs a condition") \

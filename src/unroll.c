@@ -41,6 +41,7 @@ typedef struct walker {
     int64_t *at; int *iter, *trips;       /* by node: value of the index, iteration, trip count */
     const weiri_node *around[WEIRI_MAX_NEST]; int depth;
     int tile; int64_t coord[WEIR_MAX_RANK];
+    bool had; int64_t before[WEIR_MAX_RANK];   /* whether the actor had a tile before, and that */
     key_state key[MAX_KEYS]; int nkeys;
     int *commits;                         /* by thread of the actor: commit groups so far, mma, bulk, cp */
     WEIRI_LIST(issued) group[4];          /* by thread: its asynchronous touches that a wait of its own, or an arrival, ends */
@@ -80,7 +81,7 @@ static int targets(const walker *w, const weiri_action *a, int *out) {
 /* ---- values ------------------------------------------------------------------------------------------------------------- */
 
 static bool eval(const walker *w, uint32_t id, int64_t *out) {
-    return weiri_value_eval_at(w->k, id, w->sizes->dims, w->coord, w->tile, w->at, w->cta, out);
+    return weiri_value_eval_at(w->k, id, w->sizes->dims, w->coord, w->had ? w->before : NULL, w->tile, w->at, w->cta, out);
 }
 
 static int64_t extent(const walker *w, const weir_res *q, int axis, int *split) {
@@ -497,10 +498,14 @@ static void walk_block(walker *w, const weiri_pnode *n) {
     case PN_ACTION: act(w, n->act); return;
     case PN_LOOP: walk_loop(w, n); return;
     case PN_TILES:
+        w->had = false;
         for (int i = 0, all = tiles_of(w, s->queue); i < all && !w->u->why; i++) {
             set_tile(w, s->queue, i);
             new_truths(w, NULL);
             walk(w, i % s->lanes == s->lane ? n->first : n->skip);
+            if (i % s->lanes != s->lane) continue;
+            w->had = true;
+            memcpy(w->before, w->coord, sizeof w->before);
         }
         w->tile = -1;
         return;
@@ -517,6 +522,8 @@ static void walk_block(walker *w, const weiri_pnode *n) {
         case WEIR_GUARD_FIRST: run = i == 0; break;
         case WEIR_GUARD_LAST: run = i == w->trips[s->loop->id] - 1; break;
         case WEIR_GUARD_EVERY: run = i >= s->phase && (i - s->phase) % period == 0; break;
+        case WEIR_GUARD_PREVIOUS_TILE:
+        case WEIR_GUARD_LAST_TILE: run = w->had; break;
         default: run = truth(w, s->of, s->key) == (s->guard == WEIR_GUARD_TRUE); break;
         }
         if (run) walk(w, n->first);

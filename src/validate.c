@@ -486,7 +486,31 @@ static bool pushes_from(const checker *c, const uses *us, const weir_res *r) {
     return false;
 }
 
-static void bracket(checker *c, const weiri_task *t, const uses *us, const weir_res *r, const side *s) {
+typedef struct order { const int *v; int n; } order; /* indices of uses */
+
+static bool looks_back(const weiri_node *n) {
+    while (n && !weiri_of_before(n)) n = n->parent;
+    return n != NULL;
+}
+
+/* The uses as they follow each other. A task that looks back holds over the turns: its tile twice, first without what asks for the tile
+ * before. */
+static order order_of(checker *c, const weiri_task *t, const uses *us) {
+    const weiri_node *tiles = tiles_of(t);
+    int *v = WEIRI_NEW_N(c->out->a, int, 2 * us->n + 1), n = 0, first = 0, end = 0;
+    bool back = false;
+    for (int i = 0; i < us->n; i++) {
+        back = back || looks_back(us->v[i].node);
+        if (tiles && inside(us->v[i].node, tiles)) end = i + 1;
+        else if (!end) first = i + 1;
+    }
+    for (int i = 0; i < (back ? end : 0); i++)
+        if (!looks_back(us->v[i].node)) v[n++] = i;
+    for (int i = back ? first : 0; i < us->n; i++) v[n++] = i;
+    return (order){ v, n };
+}
+
+static void bracket(checker *c, const weiri_task *t, const uses *us, const order *in, const weir_res *r, const side *s) {
     int nopen = 0, nclose = 0, nwork = 0, first_work = -1;
     for (int i = 0; i < us->n; i++) {
         const use *u = &us->v[i];
@@ -508,19 +532,22 @@ static void bracket(checker *c, const weiri_task *t, const uses *us, const weir_
     }
     int held = 0;
     bool proxied = !nopen && has_proxy(c, us, r, s, us->n);
-    const use *pending = NULL;
-    for (int i = 0; i < us->n; i++) {
+    const use *pending = NULL, *told = NULL;
+    for (int j = 0; j < in->n; j++) {
+        const int i = in->v[j];
         const use *u = &us->v[i];
         if (u->res != r) continue;
         if (u->stage == s->open) held++;
         if (u->stage == s->work) {
             pending = u;
             if (held > 0 || (proxied && has_proxy(c, us, r, s, i))) continue;
+            held = 1; /* said once per gap, and not again in another turn */
+            if (told && told >= u) continue;
+            told = u;
             weir_finding *f = weiri_find(c->out, "V-BRK-02", AT_OP(u->op), "task '%s': %s on '%s' without %s before it",
                                          t->name, written(u), name, open);
             f->hint = weiri_arena_fmt(c->out->a, "write %s:%s() first", name, open);
             called_from(f, &u->op->at);
-            held = 1; /* said once per gap */
         }
         if (u->stage == s->close && pending) {
             pending = NULL;
@@ -551,11 +578,12 @@ static void try_rule(checker *c, const weiri_task *t, const uses *us, const weir
 }
 
 static void check_brackets(checker *c, const weiri_task *t, const uses *us) {
+    const order in = order_of(c, t, us);
     for (int i = 0; i < c->k->res.n; i++) {
         const weir_res *r = c->k->res.v[i];
         if (r->kind == WEIR_RES_GROUP || r->kind == WEIR_RES_QUEUE) continue;
-        bracket(c, t, us, r, &consumer);
-        bracket(c, t, us, r, &producer);
+        bracket(c, t, us, &in, r, &consumer);
+        bracket(c, t, us, &in, r, &producer);
         try_rule(c, t, us, r, &consumer);
         try_rule(c, t, us, r, &producer);
     }

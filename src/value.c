@@ -95,6 +95,7 @@ static void inherit(weir_kernel *k, weiri_value *v) {
         x->used = true;
         if (depth(x->scope) > depth(v->scope)) v->scope = x->scope;
         if (x->tiles) v->tiles = x->tiles;
+        v->before |= x->before;
     }
 }
 
@@ -187,6 +188,13 @@ static bool tile_open(const weir_kernel *k, const weir_res *queue) {
     return false;
 }
 
+static bool before_open(const weir_kernel *k, weir_guard_kind kind) {
+    if (k->over) return true;
+    for (const weiri_node *n = k->open; n; n = n->parent)
+        if (weiri_of_before(n) && n->guard == kind) return true;
+    return false;
+}
+
 static const char *text_of(weir_kernel *k, uint32_t id) {
     char small[160];
     size_t n = weir_value_text(k, (weir_value){ id }, small, sizeof small);
@@ -221,6 +229,13 @@ bool weiri_value_usable(weir_kernel *k, uint32_t id, const char *what) {
         weiri_kernel_fault(k, &k->here, "VAL-SCOPE", "use it inside the work-tile loop",
                            "%s: %s is a coordinate of a tile of '%s', and no work-tile loop over it is open", what,
                            text_of(k, id), v->tiles->name);
+        return false;
+    }
+    for (int last = 0; last < 2; last++) {
+        const char *of = last ? "last_tile" : "previous_tile";
+        if (!(v->before >> last & 1) || before_open(k, last ? WEIR_GUARD_LAST_TILE : WEIR_GUARD_PREVIOUS_TILE)) continue;
+        weiri_kernel_fault(k, &k->here, "VAL-SCOPE", weiri_arena_fmt(&k->a, "use it inside `for b in weir.%s(...) do ... end`", of),
+                           "%s: %s is made of coordinates that %s gives, and none is open", what, text_of(k, id), of);
         return false;
     }
     k->values.v[id].used = true;
@@ -909,7 +924,7 @@ weir_value weir_view_load(weir_kernel *k, weir_value view) {
 
 typedef struct evaluation {
     const weir_kernel *k;
-    const int64_t *dims, *coord;
+    const int64_t *dims, *coord, *before;
     int64_t index;      /* of whatever loop, and of the work tile */
     const int64_t *at;  /* by a loop's node id: its index; NULL: `index` */
     int rank;           /* of the CTA in its cluster, -1: not known */
@@ -948,9 +963,10 @@ bool weiri_value_eval_cta(const weir_kernel *k, uint32_t id, const int64_t *dims
     return evaluate_all(&(evaluation){ .k = k, .dims = dims, .coord = coord, .index = index, .rank = rank }, id, out);
 }
 
-bool weiri_value_eval_at(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, int64_t tile,
-                         const int64_t *at, int rank, int64_t *out) {
-    return evaluate_all(&(evaluation){ .k = k, .dims = dims, .coord = coord, .index = tile, .at = at, .rank = rank }, id, out);
+bool weiri_value_eval_at(const weir_kernel *k, uint32_t id, const int64_t *dims, const int64_t *coord, const int64_t *before,
+                         int64_t tile, const int64_t *at, int rank, int64_t *out) {
+    return evaluate_all(&(evaluation){ .k = k, .dims = dims, .coord = coord, .before = before, .index = tile, .at = at, .rank = rank }, id,
+                        out);
 }
 
 static bool evaluate_part(const evaluation *e, uint32_t id, int64_t *out) {
@@ -969,6 +985,10 @@ static bool evaluate_part(const evaluation *e, uint32_t id, int64_t *out) {
     case WEIR_OP_COORD:
         if (!coord) return false;
         *out = coord[v->i];
+        return true;
+    case WEIR_OP_BEFORE:
+        if (!e->before) return false;
+        *out = e->before[v->i];
         return true;
     case WEIR_OP_CTA:
         if (rank < 0) return false;
@@ -1043,6 +1063,7 @@ static void print_call(const weir_kernel *k, const weiri_value *v, weiri_buf *b,
         else weiri_put(b, "cta.%c", (char)v->i);
         break;
     case WEIR_OP_COORD: weiri_put(b, "t.%s", axis_name(v->res, v->i)); break;
+    case WEIR_OP_BEFORE: weiri_put(b, "%s.%s", v->count < 0 ? "last" : "previous", axis_name(v->res, v->i)); break;
     case WEIR_OP_QUEUE_INDEX: weiri_put(b, "i"); break;
     case WEIR_OP_RETURN:
         weiri_put(b, "%s:%s()", v->by->res->name, v->by->work->name);
@@ -1094,7 +1115,7 @@ static void print_call(const weir_kernel *k, const weiri_value *v, weiri_buf *b,
         weiri_put(b, ":limit");
         print_args(k, &v->arg[1], 1, b, deep);
         break;
-    case WEIR_OP_VIEW_TILE: weiri_put(b, "t"); break;
+    case WEIR_OP_VIEW_TILE: weiri_put(b, "%s", !v->count ? "t" : v->count < 0 ? "last" : "previous"); break;
     default:
         weiri_put(b, "%s", ops[v->op].text);
         print_args(k, v->arg, v->nargs, b, deep);

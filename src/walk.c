@@ -129,6 +129,8 @@ static bool guard_opens(weiri_walk *s, const weiri_node *n) {
     case WEIR_GUARD_LAST: return n->loop && i == s->trips[n->loop->id] - 1;
     case WEIR_GUARD_EVERY: return i >= n->phase && (i - n->phase) % n->period == 0;
     case WEIR_GUARD_TRUE: return !n->of || holds(s, n->of);
+    case WEIR_GUARD_PREVIOUS_TILE:
+    case WEIR_GUARD_LAST_TILE: return s->had;
     default: return n->of && !holds(s, n->of); /* WEIR_GUARD_FALSE */
     }
 }
@@ -231,9 +233,11 @@ static void flatten(weiri_walk *s, const weiri_node *n) {
             if (guard_opens(s, n)) flatten(s, n->first);
             break;
         case NODE_TILES:
+            s->had = false;
             for (int i = 0; i < s->tiles; i++) {
                 s->silent = n->lanes > 1 && i % n->lanes != n->lane;
                 flatten(s, n->first);
+                s->had = s->had || !s->silent;
             }
             s->silent = false;
             break;
@@ -242,13 +246,21 @@ static void flatten(weiri_walk *s, const weiri_node *n) {
     }
 }
 
-/* One tile; where tiles are dealt to lanes, one for each lane. */
+static bool looks_back(const weiri_task *t) {
+    for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n));)
+        if (n->kind == NODE_GUARD && n->guard == WEIR_GUARD_PREVIOUS_TILE) return true;
+    return false;
+}
+
+/* One tile; where tiles are dealt to lanes, one for each lane; twice as many where a task looks back at the tile it had before. */
 static int count_tiles(const weiri_walk *s) {
     int tiles = 1;
     for (int i = 0; i < s->k->tasks.n; i++) {
         const weiri_node *n = s->task[i].tiles;
         if (n && n->lanes > 1 && tiles % n->lanes && tiles * n->lanes <= MAX_TILES) tiles *= n->lanes;
     }
+    for (int i = 0; i < s->k->tasks.n; i++)
+        if (looks_back(s->k->tasks.v[i])) return 2 * tiles;
     return tiles;
 }
 

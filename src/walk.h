@@ -42,9 +42,10 @@ typedef struct weiri_walk {
     int *count;             /* [resource * USES + use], bare resources and groups */
     int *iter, *trips;      /* by node id: of the loops that are open */
     bool silent;            /* a tile of another lane: its uses pass, nothing runs */
+    bool had;               /* the task has had a tile before */
 } weiri_walk;
 
-/* Ops of one tile (of one for each lane), each loop with its length or, where only the launch knows it, a small one. */
+/* Ops of one tile (of one for each lane; of two where a task looks back at the one before), each loop with its length or, where only the launch knows it, a small one. */
 void weiri_walk_init(weiri_walk *s, const weir_kernel *k);
 void weiri_walk_free(weiri_walk *s);
 

@@ -135,6 +135,16 @@ function weir.domain_loop(start, stop, step, options) end
 ---@return fun(): weir.worktile?
 function weir.work_tile_loop(queue, options) end
 
+---In the loop over the queue's tiles: the body runs unless this is the task's first tile, and is given the one it had before.
+---@param queue weir.queue
+---@return fun(): weir.worktile?
+function weir.previous_tile(queue) end
+
+---Behind the loop over the queue's tiles: the body runs if the task had any, and is given its last one.
+---@param queue weir.queue
+---@return fun(): weir.worktile?
+function weir.last_tile(queue) end
+
 ---The body runs where the condition holds. Equal keys fire together in every task.
 ---@param condition weir.scalar
 ---@param options? { key?: string }

@@ -4,7 +4,7 @@
 
 #include "weirlua.h"
 
-typedef enum block_kind { BLOCK_LOOP, BLOCK_GUARD, BLOCK_TILES, BLOCK_SKIPPABLE } block_kind;
+typedef enum block_kind { BLOCK_LOOP, BLOCK_GUARD, BLOCK_TILES, BLOCK_SKIPPABLE, BLOCK_BEFORE } block_kind;
 typedef enum block_state { FRESH, OPEN, DONE } block_state;
 typedef struct block { /* user values: kernel; index value, key, or queue; skip function; file */
     weirl_kernel *kb;
@@ -12,10 +12,10 @@ typedef struct block { /* user values: kernel; index value, key, or queue; skip 
     block_state state;
     weir_value start, stop, step;
     int unroll;            /* LOOP */
-    weir_guard_desc guard; /* GUARD */
+    weir_guard_desc guard; /* GUARD; BEFORE: its kind */
     weir_res *queue;
     int lane, lanes;
-    bool skips;       /* TILES */
+    bool skips;       /* TILES; BEFORE: queue */
     weir_tiles tiles; /* SKIPPABLE */
     const char *name; /* as the author wrote it */
     int line;
@@ -182,16 +182,38 @@ static int work_tile_loop(lua_State *L) {
     return for_values(L);
 }
 
+/* previous_tile, last_tile: guards that give a tile. */
+static int tile_before(lua_State *L) {
+    const bool last = lua_toboolean(L, lua_upvalueindex(1));
+    const char *name = last ? "weir.last_tile" : "weir.previous_tile";
+    if (lua_gettop(L) > 1) return weirl_raise(L, "%s takes the work queue alone", name);
+    weirl_res *q = weirl_checkres(L, 1, name);
+    if (q->kind != WEIR_RES_QUEUE)
+        return weirl_raise(L, "%s: a work_queue expected, got %s '%s' [C-WTL-01]", name, weirl_kind_name(q->kind), weir_res_name(q->r));
+    weirl_kernel *kb = in_schedule(L, name); /* 2: kernel */
+    if (q->kb != kb) return weirl_raise(L, "%s: queue '%s' belongs to another kernel", name, weir_res_name(q->r));
+    block *b = push_block(L, 2, BLOCK_BEFORE, name);
+    b->queue = q->r;
+    b->guard.kind = last ? WEIR_GUARD_LAST_TILE : WEIR_GUARD_PREVIOUS_TILE;
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, -2, UV_OBJECT);
+    return for_values(L);
+}
+
 /* ---- the generic for ---------------------------------------------------------------------------------------------------- */
+
+static void push_tile(lua_State *L, block *b, weir_tiles t) {
+    b->state = OPEN;
+    weirl_tile *u = weirl_new(L, sizeof *u, 1, WEIRL_TILE);
+    *u = (weirl_tile){ b->kb, t, b->queue };
+    lua_getiuservalue(L, 1, UV_KERNEL);
+    lua_setiuservalue(L, -2, 1);
+}
 
 static void begin_tiles(lua_State *L, block *b) { /* pushes the work tile */
     weirl_kernel *kb = b->kb;
     weir_tiles t = weir_tiles_begin(kb->k, b->queue, b->lane, b->lanes);
-    b->state = OPEN;
-    weirl_tile *u = weirl_new(L, sizeof *u, 1, WEIRL_TILE);
-    *u = (weirl_tile){ kb, t, b->queue };
-    lua_getiuservalue(L, 1, UV_KERNEL);
-    lua_setiuservalue(L, -2, 1);
+    push_tile(L, b, t);
     if (!b->skips) return;
     lua_getiuservalue(L, 1, UV_SKIP);
     lua_pushvalue(L, -2);
@@ -222,6 +244,11 @@ static int block_next(lua_State *L) {
     case BLOCK_GUARD: weir_guard_begin(b->kb->k, &b->guard); break;
     case BLOCK_TILES: begin_tiles(L, b); return 1;
     case BLOCK_SKIPPABLE: weir_skippable_begin(b->kb->k, b->tiles); break;
+    case BLOCK_BEFORE:
+        push_tile(L, b,
+                  b->guard.kind == WEIR_GUARD_LAST_TILE ? weir_last_tile_begin(b->kb->k, b->queue)
+                                                        : weir_previous_tile_begin(b->kb->k, b->queue));
+        return 1;
     }
     b->state = OPEN;
     return lua_pushboolean(L, 1), 1;
@@ -334,4 +361,9 @@ void weirl_open_schedule(lua_State *L) {
     weirl_class(L, WEIRL_BLOCK, NULL, block_meta, block_index);
     weirl_class(L, WEIRL_TILE, NULL, tile_meta, tile_index);
     luaL_setfuncs(L, functions, 0);
+    for (int last = 0; last < 2; last++) {
+        lua_pushboolean(L, last);
+        lua_pushcclosure(L, tile_before, 1);
+        lua_setfield(L, -2, last ? "last_tile" : "previous_tile");
+    }
 }

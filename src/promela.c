@@ -14,6 +14,8 @@ typedef struct writer {
     int nlive;
     int *dirty;              /* by place: its index in dirty[], -1: not watched for fences */
     int ndirty;
+    int *late;               /* by place: its index in late[], -1: the async proxy fills it never, or threads read it never */
+    int nlate;
     int *flies;              /* by touch: a cp.async at a watched place: its index in flies[], -1 */
     int nflies;
     bool *over;              /* by number of phases: somebody waits until so many are over */
@@ -96,7 +98,10 @@ static void find_clashes(writer *w) {
         for (int j = 0; j < u->touches.n && w->live[i] < 0; j++)
             if (counts || together(u, i, j)) w->live[i] = w->nlive++;
     }
-    for (int i = 0; i < u->places.n; i++) w->dirty[i] = weiri_place_watched(u, i) ? w->ndirty++ : -1;
+    for (int i = 0; i < u->places.n; i++) {
+        w->dirty[i] = weiri_place_watched(u, i) ? w->ndirty++ : -1;
+        w->late[i] = weiri_place_refilled(u, i) ? w->nlate++ : -1;
+    }
     for (int i = 0; i < u->touches.n; i++)
         w->flies[i] = u->touches.v[i].kind == TOUCH_CP && w->dirty[u->touches.v[i].place] >= 0 ? w->nflies++ : -1;
 }
@@ -114,6 +119,9 @@ static void put_begin(writer *w, int y) {
     for (int p = 0; p < u->places.n && is_async(x->kind); p++) /* plain writes it meets must have been fenced */
         if (w->dirty[p] >= 0 && weiri_places_meet(&u->places.v[p], &u->places.v[x->place]))
             weiri_put(b, " assert(dirty[%d] == 0);", w->dirty[p]);
+    for (int p = 0; p < u->places.n && x->overtakes; p++) /* so must plain reads of what it fills */
+        if (w->late[p] >= 0 && weiri_places_meet(&u->places.v[p], &u->places.v[x->place]))
+            weiri_put(b, " assert(late[%d] == 0);", w->late[p]);
     bool memory = u->places.v[x->place].region >= 0;
     if (x->write && memory) weiri_put(b, " filled[%d] = 1;", x->place);
     if (!x->write && memory) { /* somebody must have begun to fill what is read */
@@ -153,6 +161,22 @@ static void put_dirt(writer *w, int thread, const weiri_touch *x) {
     }
 }
 
+/* Plain reads may be under way until a fence; what another actor's threads write over them comes behind. */
+static void put_late(writer *w, int thread, const weiri_touch *x) {
+    const weiri_unrolled *u = w->u;
+    unsigned own = 0;
+    const weiri_upl *l = &u->places.v[x->place];
+    for (int o = 0; o < u->threads.n; o++)
+        if (u->threads.v[o].actor == u->threads.v[thread].actor) own |= 1u << o;
+    for (int p = 0; p < u->places.n && x->write && l->region >= 0; p++) {
+        const weiri_upl *o = &u->places.v[p];
+        if (w->late[p] < 0 || o->cta != l->cta || o->region != l->region || o->lo < l->lo || o->hi > l->hi) continue;
+        weiri_put(w->b, " late[%d] = late[%d] & %u;", w->late[p], w->late[p], own);
+    }
+    if (x->late && w->late[x->place] >= 0)
+        weiri_put(w->b, " late[%d] = late[%d] | %u;", w->late[x->place], w->late[x->place], 1u << thread);
+}
+
 /* What begins with a move; what is over at once ends with it, too. */
 static void put_touches(writer *w, int thread, const weiri_move *m) {
     const weiri_unrolled *u = w->u;
@@ -165,7 +189,10 @@ static void put_touches(writer *w, int thread, const weiri_move *m) {
     for (int i = 0; i < m->ntouch; i++)
         ends = ends || (u->touches.v[m->touch + i].kind == TOUCH_PLAIN && w->live[m->touch + i] >= 0);
     if (m->act->kind == ACT_MMA) weiri_put(w->b, " issued[%d] = issued[%d] + 1;", thread, thread);
-    for (int i = 0; i < m->ntouch; i++) put_dirt(w, thread, &u->touches.v[m->touch + i]);
+    for (int i = 0; i < m->ntouch; i++) {
+        put_dirt(w, thread, &u->touches.v[m->touch + i]);
+        put_late(w, thread, &u->touches.v[m->touch + i]);
+    }
     if (m->item >= 0) weiri_put(w->b, " item[%d] = 1;", m->item);
     weiri_put(w->b, " skip };");
     if (ends) weiri_put(w->b, " d_step {");
@@ -185,11 +212,12 @@ static void put_drain(writer *w, int thread, int at, const weiri_move *m) {
     weiri_put(w->b, " skip };");
 }
 
-/* A fence covers the thread's own writes, and others' cp.asyncs that have landed: those write as threads do, and fence nothing. */
+/* A fence covers the thread's own writes and reads, and others' cp.asyncs that have landed: those write as threads do, and fence nothing. */
 static void put_fence(writer *w, int thread) {
     const weiri_unrolled *u = w->u;
     weiri_buf *b = w->b;
     for (int p = 0; p < w->ndirty; p++) weiri_put(b, " dirty[%d] = dirty[%d] & ~%u;", p, p, 1u << thread);
+    for (int p = 0; p < w->nlate; p++) weiri_put(b, " late[%d] = late[%d] & ~%u;", p, p, 1u << thread);
     for (int p = 0; p < u->places.n; p++)
         for (int o = 0; o < u->threads.n && w->dirty[p] >= 0; o++) {
             const char *sep = " if :: ";
@@ -308,6 +336,7 @@ bool weiri_promela(const weiri_unrolled *u, const char *sizes, weiri_buf *b) {
     weiri_arena_init(&a, u->p->k->ctx);
     w.live = WEIRI_NEW_N(&a, int, u->touches.n + 1);
     w.dirty = WEIRI_NEW_N(&a, int, u->places.n + 1);
+    w.late = WEIRI_NEW_N(&a, int, u->places.n + 1);
     w.flies = WEIRI_NEW_N(&a, int, u->touches.n + 1);
     w.over = WEIRI_NEW_N(&a, bool, u->nmoves + 1);
     find_clashes(&w);
@@ -322,6 +351,7 @@ bool weiri_promela(const weiri_unrolled *u, const char *sizes, weiri_buf *b) {
     ARRAY("byte", "item", u->items.n, "copies: 1 on the way, 2 landed");
     ARRAY("byte", "live", w.nlive, "accesses that others must not meet: 1 running, 2 over");
     ARRAY("int", "dirty", w.ndirty, "by place: threads whose writes the async proxy need not see yet");
+    ARRAY("int", "late", w.nlate, "by place: threads whose reads may still be under way for the async proxy");
     ARRAY("bit", "flies", w.nflies, "a cp.async is on its way");
     ARRAY("bit", "filled", u->places.n, "by place: somebody has written it");
     ARRAY("short", "issued", u->threads.n, "by thread: mma batches");

@@ -220,7 +220,8 @@ typedef enum weiri_rec_kind {
 typedef struct weiri_rec {
     int loc, actor, by;          /* loc -1: REC_PASSED */
     weiri_rec_kind kind;
-    int ring, bit, fence_bit;    /* bits inside a stage of the ring; fence_bit: known to the async proxy */
+    int ring, bit, fence_bit;    /* bits inside a stage of the ring; fence_bit: known to the async proxy, which
+                                  * sees what was written, or comes behind what was read */
     int seen; /* 0, or 1 + bit. Tensor memory: known, and a fence of the knower's own behind it. Never handed on */
     int aux;                     /* first int of R_VARS, stages of them */
     bool body;                   /* made by a body: its mmas are taken to be over when its kernel's are */

@@ -162,12 +162,16 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
         f->hint = "write once those who wait for the stage have released it, or give the two bytes of their own";
         f->other_what = "the data";
     } else if (proxy) {
+        const bool wrote = writes(other->kind);
+        const char *it = wrote ? "write" : "read";
         f->text = weiri_arena_fmt(r->a,
-                                  "%s of '%s' %s %s through the async proxy; threads of '%s' wrote it with no fence between "
-                                  "the write and its hand-over",
-                                  weiri_fault_verb(act), mine, writes(me->kind) ? "overwrites" : "reads", what, his);
-        f->hint = "the writing threads must run fence.proxy.async after the write and before they arrive";
-        f->other_what = "the write";
+                                  "%s of '%s' %s %s%s through the async proxy; threads of '%s' %s it with no fence between "
+                                  "the %s and its hand-over",
+                                  weiri_fault_verb(act), mine, writes(me->kind) ? "overwrites" : "reads", what, wrote ? "" : same,
+                                  his, wrote ? "wrote" : "read", it);
+        f->hint = weiri_arena_fmt(r->a, "the %s threads must run fence.proxy.async after the %s and before they arrive",
+                                  wrote ? "writing" : "reading", it);
+        f->other_what = wrote ? "the write" : "the read";
     } else if (other->kind == REC_MMA_READ && l->region < 0) {
         f->text =
             weiri_arena_fmt(r->a, "%s of '%s' touches %s while an mma may still read it", weiri_fault_verb(act), mine, what);

@@ -674,6 +674,7 @@ typedef struct joiner {
     int *cursor_at;              /* by actor: its first cursor */
     int *actor;                  /* by cursor: its actor */
     bool *shared;                /* by region: are its stages shared out to warpgroups? */
+    bool *refilled;              /* by region: does the async proxy fill it? */
     int *share, nshare;          /* by region whose bytes it has: its number among those, or -1 */
     int *first, *next;           /* by root: its first cursor; by cursor: the one behind it, -1 none */
     int *ring;                   /* by root */
@@ -766,6 +767,8 @@ static void join_action(joiner *j, int ai, const weiri_action *act) {
         const weiri_effect *e = &act->eff[i];
         if (e->reg >= 0) continue;
         int region = weiri_data_region(g->p, e->region), whole = j->shared[e->region] ? ai : -1;
+        /* the fetch of a tile is made of plain stores */
+        if (weiri_prog_kind(act, e) == REC_LOAD && !(act->op && act->op->atom == ATOM_QUEUE_FETCH)) j->refilled[e->region] = true;
         nto = weiri_prog_effect(g, me, act, e, to);
         for (int t = 0; t < nto; t++) {
             int r = thing_region(j, to[t], whole, region);
@@ -897,28 +900,40 @@ static int loc_for(joiner *j, int ai, int cta, const weiri_effect *e) {
     return g->locs.n - 1;
 }
 
-static int find_rec(const weiri_prog *g, int loc, int actor, weiri_rec_kind kind, int by) {
+static int find_rec(const weiri_prog *g, int loc, int actor, weiri_rec_kind kind, int by, bool fenced) {
     const weiri_loc *l = &g->locs.v[loc];
     for (int i = 0; i < l->recs.n; i++) {
         const weiri_rec *r = &g->recs.v[l->recs.v[i]];
-        if (r->actor == actor && r->kind == kind && r->by == by) return l->recs.v[i];
+        if (r->actor == actor && r->kind == kind && r->by == by && fenced == (r->fence_bit >= 0)) return l->recs.v[i];
     }
     return -1;
 }
 
-/* A record of tensor memory? */
-static bool in_tensor_memory(const weiri_prog *g, const weiri_rec *q) {
-    int region = g->locs.v[q->loc].region;
+static bool in_tensor_memory(const weiri_prog *g, int loc) {
+    int region = g->locs.v[loc].region;
     return region >= 0 && g->p->smem.v[region].tmem;
 }
 
-static int rec_for(weiri_prog *g, int loc, int actor, weiri_rec_kind kind, int by) {
-    int old = find_rec(g, loc, actor, kind, by);
+/* Loads of threads from bytes that the async proxy fills again: an arrival does not wait for them, a fence does. Not those of a body that
+ * says that it reads by the async proxy. */
+static bool may_be_overtaken(const joiner *j, const weiri_loc *l, const weiri_action *act, const weiri_effect *e) {
+    if (l->region < 0 || e->async || (act->op && act->op->work && act->op->work->async_read)) return false;
+    bool any = j->refilled[l->region];
+    for (int i = 0; i < j->meets[l->region].n; i++) any = any || j->refilled[j->meets[l->region].v[i]];
+    return any;
+}
+
+static int rec_for(joiner *j, int loc, int actor, const weiri_action *act, const weiri_effect *e) {
+    weiri_prog *g = j->g;
+    const weiri_rec_kind kind = weiri_prog_kind(act, e);
+    const bool tensor = in_tensor_memory(g, loc); /* a commit of the tensor core is fenced already */
+    const bool fenced = tensor ? kind == REC_READ || kind == REC_WRITE
+                        : kind == REC_READ ? may_be_overtaken(j, &g->locs.v[loc], act, e)
+                                           : kind == REC_WRITE || kind == REC_CP_WRITE;
+    const int by = weiri_prog_by(act), old = find_rec(g, loc, actor, kind, by, fenced);
     if (old >= 0) return old;
     int ring = g->locs.v[loc].ring;
     weiri_rec r = { .loc = loc, .actor = actor, .kind = kind, .by = by, .ring = ring, .bit = g->rings.v[ring].bits++ };
-    bool tensor = in_tensor_memory(g, &r); /* a commit of the tensor core is fenced already */
-    bool fenced = tensor ? kind == REC_READ || kind == REC_WRITE : kind == REC_WRITE || kind == REC_CP_WRITE;
     r.fence_bit = fenced ? g->rings.v[ring].bits++ : -1;
     r.seen = tensor ? 1 + g->rings.v[ring].bits++ : 0;
     bool write = kind == REC_WRITE || kind == REC_LOAD || kind == REC_CP_WRITE || kind == REC_MMA_WRITE;
@@ -993,8 +1008,7 @@ static void place_records(joiner *j, int ai) {
         for (int e = 0; e < act->neff; e++) {
             int n = weiri_prog_effect(g, me, act, &act->eff[e], to);
             for (int t = 0; t < n; t++) {
-                int rec =
-                    rec_for(g, loc_for(j, ai, to[t], &act->eff[e]), ai, weiri_prog_kind(act, &act->eff[e]), weiri_prog_by(act));
+                int rec = rec_for(j, loc_for(j, ai, to[t], &act->eff[e]), ai, act, &act->eff[e]);
                 g->recs.v[rec].body = act->kind == ACT_BODY;
                 g->recs.v[rec].pushed = act->kind == ACT_PUSH_BULK;
                 if (act->op && act->op->work && strstr(act->op->work->code, "task_sync"))
@@ -1162,6 +1176,7 @@ static void place_things(joiner *j) {
     for (int i = 0; i < nact; i++)
         for (int q = 0; q < g->code.v[g->actors.v[i].code].ncursors; q++) j->actor[j->cursor_at[i] + q] = i;
     find_shares(j);
+    j->refilled = WEIRI_NEW_N(g->a, bool, p->smem.n + 1);
     j->meets = WEIRI_NEW_N(g->a, numbers, p->smem.n + 1);
     j->here = WEIRI_NEW_N(g->a, numbers, p->smem.n + nact + 1);
     find_meets(j);

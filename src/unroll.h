@@ -44,6 +44,8 @@ typedef struct weiri_touch {
     int batch;               /* MMA: the actor's so-manieth; over for all of its threads when one has drained it */
     int use;                 /* of the cursor: which filling of the stage */
     bool joins;              /* by a body that joins its task's threads itself */
+    bool late;               /* a read by plain loads, which the thread's next arrival does not wait for: a fence does */
+    bool overtakes;          /* a write of the async proxy, which does not queue behind such reads */
 } weiri_touch;
 
 /* Bytes [lo, hi) of a CTA's shared memory, of `region` (whose bytes they are), or register tile `reg` of one thread. */
@@ -83,8 +85,9 @@ void weiri_unrolled_free(weiri_unrolled *u);
 /* Do both access the same bytes, one of them writing, with nothing but their order to keep them apart? */
 bool weiri_touches_clash(const weiri_unrolled *u, const weiri_touch *x, const weiri_touch *y);
 bool weiri_places_meet(const weiri_upl *x, const weiri_upl *y);
-/* Is a place written by threads and met by the async proxy, so that fences matter there? */
+/* Is a place written by threads and met by the async proxy, so that fences matter there? Read by threads and filled by that proxy? */
 bool weiri_place_watched(const weiri_unrolled *u, int place);
+bool weiri_place_refilled(const weiri_unrolled *u, int place);
 
 /* promela.c: the lines as a model for spin. sizes: text for its head. False: out of memory. */
 bool weiri_promela(const weiri_unrolled *u, const char *sizes, weiri_buf *b);

@@ -1,5 +1,6 @@
 /* The explorer of actions. A state is: where each thread stands, which items have landed, each mbarrier's phase, pending arrivals
- * and bytes, who has come to each rendezvous, and whose plain writes of a place are not yet fenced. Every move and every landing
+ * and bytes, who has come to each rendezvous, and whose plain writes and plain reads of a place are not yet
+ * fenced. Every move and every landing
  * takes one step, so equal states have equal depth, and only the level being built must be remembered. */
 #include "explore.h"
 
@@ -11,10 +12,11 @@ enum { MAX_THREADS = 32, MAX_LIVE = 512 };
 typedef struct explorer {
     const weiri_unrolled *u;
     weirx_result r;
-    /* a state, in 16-bit words: positions, landed items, cells (phase, pending, bytes in two), meets (count, mask in two), dirty */
-    int landed_at, cell_at, meet_at, dirty_at, words;
+    /* a state, in 16-bit words: positions, landed items, cells (phase, pending, bytes in two), meets (count, mask in two), dirty, late */
+    int landed_at, cell_at, meet_at, dirty_at, late_at, words;
     int *dirty;                      /* by place: its slot, -1: nothing to watch */
     int ndirty;
+    int *late, nlate;                /* the same of plain reads that the async proxy could overtake */
     unsigned char *clash;            /* [touch * ntouches + touch] */
     int **open;                      /* by thread, position: asynchronous touches begun before it that may be running; -1 ends */
     int *init_thread, *init_move;    /* by CTA */
@@ -69,15 +71,18 @@ static void prepare(explorer *x) {
     /* places that plain writes and asynchronous accesses share are watched for fences */
     x->dirty = room((size_t)u->places.n, sizeof *x->dirty);
     for (int i = 0; i < u->places.n; i++) x->dirty[i] = weiri_place_watched(u, i) ? x->ndirty++ : -1;
+    x->late = room((size_t)u->places.n, sizeof *x->late);
+    for (int i = 0; i < u->places.n; i++) x->late[i] = weiri_place_refilled(u, i) ? x->nlate++ : -1;
     x->landed_at = threads;
     x->cell_at = x->landed_at + (u->items.n + 15) / 16;
     x->meet_at = x->cell_at + CELL * u->cells.n;
     x->dirty_at = x->meet_at + MEET * u->meets.n;
+    x->late_at = x->dirty_at + 2 * x->ndirty;
     x->over_at = -1;
     for (int i = 0; i < u->places.n; i++)
         for (int j = 0; j < i; j++)
-            if (regions_meet(&u->places.v[i], &u->places.v[j])) x->over_at = x->dirty_at + 2 * x->ndirty;
-    x->words = (x->dirty_at + 2 * x->ndirty + (x->over_at < 0 ? 0 : (u->places.n + 15) / 16) + 3) & ~3;
+            if (regions_meet(&u->places.v[i], &u->places.v[j])) x->over_at = x->late_at + 2 * x->nlate;
+    x->words = (x->late_at + 2 * x->nlate + (x->over_at < 0 ? 0 : (u->places.n + 15) / 16) + 3) & ~3;
     x->open = room((size_t)threads, sizeof *x->open);
     for (int t = 0; t < threads; t++) { /* lists behind their heads: open[t][p] is where p's begins */
         int n = u->threads.v[t].moves.n, used = n + 1;
@@ -301,6 +306,27 @@ static void soil(const explorer *x, uint16_t *s, int t, const weiri_move *m) {
     }
 }
 
+/* Plain reads may still be under way when their thread goes on; what another actor's threads write over them comes behind. */
+static void leave_behind(const explorer *x, uint16_t *s, int t, const weiri_move *m) {
+    const weiri_unrolled *u = x->u;
+    for (int i = 0; i < m->ntouch; i++) {
+        const weiri_touch *y = &u->touches.v[m->touch + i];
+        const weiri_upl *l = &u->places.v[y->place];
+        for (int p = 0; p < u->places.n && y->write && l->region >= 0; p++) {
+            const weiri_upl *o = &u->places.v[p];
+            if (x->late[p] < 0 || o->cta != l->cta || o->region != l->region || o->lo < l->lo || o->hi > l->hi) continue;
+            uint16_t *d = s + x->late_at + 2 * x->late[p];
+            uint32_t own = 0;
+            for (int v = 0; v < u->threads.n; v++)
+                if (u->threads.v[v].actor == u->threads.v[t].actor) own |= 1u << v;
+            put32(d, get32(d) & own);
+        }
+        if (!y->late || x->late[y->place] < 0) continue;
+        uint16_t *d = s + x->late_at + 2 * x->late[y->place];
+        put32(d, get32(d) | 1u << t);
+    }
+}
+
 /* Has all that thread t wrote at place p been written by cp.async, and landed? */
 static bool all_landed(const explorer *x, const uint16_t *s, int t, int p) {
     for (int i = 0; i < x->u->touches.n; i++) {
@@ -348,13 +374,21 @@ static int make(const explorer *x, uint16_t *s, int t, const weiri_move *m) {
             uint16_t *d = s + x->dirty_at + 2 * i;
             put32(d, get32(d) & ~(1u << t));
         }
+        for (int i = 0; i < x->nlate; i++) {
+            uint16_t *d = s + x->late_at + 2 * i;
+            put32(d, get32(d) & ~(1u << t));
+        }
         for (int p = 0; p < x->u->places.n; p++) /* cp.asyncs fence nothing, so that any fence behind their landing counts */
             for (int o = 0; o < x->u->threads.n && x->dirty[p] >= 0; o++) {
                 uint16_t *d = s + x->dirty_at + 2 * x->dirty[p];
                 if (get32(d) >> o & 1 && all_landed(x, s, o, p)) put32(d, get32(d) & ~(1u << o));
             }
         return 0;
-    case MOVE_TOUCH: if (x->ndirty) soil(x, s, t, m); return 0;
+    case MOVE_TOUCH:
+        if (x->ndirty) soil(x, s, t, m);
+        if (x->nlate) leave_behind(x, s, t, m);
+        return 0;
+    case MOVE_SEND: if (x->nlate) leave_behind(x, s, t, m); return 0; /* a body that brings bytes reads, too */
     default: return 0;
     }
 }
@@ -406,9 +440,11 @@ static int proxies(const explorer *x, const uint16_t *s, const weiri_move *m) {
     for (int i = 0; i < m->ntouch; i++) {
         const weiri_touch *y = &u->touches.v[m->touch + i];
         if (y->kind == TOUCH_PLAIN || y->kind == TOUCH_CP || (y->kind == TOUCH_MMA && batch_over(x, s, y))) continue;
-        for (int p = 0; p < u->places.n; p++)
-            if (x->dirty[p] >= 0 && weiri_places_meet(&u->places.v[p], &u->places.v[y->place]) && get32(s + x->dirty_at + 2 * x->dirty[p]))
-                return WEIRX_PROXY;
+        for (int p = 0; p < u->places.n; p++) {
+            if (!weiri_places_meet(&u->places.v[p], &u->places.v[y->place])) continue;
+            if (x->dirty[p] >= 0 && get32(s + x->dirty_at + 2 * x->dirty[p])) return WEIRX_PROXY;
+            if (y->overtakes && x->late[p] >= 0 && get32(s + x->late_at + 2 * x->late[p])) return WEIRX_PROXY;
+        }
     }
     return 0;
 }
@@ -541,7 +577,7 @@ static void expand(explorer *x, size_t i, int depth) {
         }
         if (m->kind == MOVE_GRID_LAUNCH && !waited) kinds |= WEIRX_PDL;
         if (m->ntouch && enabled(x, s, t, m) && reads_nothing(x, s, m)) kinds |= WEIRX_UNFILLED;
-        if (x->ndirty) kinds |= proxies(x, s, m);
+        if (x->ndirty || x->nlate) kinds |= proxies(x, s, m);
         if (x->overlaid) kinds |= overwrites(x, s, t, m);
     }
     if (nleft < u->threads.n) kinds |= exits(x, s);
@@ -608,7 +644,7 @@ weirx_result weirx_actions(const weiri_unrolled *u, uint64_t limit, int path_to)
     for (int i = 0; i < u->touches.n; i++) free(x.writers[i]);
     free(x.writers);
     for (int t = 0; t < u->threads.n; t++) free(x.open[t]);
-    free(x.open), free(x.clash), free(x.dirty), free(x.init_thread), free(x.init_move), free(x.last_remote), free(x.exit_open);
+    free(x.open), free(x.clash), free(x.dirty), free(x.late), free(x.init_thread), free(x.init_move), free(x.last_remote), free(x.exit_open);
     free(x.data), free(x.fills), free(x.fills_lap), free(x.table), free(x.now), free(x.next), free(x.link);
     return x.r;
 }

@@ -571,7 +571,7 @@ local copies = {
     function(i, x) return x(64 + i) end },
   { "two bulk loads, their bytes expected before the arrival", "if (tid == 0) { w_mbar_expect_tx(full, 256); w_bulk_load(at, x, 256, full); w_mbar_expect_tx(full, 256); w_bulk_load(at + 256, x + 512, 256, full); w_mbar_arrive(full); } w_mbar_wait(full, 0); y[tid] = ((u32 *)smem)[tid];",
     function(i, x) return i < 64 and x(i) or x(512 + i - 64) end },
-  { "two phases, one load each", "if (tid == 0) { w_mbar_expect(full, 512); w_bulk_load(at, x, 512, full); } w_mbar_wait(full, 0); const u32 v = ((u32 *)smem)[tid]; task_sync(); if (tid == 0) { w_mbar_expect(full, 512); w_bulk_load(at, x + 128, 512, full); } w_mbar_wait(full, 1); y[tid] = v + ((u32 *)smem)[tid];",
+  { "two phases, one load each", "if (tid == 0) { w_mbar_expect(full, 512); w_bulk_load(at, x, 512, full); } w_mbar_wait(full, 0); const u32 v = ((u32 *)smem)[tid]; w_fence_async(); task_sync(); if (tid == 0) { w_mbar_expect(full, 512); w_bulk_load(at, x + 128, 512, full); } w_mbar_wait(full, 1); y[tid] = v + ((u32 *)smem)[tid];",
     function(i, x) return x(i) + x(128 + i) end },
   { "arrivals by the dozen, after inval and with another count", "task_sync(); if (tid == 0) { w_mbar_inval(full); w_mbar_init(full, 128 + 12); w_fence_mbar_init(); } task_sync(); ((u32 *)smem)[tid] = tid; if (tid == 77) w_mbar_arrive_n(full, 12); w_mbar_arrive(full); w_mbar_wait(full, 0); y[tid] = ((u32 *)smem)[127 - tid];",
     function(i) return 127 - i end },

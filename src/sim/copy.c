@@ -353,7 +353,7 @@ static void bulk_load(w_sim_api *api, u32 dst, const void *src, u32 bytes, u32 b
     weiri_sim_touch(t, dst);
     if (!bulk_ends(t, dst, src, bytes, "a bulk load", "to")) return;
     weiri_sync_need(t->c, bar, t);
-    weiri_smem_fill_begin(t->c, dst, bytes, t, t->at, "a bulk load into");
+    weiri_smem_fill_begin(t->c, dst, bytes, t, t->at, true, "a bulk load into");
     op *o = new_op(m, OP_LOAD, t);
     o->dst_cta = o->bar_cta = t->c;
     o->gsrc = src;
@@ -429,7 +429,7 @@ static void tma_load(w_sim_api *api, u32 dst, const w_tmap *map, u32 bar, u32 at
         if (!to->running) weiri_sim_fault(m, t, t->at, "sim-exited", "a multicast load to CTA %u, which has exited", to->block);
         if (!weiri_smem_inside(to, dst, bytes, t, "a TMA load to")) return;
         weiri_sync_need(counts, bar, t);
-        weiri_smem_fill_begin(to, dst, bytes, t, t->at, "a TMA load into");
+        weiri_smem_fill_begin(to, dst, bytes, t, t->at, true, "a TMA load into");
         op *o = new_op(m, OP_LOAD, t);
         o->dst_cta = to;
         o->bar_cta = counts;
@@ -502,7 +502,7 @@ static void fetch_into(thread *t, cta *to, u32 slot, u32 bar, u32 next) {
     if (!to->running) weiri_sim_fault(t->m, t, t->at, "sim-exited", "a fetch for CTA %u, which has exited", to->block);
     if (!weiri_smem_inside(to, slot, 16, t, "a queue's slot at")) return;
     weiri_sync_need(to, bar, t);
-    weiri_smem_fill_begin(to, slot, 16, t, t->at, "a fetch into");
+    weiri_smem_fill_begin(to, slot, 16, t, t->at, false, "a fetch into");
     op *o = new_op(t->m, OP_FETCH, t);
     o->dst_cta = to;
     o->dst = slot;
@@ -547,7 +547,7 @@ static void bulk_push(w_sim_api *api, u32 dst, u32 src, u32 bytes, u32 bar, u32 
     if (!weiri_smem_inside(t->c, src, bytes, t, "a push from") || !weiri_smem_inside(to, dst, bytes, t, "a push to")) return;
     weiri_sync_need(to, bar, t);
     weiri_smem_aread_begin(t->c, src, bytes, t, t->at, "a push of");
-    weiri_smem_fill_begin(to, dst, bytes, t, t->at, "a push into");
+    weiri_smem_fill_begin(to, dst, bytes, t, t->at, true, "a push into");
     op *o = new_op(m, OP_PUSH, t);
     o->src_cta = t->c;
     o->dst_cta = to;
@@ -571,7 +571,7 @@ static void cp_async(w_sim_api *api, u32 size, u32 dst, const void *src, u32 byt
     if (!weiri_smem_inside(t->c, dst, size, t, "a cp.async to")) return;
     if (bytes && !weiri_host_range(m->sim, src, bytes, why, sizeof why))
         weiri_sim_fault(m, t, t->at, "sim-bounds", "a cp.async of %u bytes at %p is in no buffer: %s", bytes, src, why);
-    weiri_smem_fill_begin(t->c, dst, size, t, t->at, "a cp.async into");
+    weiri_smem_fill_begin(t->c, dst, size, t, t->at, false, "a cp.async into");
     if (bytes) weiri_race_global(t, src, bytes, false, false);
     op *o = new_op(m, OP_CP, t);
     o->dst_cta = t->c;

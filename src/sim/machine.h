@@ -148,6 +148,7 @@ struct weiri_thread {
     u32 at;                      /* last action begun */
     u64 nevents;
     u32 fence;                   /* machine.clock of its last fence.proxy.async */
+    u32 fences[16]; u32 nfences; /* its own place in its clock at the last ones, by number % 16; how many there were */
     u64 accesses; const void *spot;   /* since it last gave way; the last place it read */
     /* bulk and cp.async groups: ops of groups below `done` have left the lists */
     op *bulk, *bulk_last; u64 bulk_group; u32 group_serial[16];   /* last op of a group, by group % 16 */
@@ -283,7 +284,7 @@ void weiri_smem_stamp(cta *c, u32 addr, u32 n, const thread *by, bool cp);
 /* Asynchronous reads and writes by `by`; begin checks and marks, end unmarks. Writes are defined and fenced at the end. */
 void weiri_smem_aread_begin(cta *c, u32 addr, u32 n, const thread *by, u32 at, const char *what);
 void weiri_smem_aread_end(cta *c, u32 addr, u32 n);
-void weiri_smem_fill_begin(cta *c, u32 addr, u32 n, const thread *by, u32 at, const char *what);
+void weiri_smem_fill_begin(cta *c, u32 addr, u32 n, const thread *by, u32 at, bool async_proxy, const char *what);
 void weiri_smem_fill_end(cta *c, u32 addr, u32 n, bool async_proxy);
 /* "'smem_a' stage 2, byte 128" or "shared address 1024" */
 void weiri_smem_name(const cta *c, u32 addr, char *out, size_t size);
@@ -302,12 +303,15 @@ void weiri_race_release(thread *t, u32 *to);
 void weiri_race_acquire(thread *t, const u32 *from);
 void weiri_race_join_warp(warp *w, u32 members);
 void weiri_race_mma_waited(thread *t, u64 ops);      /* the first `ops` wgmmas of its warp are done */
+void weiri_race_fenced(thread *t);                   /* a fence.proxy.async: its plain reads so far are over for that proxy */
 void weiri_race_grid_waited(thread *t);              /* the launch before is complete */
 void weiri_race_bulk_waited(thread *t, u32 serial, bool read_only);
 /* Shared memory. A plain access: checked and kept. */
 void weiri_race_access(thread *t, u32 addr, u32 n, bool write, bool atomic, const char *what);
 /* An asynchronous one: checked when it is issued, kept as what tells others that it is over. */
 void weiri_race_check(cta *c, u32 addr, u32 n, const thread *by, u32 at, bool write, const char *what);
+/* ... and are the plain reads of what the async proxy is to fill fenced, as far as `by` knows? */
+void weiri_race_late(cta *c, u32 addr, u32 n, const thread *by, u32 at, const char *what);
 void weiri_race_filled(cta *c, u32 addr, u32 n, const cta *counts, const bar *b, u32 at);   /* b: of `counts` */
 void weiri_race_pushed(cta *c, u32 addr, u32 n, const cta *to, const bar *b, u32 at);
 void weiri_race_wrote(cta *c, u32 addr, u32 n, const thread *by, u32 clock, u32 at);

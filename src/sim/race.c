@@ -26,6 +26,8 @@ enum {
     GCELLS = GWRITES + GREADS,
     BYTES = 0xf,                 /* of a mask: which of the four bytes */
     ATOMIC = 0x10,
+    ASYNC = 0x20,                /* a read of the async proxy's own */
+    KIND = ATOMIC | ASYNC,
     PAGE_WORDS = 1024,
     MAX_PAGES = 6400,            /* 256 MiB of them: what lies beyond is not watched */
     SYNC_VARS = 1024
@@ -170,6 +172,8 @@ void weiri_race_mma_waited(thread *t, u64 ops) {
     t->learnt = true;
 }
 
+void weiri_race_fenced(thread *t) { t->fences[t->nfences++ % (sizeof t->fences / sizeof *t->fences)] = t->vc[t->comp]++; }
+
 void weiri_race_grid_waited(thread *t) {
     raise(&t->vc[base(t->c) + (u32)first_grid(t->m)], 1);
     t->learnt = true;
@@ -248,6 +252,22 @@ static void met(thread *t, const void *p) {
 /* ---- cells --------------------------------------------------------------------------------------------------------------- */
 
 static bool ordered(const u32 *vc, const cell *x) { return vc[x->who] >= x->clock; }
+
+/* Of a thread's plain read: has its thread fenced behind it, and told of that fence? A read that so many fences ago was the last is taken
+ * to be over. */
+static bool fenced(const cta *c, const u32 *vc, const cell *x) {
+    const machine *m = c->m;
+    const thread *t = &c->cl->ctas[x->who / (u32)m->vc_cta].threads[x->who % (u32)m->vc_cta];
+    const u32 kept = sizeof t->fences / sizeof *t->fences;
+    u32 first = 0, i = t->nfences, end = i > kept ? i - kept : 0;
+    for (; i > end && t->fences[(i - 1) % kept] >= x->clock; i--) first = t->fences[(i - 1) % kept];
+    return (first && vc[x->who] > first) || (i == end && end > 0);
+}
+
+/* A plain read by a thread, which a fence of that thread must follow before the async proxy may write there? */
+static bool plain_read(const machine *m, const weiri_word *w, int i) {
+    return i >= WRITES && w->mask[i] & BYTES && !(w->mask[i] & ASYNC) && w->c[i].who % (u32)m->vc_cta < (u32)m->threads_per_cta;
+}
 
 /* "task 'load', CTA 0, warp 0, lane 3" and what it did */
 static void tell_other(const machine *m, const cell *x, u32 first_block, bool write, bool atomic, char *out, size_t size) {
@@ -328,12 +348,24 @@ static int conflict(const machine *m, const u32 *vc, const weiri_word *w, u32 ma
     return -1;
 }
 
-static void keep(weiri_word *w, u32 mask, bool write, cell now, const u32 *vc, u32 pc) {
+/* A read takes the place of one that `vc` knows of, of one that is fenced rather than of one that is not. */
+static int place_of_read(const cta *c, const weiri_word *w, u32 mask, cell now, const u32 *vc) {
+    int known = -1;
+    for (int i = WRITES; i < CELLS; i++) {
+        if (!w->mask[i]) return i;
+        if (w->mask[i] & BYTES & ~mask || !vc || !ordered(vc, &w->c[i])) continue;
+        if (!plain_read(c->m, w, i) || fenced(c, vc, &w->c[i])) return i;
+        if (known < 0) known = i;
+    }
+    return known >= 0 ? known : WRITES + (int)((now.clock * 5 + now.who * 3u + now.at) % READS);
+}
+
+static void keep(const cta *c, weiri_word *w, u32 mask, bool write, cell now, const u32 *vc, u32 pc) {
     if (write) {
         for (int i = 0; i < CELLS; i++) /* what came before it is known to whoever knows of this one */
             if (!((mask & ATOMIC) && (w->mask[i] & ATOMIC))) {
                 u32 left = w->mask[i] & BYTES & ~mask;
-                w->mask[i] = left ? (u8)(left | (w->mask[i] & ATOMIC)) : 0;
+                w->mask[i] = left ? (u8)(left | (w->mask[i] & KIND)) : 0;
             }
         int i = !w->mask[0] ? 0 : !w->mask[1] ? 1 : w->c[0].who == now.who ? 0 : w->c[1].who == now.who ? 1 : (int)(now.clock & 1);
         if (w->mask[i] && w->c[i].who == now.who && w->c[i].clock == now.clock && !((w->mask[i] ^ mask) & ATOMIC))
@@ -343,16 +375,13 @@ static void keep(weiri_word *w, u32 mask, bool write, cell now, const u32 *vc, u
         w->pc[i] = pc;
         return;
     }
-    int at = -1;
-    for (int i = WRITES; i < CELLS; i++) {
-        if (w->mask[i] && w->c[i].who == now.who && !((w->mask[i] ^ mask) & ATOMIC)) {
+    for (int i = WRITES; i < CELLS; i++)
+        if (w->mask[i] && w->c[i].who == now.who && !((w->mask[i] ^ mask) & KIND)) {
             w->c[i] = now;
             w->mask[i] |= (u8)mask;
             return;
         }
-        if (at < 0 && (!w->mask[i] || (!(w->mask[i] & BYTES & ~mask) && vc && ordered(vc, &w->c[i])))) at = i;
-    }
-    if (at < 0) at = WRITES + (int)((now.clock * 5 + now.who * 3u + now.at) % READS);
+    const int at = place_of_read(c, w, mask, now, vc);
     w->c[at] = now;
     w->mask[at] = (u8)mask;
 }
@@ -374,7 +403,7 @@ void weiri_race_access(thread *t, u32 addr, u32 n, bool write, bool atomic, cons
         u32 mask = mask_of(addr, n, i) | (atomic ? ATOMIC : 0);
         int bad = conflict(c->m, t->vc, w, mask, write, t->comp, c->m->api.pc);
         if (bad >= 0) report(c, t, t->at, addr, n, what, w, bad, write);
-        keep(w, mask, write, now, t->vc, c->m->api.pc);
+        keep(c, w, mask, write, now, t->vc, c->m->api.pc);
     }
     if (atomic) met(t, weiri_smem_at(c, addr));
 }
@@ -398,34 +427,55 @@ void weiri_race_check(cta *c, u32 addr, u32 n, const thread *by, u32 at, bool wr
     }
 }
 
-static void set(cta *c, u32 addr, u32 n, bool write, cell now) {
-    for (u32 i = first_word(addr), e = end_word(addr, n); i < e; i++) keep(&c->words[i], mask_of(addr, n, i), write, now, NULL, 0);
+/* An arrival of a thread does not wait for its loads, and the async proxy does not queue behind them: the thread's fence does. */
+void weiri_race_late(cta *c, u32 addr, u32 n, const thread *by, u32 at, const char *what) {
+    const machine *m = c->m;
+    for (u32 i = first_word(addr), e = end_word(addr, n); i < e; i++) {
+        const weiri_word *w = &c->words[i];
+        for (int j = WRITES; j < CELLS; j++) {
+            if (!(w->mask[j] & mask_of(addr, n, i)) || !plain_read(m, w, j) || fenced(c, by->vc, &w->c[j])) continue;
+            char where[160], other[360];
+            u32 first = i * 4 + SMEM_BASE;
+            weiri_smem_name(c, addr > first ? addr : first, where, sizeof where);
+            tell_other(m, &w->c[j], c->block - c->rank, false, (w->mask[j] & ATOMIC) != 0, other, sizeof other);
+            weiri_sim_fault(c->m, by, at, "sim-fence",
+                            "%s %s, may overtake %s: a fence.proxy.async of that thread is expected between the load and its hand-over, "
+                            "and there is none",
+                            what, where, other);
+            return;
+        }
+    }
+}
+
+static void set(cta *c, u32 addr, u32 n, bool write, u32 kind, cell now) {
+    for (u32 i = first_word(addr), e = end_word(addr, n); i < e; i++)
+        keep(c, &c->words[i], mask_of(addr, n, i) | kind, write, now, NULL, 0);
 }
 
 /* Bytes that a copy has written, to be known by who waits for the phase of b that is open. */
 void weiri_race_filled(cta *c, u32 addr, u32 n, const cta *counts, const bar *b, u32 at) {
-    set(c, addr, n, true, (cell){ (u32)b->phase + 1, (u16)weiri_race_bar(counts, b), (u16)at });
+    set(c, addr, n, true, 0, (cell){ (u32)b->phase + 1, (u16)weiri_race_bar(counts, b), (u16)at });
 }
 
 /* Bytes of c that a copy has read which completes on barrier b of CTA `to`. */
 void weiri_race_pushed(cta *c, u32 addr, u32 n, const cta *to, const bar *b, u32 at) {
-    set(c, addr, n, false, (cell){ (u32)b->phase + 1, (u16)weiri_race_bar(to, b), (u16)at });
+    set(c, addr, n, false, ASYNC, (cell){ (u32)b->phase + 1, (u16)weiri_race_bar(to, b), (u16)at });
 }
 
 void weiri_race_wrote(cta *c, u32 addr, u32 n, const thread *by, u32 clock, u32 at) {
-    set(c, addr, n, true, (cell){ clock, (u16)by->comp, (u16)at });
+    set(c, addr, n, true, 0, (cell){ clock, (u16)by->comp, (u16)at });
 }
 
 void weiri_race_read(cta *c, u32 addr, u32 n, const thread *by, u32 at) {
-    set(c, addr, n, false, (cell){ by->vc[by->comp], (u16)by->comp, (u16)at });
+    set(c, addr, n, false, ASYNC, (cell){ by->vc[by->comp], (u16)by->comp, (u16)at });
 }
 
 void weiri_race_mma(cta *c, u32 addr, u32 n, u32 warpgroup, u64 op, u32 at) {
-    set(c, addr, n, false, (cell){ (u32)op + 1, (u16)mma_of(c, warpgroup), (u16)at });
+    set(c, addr, n, false, ASYNC, (cell){ (u32)op + 1, (u16)mma_of(c, warpgroup), (u16)at });
 }
 
 void weiri_race_bulk(cta *c, u32 addr, u32 n, u32 warp, u32 serial, u32 at) {
-    set(c, addr, n, false, (cell){ serial, (u16)read_of(c, warp), (u16)at });
+    set(c, addr, n, false, ASYNC, (cell){ serial, (u16)read_of(c, warp), (u16)at });
 }
 
 /* ---- global memory ------------------------------------------------------------------------------------------------------- */

@@ -212,7 +212,7 @@ void weiri_smem_aread_end(cta *c, u32 addr, u32 n) {
     for (u32 g = granule(addr), e = end_granule(addr, n); g < e; g++) c->readers[g]--;
 }
 
-void weiri_smem_fill_begin(cta *c, u32 addr, u32 n, const thread *by, u32 at, const char *what) {
+void weiri_smem_fill_begin(cta *c, u32 addr, u32 n, const thread *by, u32 at, bool async_proxy, const char *what) {
     if (any(c->readers, addr, n))
         busy(c, c->readers, addr, n, by, at, false, "sim-async-read", what,
              "still reads it: the stage was taken before it was free");
@@ -221,6 +221,10 @@ void weiri_smem_fill_begin(cta *c, u32 addr, u32 n, const thread *by, u32 at, co
              "is still filling it: the stage was taken before it was free");
     if (over_bar(c, addr, n, by, at, what)) return;
     weiri_race_check(c, addr, n, by, at, true, what);
+    if (async_proxy) {
+        need_fenced(c, addr, n, by, at, what);
+        weiri_race_late(c, addr, n, by, at, what);
+    }
     for (u32 g = granule(addr), e = end_granule(addr, n); g < e; g++) c->fillers[g]++;
 }
 
@@ -367,6 +371,7 @@ static u32 addr(w_sim_api *api, const void *p) {
 static void fence_async(w_sim_api *api) {
     thread *t = weiri_sim_self(api);
     t->fence = ++t->m->clock;
+    weiri_race_fenced(t);
 }
 
 void weiri_smem_calls(w_sim_api *api) {

@@ -125,6 +125,26 @@ body("a bulk store that nobody waits for", "sim-exit", store:format("w_fence_asy
 body("a bulk store past its tensor", "sim-bounds", store:format("w_fence_async();", "y + 4", "w_bulk_wait<0>();"), {}, "a bulk store of 512 bytes", "is in no buffer")
 body("the source of a bulk store overwritten", "sim-async-read", store:format("w_fence_async();", "y", "w_bulk_wait<1>(); ((u32 *)smem)[5] = 1; w_bulk_wait<0>();"), {}, "a store to 's' byte 20")
 body("the result of a bulk store read too early", "sim-race", store:format("w_fence_async();", "y", "w_bulk_wait_read<0>(); const u32 v = y[3]; w_bulk_wait<0>(); y[3] = v;"), {}, "of 'y' byte 12")
+-- A copy over what threads have read: each of them fences behind its loads, before it tells of them.
+local again = bar .. "if (tid == 0) { w_mbar_expect(at, 512); w_bulk_load(at + 1024, x, 512, at); } w_mbar_wait(at, 0); y[tid] = ((u32 *)smem)[256 + tid]; %s if (tid == 0) { w_mbar_expect(at, 512); w_bulk_load(at + 1024, x, 512, at); } w_mbar_wait(at, 1);"
+body("a bulk load over what threads have read", "sim-fence", again:format "task_sync();", {}, "task 'one', CTA 0, warp 0: a bulk load into 's' byte 1024, may overtake a load by task 'one', CTA 0, warp 0, lane 0 (t/sim/findings.t:",
+  "a fence.proxy.async of that thread is expected between the load and its hand-over, and there is none")
+body("behind the threads' fences", "right", again:format "w_fence_async(); task_sync();", {})
+body("behind a fence before the loads", "sim-fence", again:gsub("w_mbar_wait%(at, 0%);", "%0 w_fence_async();"):format "task_sync();", {}, "may overtake a load by task 'one'")
+body("behind one thread's fence", "sim-fence", again:format "if (tid == 0) w_fence_async(); task_sync();", {}, "a bulk load into 's' byte 1028, may overtake a load by task 'one', CTA 0, warp 0, lane 1 ")
+body("behind all fences but one", "sim-fence", again:format "if (tid != 77) w_fence_async(); task_sync();", {}, "a bulk load into 's' byte 1332, may overtake a load by task 'one', CTA 0, warp 2, lane 13 ")
+body("behind fences that come after the join", "sim-fence", again:format "task_sync(); w_fence_async();", {}, "a bulk load into 's' byte 1028, may overtake a load by task 'one', CTA 0, warp 0, lane 1 ")
+body("behind fences and many more", "right", again:format "for (u32 i = 0; i < 40; i++) w_fence_async(); task_sync();", {})
+body("a word that one thread reads and fences behind another that does not", "sim-fence", again:format "if (tid == 0) y[0] += ((u32 *)smem)[300]; task_sync(); if (tid == 9) y[9] += ((u32 *)smem)[300]; if (tid) w_fence_async(); task_sync();", {}, "may overtake a load by task 'one', CTA 0, warp 0, lane 0 ")
+body("a bulk load over what ldmatrix has read", "sim-fence", again:gsub("y%[tid%] = .-;", "u32 r[4]; w_ldmatrix4(at + 1024 + 16 * lane, r); y[tid] = r[0];"):format "task_sync();", {}, "a bulk load into 's' byte 1024, may overtake a load by task 'one'")
+body("a bulk load over what threads wrote", "sim-fence", "((u32 *)smem)[tid] = tid; if (tid == 0) { w_mbar_init(at + 512, 1); w_fence_mbar_init(); } task_sync(); if (tid == 0) { w_mbar_expect(at + 512, 512); w_bulk_load(at, x, 512, at + 512); } w_mbar_wait(at + 512, 0);", {},
+  "a bulk load into 's' byte 0, which task 'one', CTA 0, warp 0 lane 0 wrote without a fence.proxy.async after it")
+body("plain stores and cp.async over what threads have read", "right", again:gsub("w_bulk_load%(at %+ 1024, x, 512, at%); } w_mbar_wait%(at, 1%);", "w_mbar_inval(at); } if (tid & 1) ((u32 *)smem)[256 + tid] = 0; else { w_cp_async<4>(at + 1024 + 4 * tid, x + tid, 4); w_cp_commit(); w_cp_wait<0>(); }"):format "task_sync();", {})
+body("a fetch over a slot that was read", "right", bar .. "for (u32 i = 0; i < 2; i++) { if (tid == 0) { w_mbar_expect(at, 16); w_queue_fetch(at + 16, at, y + 127, 0); } w_mbar_wait(at, i); if (*(u32 *)(smem + 16) != i) y[tid] = 1; task_sync(); }", {})
+local peer = bar .. "w_cluster_arrive(); w_cluster_wait(); const u32 to = w_cluster_rank() ^ 1; ((u32 *)smem)[256 + tid] = tid; w_fence_async(); w_cluster_arrive(); w_cluster_wait(); if (((u32 *)smem)[256 + tid] != tid) __trap(); %s w_cluster_arrive(); w_cluster_wait(); if (tid == 0) { w_mbar_expect(at, 512); w_bulk_push(at + 1024, at + 2048, 512, at, to); } w_mbar_wait(at, 0); w_cluster_arrive(); w_cluster_wait();"
+peer = peer:gsub("w_fence_async%(%); w_cluster_arrive", "((u32 *)smem)[512 + tid] = tid; %0", 1)
+body("a push over what the peer's threads have read", "sim-fence", peer:format "", { cluster = 2 }, "a push into 's' byte 1024, may overtake a load by task 'one', CTA", "warp 0, lane 0 (t/sim/findings.t:")
+body("behind the peer's fences", "right", peer:format "w_fence_async();", { cluster = 2 })
 body("cp.async over an mbarrier", "sim-bar-write", bar .. "if (tid == 3) { w_cp_async<16>(at, x, 16); w_cp_commit(); w_cp_wait<0>(); }", {}, "a cp.async into shared byte 0, which is mbarrier")
 local small = "%s w_sync_warp(); w_cp_commit(); w_cp_wait<0>(); y[tid] = ((u32 *)smem)[tid];"
 body("cp.async of 4 bytes beside others'", "right", small:format "w_cp_async<4>(at + 4 * tid, x + tid, 4);", {})

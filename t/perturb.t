@@ -16,6 +16,7 @@ local kernels = {
   cluster = { function() return lab.gemm { cluster = 2 } end, function(p, o) return lab.run_gemm(p, 128, 64, 330, o) end },
   merge = { function() return lab.gemm { group = "merge" } end, function(p, o) return lab.run_gemm(p, 64, 64, 330, o) end },
   nolag = { function() return lab.gemm { lag = 0 } end, function(p, o) return lab.run_gemm(p, 64, 64, 330, o) end },
+  loads = { lab.tma_copy, function(p, o) o.grid = 1 return lab.run_copy(p, { 40, 100 }, o) end },
   threads = { lab.thread_copy, function(p, o) o.grid = 1 return lab.run_copy(p, { 1500 }, o) end },
 }
 kernels.pair = { function() return s.gemm { v = 2, n = 32, sums = 1 } end,          -- two CTAs share each mma (sm_100a); two tiles a CTA
@@ -159,6 +160,7 @@ try("no barrier behind it", "gemm", drop("named_sync", nil, 2), { proof = "PROVE
 try("no zeros where no mma ran", "nothing", drop("body"), { sim = "nothing has set [sim-uninit]" })
 try("no staging", "gemm", drop("body", nil, 2), { proof = "PROVE-RACE", sim = "[sim-uninit]" })
 try("no proxy fence", "gemm", drop("fence_async"), { proof = "PROVE-PROXY", sim = "[sim-fence]" })
+try("no proxy fence behind plain reads", "loads", drop("fence_async"), { proof = "PROVE-PROXY", sim = "a TMA load into 'ring' stage 0, byte 0, may overtake a load by task 'put'" })
 try("no store", "gemm", drop("bulk_store"), { sim = "wrong numbers" })
 try("no closing of a store's group", "gemm", drop("bulk_commit"), { proof = "PROVE-EXIT", sim = "[sim-exit]" })
 try("no zero()", "tiles", drop("zero"), { sim = "wrong numbers" })
@@ -173,6 +175,7 @@ try("no warp sync before a release", "threads", drop("warp_sync", nil, 2), { pro
 try("no mark of a register split", "two", drop("setmaxnreg"), { sim = "right", harmless = "the split itself is plan.reg_split; the action is its marker" })
 try("armed behind the load", "gemm", swap("expect_tx"), { sim = "right", harmless = "bytes may land before they are armed, within a phase" })
 try("fenced behind the barrier", "gemm", swap("fence_async"), { proof = "PROVE-PROXY" })
+try("plain reads fenced behind the join", "loads", swap("fence_async"), { proof = "PROVE-PROXY", sim = "[sim-fence]" })
 try("committed before the batch", "gemm", swap("mma_issue"), { proof = "PROVE-" })
 try("released before the drain", "nolag", swap("mma_wait"), { proof = "PROVE-ASYNC-READ", sim = "[sim-async-read]" })
 try("closed before the store", "gemm", swap("bulk_store"), { proof = "PROVE-EXIT" })
@@ -228,6 +231,7 @@ try("a release by every thread", "gemm", set("action", { "arrive" }, "who", valu
 try("a release by every warp", "gemm", set("action", { "arrive" }, "who", value(LANE)), { proof = "PROVE-COUNT", sim = "[sim-lap]" })
 try("a release by one thread of a task", "threads", set("action", { "arrive", "ring_empty" }, "who", value(ONE)), { proof = "PROVE-COUNT", sim = "[sim-deadlock]" })
 try("a fence by one thread", "gemm", set("action", { "fence_async" }, "who", value(WG)), { text = "same", proof = "PROVE-PROXY" })
+try("plain reads fenced by one thread", "loads", set("action", { "fence_async" }, "who", value(WG)), { text = "same", proof = "PROVE-PROXY" })
 try("a store by every thread", "gemm", set("action", { "bulk_store" }, "who", value(THREADS)), { proof = "PROVE-EXIT", sim = "[sim-exit]" })
 try("a group closed by every thread", "gemm", set("action", { "bulk_commit" }, "who", value(THREADS)), { sim = "right", harmless = "the other threads close empty groups" })
 try("a release by the first warp alone", "threads", set("action", { "arrive", "ring_empty" }, "twl", value(true)), { text = "same", proof = "PROVE-COUNT" })

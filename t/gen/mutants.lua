@@ -195,6 +195,10 @@ local function on_plan(plan, p, add)
       end
     elseif kind == "fence_async" then
       add(20, "drop " .. name, "P", drop(id))
+      local behind = acts[i + 1] and get(acts[i + 1], "kind")
+      if behind == "warp_sync" or behind == "named_sync" then
+        add(20, "behind the join: " .. name, "P", function(q) plan.swap(q, id) end)
+      end
       for j = i + 1, #acts do
         if get(acts[j], "kind") == "bulk_store" then
           add(20, "at the reader: " .. name, "P", function(q) plan.move(q, id, acts[j]) end)

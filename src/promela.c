@@ -212,7 +212,8 @@ static void put_drain(writer *w, int thread, int at, const weiri_move *m) {
     weiri_put(w->b, " skip };");
 }
 
-/* A fence covers the thread's own writes and reads, and others' cp.asyncs that have landed: those write as threads do, and fence nothing. */
+/* A fence covers the thread's own writes and reads, and others' cp.asyncs that have landed: those write as threads do, and fence
+ * nothing. */
 static void put_fence(writer *w, int thread) {
     const weiri_unrolled *u = w->u;
     weiri_buf *b = w->b;

@@ -914,8 +914,8 @@ static bool in_tensor_memory(const weiri_prog *g, int loc) {
     return region >= 0 && g->p->smem.v[region].tmem;
 }
 
-/* Loads of threads from bytes that the async proxy fills again: an arrival does not wait for them, a fence does. Not those of a body that
- * says that it reads by the async proxy. */
+/* Loads of threads from bytes that the async proxy fills again: an arrival does not wait for them, a fence does. Not those of a body
+ * that says that it reads by the async proxy. */
 static bool may_be_overtaken(const joiner *j, const weiri_loc *l, const weiri_action *act, const weiri_effect *e) {
     if (l->region < 0 || e->async || (act->op && act->op->work && act->op->work->async_read)) return false;
     bool any = j->refilled[l->region];

@@ -278,7 +278,8 @@ static void touch(walker *w, int t, const weiri_action *a, int cta) {
                           .end = WEIRI_NEVER, .item = m->item, .batch = -1, .use = use };
         y.place = place_for(w, t, push && !e->write ? w->cta : cta, e, use);
         y.joins = a->op && a->op->work && a->op->work->code && strstr(a->op->work->code, "task_sync");
-        y.late = y.kind == TOUCH_PLAIN && !e->write && !e->async && e->reg < 0 && !(a->op && a->op->work && a->op->work->async_read);
+        y.late = y.kind == TOUCH_PLAIN && !e->write && !e->async && e->reg < 0 &&
+                 !(a->op && a->op->work && a->op->work->async_read);
         y.overtakes = y.kind == TOUCH_LOAD && e->write && !(a->op && a->op->atom == ATOM_QUEUE_FETCH);
 >>>>>>> a213b58 (prove, explorer, promela: plain reads of what TMA fills again are fenced before they are handed on, proved and not taken from the plan)
         if (y.kind == TOUCH_MMA) y.batch = x->mma.n - 1;

@@ -85,8 +85,9 @@ void weiri_unrolled_free(weiri_unrolled *u);
 /* Do both access the same bytes, one of them writing, with nothing but their order to keep them apart? */
 bool weiri_touches_clash(const weiri_unrolled *u, const weiri_touch *x, const weiri_touch *y);
 bool weiri_places_meet(const weiri_upl *x, const weiri_upl *y);
-/* Is a place written by threads and met by the async proxy, so that fences matter there? Read by threads and filled by that proxy? */
+/* Is a place written by threads and met by the async proxy, so that fences matter there? */
 bool weiri_place_watched(const weiri_unrolled *u, int place);
+/* The same of one that threads read and the async proxy fills. */
 bool weiri_place_refilled(const weiri_unrolled *u, int place);
 
 /* promela.c: the lines as a model for spin. sizes: text for its head. False: out of memory. */

@@ -253,8 +253,8 @@ static void met(thread *t, const void *p) {
 
 static bool ordered(const u32 *vc, const cell *x) { return vc[x->who] >= x->clock; }
 
-/* Of a thread's plain read: has its thread fenced behind it, and told of that fence? A read that so many fences ago was the last is taken
- * to be over. */
+/* Of a thread's plain read: has its thread fenced behind it, and told of that fence? A read that lies more fences back than are kept
+ * is taken to be over. */
 static bool fenced(const cta *c, const u32 *vc, const cell *x) {
     const machine *m = c->m;
     const thread *t = &c->cl->ctas[x->who / (u32)m->vc_cta].threads[x->who % (u32)m->vc_cta];
@@ -439,8 +439,8 @@ void weiri_race_late(cta *c, u32 addr, u32 n, const thread *by, u32 at, const ch
             weiri_smem_name(c, addr > first ? addr : first, where, sizeof where);
             tell_other(m, &w->c[j], c->block - c->rank, false, (w->mask[j] & ATOMIC) != 0, other, sizeof other);
             weiri_sim_fault(c->m, by, at, "sim-fence",
-                            "%s %s, may overtake %s: a fence.proxy.async of that thread is expected between the load and its hand-over, "
-                            "and there is none",
+                            "%s %s, may overtake %s: a fence.proxy.async of that thread is expected between the load and its "
+                            "hand-over, and there is none",
                             what, where, other);
             return;
         }

@@ -644,7 +644,7 @@ weirx_result weirx_actions(const weiri_unrolled *u, uint64_t limit, int path_to)
     for (int i = 0; i < u->touches.n; i++) free(x.writers[i]);
     free(x.writers);
     for (int t = 0; t < u->threads.n; t++) free(x.open[t]);
-    free(x.open), free(x.clash), free(x.dirty), free(x.late), free(x.init_thread), free(x.init_move), free(x.last_remote), free(x.exit_open);
-    free(x.data), free(x.fills), free(x.fills_lap), free(x.table), free(x.now), free(x.next), free(x.link);
+    free(x.open), free(x.clash), free(x.dirty), free(x.late), free(x.init_thread), free(x.init_move), free(x.last_remote);
+    free(x.exit_open), free(x.data), free(x.fills), free(x.fills_lap), free(x.table), free(x.now), free(x.next), free(x.link);
     return x.r;
 }

@@ -94,6 +94,7 @@ static const char pool_source[] = SOURCE(
                 W_AT(5); if (BREAK != 3) w_mbar_wait(full + 8 * s, ph);                                                  \
                 W_AT(6);                                                                                                 \
                 for (u32 j = w_lane(); j < 512; j += 32) y[512 * i + j] = *(u32 *)w_ptr(x_smem + 2048 * s + 4 * j);      \
+                if (BREAK != 8) w_fence_async();                                                                         \
                 W_AT(7); w_sync_warp();                                                                                  \
                 if (BREAK == 6 && i == 1) continue;                                                                      \
                 W_AT(8); if (w_lane() == 0 && BREAK != 4) w_mbar_arrive(empty + 8 * s);                                  \
@@ -243,6 +244,7 @@ static const char mm_source[] = SOURCE(
             for (i32 i = 0; i < n; i++) {                                                                                \
                 w_mbar_wait(full + 8 * s, ph);                                                                           \
                 for (u32 j = w_lane(); j < 512; j += 32) y[(rank * n + i) * 512 + j] = *(u32 *)w_ptr(x + 2048 * s + 4 * j); \
+                if (BREAK != 7 || rank == 0) w_fence_async();                                                            \
                 w_sync_warp();                                                                                           \
                 if (w_lane() < 2) w_mbar_arrive_remote(empty + 8 * s, w_lane());                                         \
                 if (++s == 2) { s = 0; ph ^= 1; }                                                                        \

@@ -363,6 +363,11 @@ static void test_ring(void) {
     finds(l, RING(6), 1, "the plan expects 8 arrive 'x_empty' (k.lua:24)", "a source that leaves out an action of the plan");
     finds(l, RING(7), 1, "mbarrier 'x_empty' stage 0, parity 0: phase 0 has 1 of 2 arrivals",
           "an arrive count that is too large");
+    finds(l, RING(8), 1,
+          "k.lua:13: task 'load', CTA 0, warp 0: a TMA load into 'x' stage 0, byte 0, may overtake a load by task 'use', CTA 0, "
+          "warp 1, lane 0 (k.lua:23): a fence.proxy.async of that thread is expected between the load and its hand-over, and there is "
+          "none [sim-fence]",
+          "no fence behind what a stage's threads read");
     /* the same text, but the plan has another order */
     l->by_id[5]->kind = ACT_BODY;
     weiri_pnode *first = l->ptasks[1].root->first, *second = first->next;
@@ -543,6 +548,8 @@ static void test_cluster(void) {
     cluster_finds(l, CLUSTER(3), "[sim-exit", "[sim-exited]", "no cluster barrier before the exit");
     cluster_finds(l, CLUSTER(4), "has run no fence.mbarrier_init", "-", "no fence after the init");
     cluster_finds(l, CLUSTER(5), "[sim-bar-init]", "[sim-exited]", "the CTA's barrier where the cluster's is needed");
+    cluster_finds(l, CLUSTER(7), "may overtake a load by CTA 1, warp 1, lane 0: a fence.proxy.async", "-",
+                  "no fence behind what the peer's threads read");
     cluster_finds(l, CLUSTER(6), "[sim-exit", "-", "the source of a push exits before the push is done");
     l->seed = 1;
     is_int(WEIR_E_LAUNCH, launch(l, CLUSTER(0), 3), "a grid that is no multiple of the cluster");

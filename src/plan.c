@@ -326,25 +326,29 @@ enum {
     READ_BODY = 16,   /* a body that takes the stage, and says so */
 };
 
-static int readers(const weir_kernel *k, const weir_res *r) {
+/* How one task does. */
+static int reads_by(const weir_kernel *k, const weiri_task *t, const weir_res *r) {
     int by = 0;
-    for (int ti = 0; ti < k->tasks.n; ti++) {
-        const weiri_node *root = k->tasks.v[ti]->root;
-        for (const weiri_node *n = weiri_node_next(root, NULL); n; n = weiri_node_next(root, n)) {
-            if (n->kind != NODE_OP) continue;
-            const weiri_op *op = n->op;
-            const bool says = op->work && op->work->async_read, own = op->atom == ATOM_CUSTOM && op->res == r;
-            const int plain = says ? READ_BODY : READ_THREADS;
-            if (own && says) by |= READ_ASYNC;
-            if (own && op->work->side == WEIR_SIDE_CONSUMER && !op->work->aux) by |= plain;
-            for (int i = 0; i < op->nargs; i++) {
-                weiri_view v; /* a view that is loaded inside arithmetic has an op of its own */
-                if (!weiri_view_of(k, op->arg[i], &v) || v.res != r || v.op != WEIR_OP_VIEW_READ) continue;
-                const bool bulk = op->atom == ATOM_TMA_STORE || op->atom == ATOM_TMA_REDUCE_ADD || op->atom == ATOM_PUSH;
-                by |= op->atom == ATOM_MMA ? READ_MMA : bulk ? READ_BULK : plain;
-            }
+    for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n)) {
+        if (n->kind != NODE_OP) continue;
+        const weiri_op *op = n->op;
+        const bool says = op->work && op->work->async_read, own = op->atom == ATOM_CUSTOM && op->res == r;
+        const int plain = says ? READ_BODY : READ_THREADS;
+        if (own && says) by |= READ_ASYNC;
+        if (own && op->work->side == WEIR_SIDE_CONSUMER && !op->work->aux) by |= plain;
+        for (int i = 0; i < op->nargs; i++) {
+            weiri_view v; /* a view that is loaded inside arithmetic has an op of its own */
+            if (!weiri_view_of(k, op->arg[i], &v) || v.res != r || v.op != WEIR_OP_VIEW_READ) continue;
+            const bool bulk = op->atom == ATOM_TMA_STORE || op->atom == ATOM_TMA_REDUCE_ADD || op->atom == ATOM_PUSH;
+            by |= op->atom == ATOM_MMA ? READ_MMA : bulk ? READ_BULK : plain;
         }
     }
+    return by;
+}
+
+static int readers(const weir_kernel *k, const weir_res *r) {
+    int by = 0;
+    for (int t = 0; t < k->tasks.n; t++) by |= reads_by(k, k->tasks.v[t], r);
     return by;
 }
 
@@ -419,7 +423,7 @@ static bool tma_refills(const weir_kernel *k, const weir_res *r) {
     const int alias = weiri_alias_of(k, storage_of(r), &phase);
     for (int i = 0; i < k->res.n; i++) {
         const weir_res *m = k->res.v[i];
-        if (m->kind != WEIR_RES_SMEM || !weiri_filled_by_tma(m->pipe.given.type)) continue;
+        if (!weiri_in_smem(m) || !weiri_filled_by_tma(m->pipe.given.type)) continue;
         if (storage_of(m) == storage_of(r) || (alias >= 0 && weiri_alias_of(k, storage_of(m), &phase) == alias)) return true;
     }
     return false;
@@ -433,7 +437,21 @@ static bool closes(const weiri_task *t, const weir_res *r, weiri_stage stage) {
     return false;
 }
 
-/* The same, of the tasks that take that lane of the work tiles, or all of them; -1: whatever lane. */
+/* Does a task that closes a stage of r with `stage` hand on, by that, what it has read by plain loads of a stage that others give back? */
+static bool relays(const weir_kernel *k, const weir_res *r, weiri_stage stage) {
+    for (int ti = 0; ti < k->tasks.n; ti++) {
+        const weiri_task *t = k->tasks.v[ti];
+        if (!closes(t, r, stage)) continue;
+        for (int i = 0; i < k->res.n; i++) {
+            const weir_res *m = k->res.v[i];
+            if (!weiri_in_smem(m) || closes(t, m, STAGE_CONS_RELEASE) || !(reads_by(k, t, m) & READ_THREADS)) continue;
+            if (tma_refills(k, m)) return true;
+        }
+    }
+    return false;
+}
+
+/* closes(), of the tasks that take that lane of the work tiles, or all of them; -1: whatever lane. */
 static bool closes_lane(const weiri_task *t, const weir_res *r, weiri_stage stage, int tile_lane) {
     const weiri_node *tiles = weiri_lanes_of(t);
     return closes(t, r, stage) && (tile_lane < 0 || !tiles || tiles->lane == tile_lane);
@@ -637,7 +655,8 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
     const int by = readers(k, r);
     in.consumer.only_mma_reads = only_mma_reads(by);
     in.consumer.async_reads = async_reads(by);
-    in.fence_release = by & READ_THREADS && (pushes.senders > 0 || tma_refills(k, r));
+    in.fence_release = (by & READ_THREADS && (pushes.senders > 0 || tma_refills(k, r))) || relays(k, r, STAGE_CONS_RELEASE);
+    in.fence_commit = relays(k, r, STAGE_PROD_COMMIT);
     in.serve = serve_axes(k, r, &in.serve_cross, &in.first);
     int own_serve = in.serve;
     for (int i = 0; r->group && i < r->group->nmembers; i++) {

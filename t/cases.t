@@ -62,6 +62,10 @@ for _, c in ipairs {
   { "so may a body that brings bytes", "p1:tx/1 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(1) for N{ p1.wait p1.use p1.release }", "PROVE-PROXY", "fence_async" },
   { "and a load of the thread itself", "p1:tma/2 | t1(1) for N{ p1.acquire p1.fill p1.commit p1.wait p1.use p1.release }", "PROVE-PROXY", "fence_async" },
   { "not into what is filled once", "p1:tma/1 | t1(1) { p1.acquire p1.fill p1.commit } | t2(1) { p1.wait p1.use p1.release }", "SAFE", "fence_async" },
+  { "who reads and hands on to who gives back fences before the commit", "p1:tma/2 p2:bar/2 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(1) for N{ p1.wait p1.use p2.acquire p2.commit } | t3(1) for N{ p2.wait p1.release p2.release }", "SAFE" },
+  { "else a load may overtake its reads", "p1:tma/2 p2:bar/2 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(1) for N{ p1.wait p1.use p2.acquire p2.commit } | t3(1) for N{ p2.wait p1.release p2.release }", "PROVE-PROXY", "fence_async" },
+  { "who reads and tells of it by a release fences before that", "p1:tma/2 p2:bar/1 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(1) for N{ p1.wait p1.use p2.wait p2.release p2.wait p2.release } | t3(1) for N{ p2.acquire p2.commit p2.acquire p1.release p2.commit }", "SAFE" },
+  { "or may be overtaken", "p1:tma/2 p2:bar/1 | t1(1) for N{ p1.acquire p1.fill p1.commit } | t2(1) for N{ p1.wait p1.use p2.wait p2.release p2.wait p2.release } | t3(1) for N{ p2.acquire p2.commit p2.acquire p1.release p2.commit }", "PROVE-PROXY", "fence_async" },
   { "through other storage it may", "p1:tma/1 p2:tma/1 p3:bar/1 | t1(1) { p1.acquire p1.fill p1.commit p3.wait p3.release p2.acquire p2.fill p2.commit } | t2(1) { p1.wait p1.use p1.release p3.acquire p3.commit p2.wait p2.use p2.release }",
     "PROVE-PROXY", "fence_async", "p2 on p1" },
 } do

@@ -108,6 +108,12 @@ typedef struct weiri_action {
     const char *note;    /* why it is there, shown as comment: "acquire ab.a" */
 } weiri_action;
 
+/* Do threads read by plain loads? An arrival does not wait for those, and the async proxy does not queue behind them. Not what a body reads
+ * that says `async_read`. */
+static inline bool weiri_plain_read(const weiri_action *a, const weiri_effect *e) {
+    return !e->write && !e->async && !(a->op && a->op->work && a->op->work->async_read);
+}
+
 /* The lowered schedule of a task: the captured tree with actions as leaves. */
 typedef enum weiri_pnode_kind { PN_ACTION, PN_LOOP, PN_GUARD, PN_TILES, PN_SKIPPABLE,
     PN_HELD             /* body runs while (if `once`: at most once) more than `keep` stages are held on cursor `cur` */

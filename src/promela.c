@@ -164,17 +164,12 @@ static void put_dirt(writer *w, int thread, const weiri_touch *x) {
 /* Plain reads may be under way until a fence; what another actor's threads write over them comes behind. */
 static void put_late(writer *w, int thread, const weiri_touch *x) {
     const weiri_unrolled *u = w->u;
+    const int at = w->late[x->place];
     unsigned own = 0;
-    const weiri_upl *l = &u->places.v[x->place];
     for (int o = 0; o < u->threads.n; o++)
         if (u->threads.v[o].actor == u->threads.v[thread].actor) own |= 1u << o;
-    for (int p = 0; p < u->places.n && x->write && l->region >= 0; p++) {
-        const weiri_upl *o = &u->places.v[p];
-        if (w->late[p] < 0 || o->cta != l->cta || o->region != l->region || o->lo < l->lo || o->hi > l->hi) continue;
-        weiri_put(w->b, " late[%d] = late[%d] & %u;", w->late[p], w->late[p], own);
-    }
-    if (x->late && w->late[x->place] >= 0)
-        weiri_put(w->b, " late[%d] = late[%d] | %u;", w->late[x->place], w->late[x->place], 1u << thread);
+    if (at >= 0 && x->write) weiri_put(w->b, " late[%d] = late[%d] & %u;", at, at, own);
+    if (at >= 0 && x->late) weiri_put(w->b, " late[%d] = late[%d] | %u;", at, at, 1u << thread);
 }
 
 /* What begins with a move; what is over at once ends with it, too. */

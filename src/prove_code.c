@@ -914,12 +914,10 @@ static bool in_tensor_memory(const weiri_prog *g, int loc) {
     return region >= 0 && g->p->smem.v[region].tmem;
 }
 
-/* Loads of threads from bytes that the async proxy fills again: an arrival does not wait for them, a fence does. Not those of a body
- * that says that it reads by the async proxy. */
-static bool may_be_overtaken(const joiner *j, const weiri_loc *l, const weiri_action *act, const weiri_effect *e) {
-    if (l->region < 0 || e->async || (act->op && act->op->work && act->op->work->async_read)) return false;
-    bool any = j->refilled[l->region];
-    for (int i = 0; i < j->meets[l->region].n; i++) any = any || j->refilled[j->meets[l->region].v[i]];
+/* Does the async proxy fill these bytes again? */
+static bool refills(const joiner *j, const weiri_loc *l) {
+    bool any = l->region >= 0 && j->refilled[l->region];
+    for (int i = 0; l->region >= 0 && i < j->meets[l->region].n; i++) any = any || j->refilled[j->meets[l->region].v[i]];
     return any;
 }
 
@@ -928,7 +926,7 @@ static int rec_for(joiner *j, int loc, int actor, const weiri_action *act, const
     const weiri_rec_kind kind = weiri_prog_kind(act, e);
     const bool tensor = in_tensor_memory(g, loc); /* a commit of the tensor core is fenced already */
     const bool fenced = tensor ? kind == REC_READ || kind == REC_WRITE
-                        : kind == REC_READ ? may_be_overtaken(j, &g->locs.v[loc], act, e)
+                        : kind == REC_READ ? weiri_plain_read(act, e) && refills(j, &g->locs.v[loc])
                                            : kind == REC_WRITE || kind == REC_CP_WRITE;
     const int by = weiri_prog_by(act), old = find_rec(g, loc, actor, kind, by, fenced);
     if (old >= 0) return old;

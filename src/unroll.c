@@ -270,18 +270,11 @@ static void touch(walker *w, int t, const weiri_action *a, int cta) {
         bool at_home = a->kind == ACT_PUSH_BULK && !e->write; /* it reads there and writes elsewhere */
         int use = use_of(w, e->cur, e->stage, e->back);
         weiri_touch y = { .thread = w->first + t, .move = x->moves.n - 1, .kind = touch_kind(a, e), .write = e->write,
-<<<<<<< HEAD
                           .end = WEIRI_NEVER, .item = -1, .batch = -1, .use = use };
         y.place = place_for(w, t, at_home ? w->cta : cta, e, use);
         y.joins = a->op->work && strstr(a->op->work->code, "task_sync");
-=======
-                          .end = WEIRI_NEVER, .item = m->item, .batch = -1, .use = use };
-        y.place = place_for(w, t, push && !e->write ? w->cta : cta, e, use);
-        y.joins = a->op && a->op->work && a->op->work->code && strstr(a->op->work->code, "task_sync");
-        y.late = y.kind == TOUCH_PLAIN && !e->write && !e->async && e->reg < 0 &&
-                 !(a->op && a->op->work && a->op->work->async_read);
-        y.overtakes = y.kind == TOUCH_LOAD && e->write && !(a->op && a->op->atom == ATOM_QUEUE_FETCH);
->>>>>>> a213b58 (prove, explorer, promela: plain reads of what TMA fills again are fenced before they are handed on, proved and not taken from the plan)
+        y.late = y.kind == TOUCH_PLAIN && weiri_plain_read(a, e);
+        y.overtakes = y.kind == TOUCH_LOAD && e->write && a->op->atom != ATOM_QUEUE_FETCH;
         if (y.kind == TOUCH_MMA) y.batch = x->mma.n - 1;
         if (y.kind == TOUCH_PLAIN) y.end = y.move;
         else y.item = m->item;

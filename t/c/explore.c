@@ -311,19 +311,13 @@ static void leave_behind(const explorer *x, uint16_t *s, int t, const weiri_move
     const weiri_unrolled *u = x->u;
     for (int i = 0; i < m->ntouch; i++) {
         const weiri_touch *y = &u->touches.v[m->touch + i];
-        const weiri_upl *l = &u->places.v[y->place];
-        for (int p = 0; p < u->places.n && y->write && l->region >= 0; p++) {
-            const weiri_upl *o = &u->places.v[p];
-            if (x->late[p] < 0 || o->cta != l->cta || o->region != l->region || o->lo < l->lo || o->hi > l->hi) continue;
-            uint16_t *d = s + x->late_at + 2 * x->late[p];
-            uint32_t own = 0;
-            for (int v = 0; v < u->threads.n; v++)
-                if (u->threads.v[v].actor == u->threads.v[t].actor) own |= 1u << v;
-            put32(d, get32(d) & own);
-        }
-        if (!y->late || x->late[y->place] < 0) continue;
+        if (x->late[y->place] < 0) continue;
         uint16_t *d = s + x->late_at + 2 * x->late[y->place];
-        put32(d, get32(d) | 1u << t);
+        uint32_t own = 0;
+        for (int v = 0; v < u->threads.n; v++)
+            if (u->threads.v[v].actor == u->threads.v[t].actor) own |= 1u << v;
+        if (y->write) put32(d, get32(d) & own);
+        if (y->late) put32(d, get32(d) | 1u << t);
     }
 }
 

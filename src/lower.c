@@ -22,6 +22,7 @@ typedef struct round_info {
     weiri_stage stage;
     const weir_res **order; /* n of them, as many as the group has */
     int n;
+    bool over;              /* all of them have come once */
     bool shared;
     int at;
 } round_info;
@@ -52,7 +53,7 @@ static weir_finding *complain(lowering *l, const char *rule, const weiri_op *op,
                                                    : weiri_atom_name(op->atom);
     weir_finding *f = weiri_find(&l->p->findings, rule, weiri_place_of(&op->at), "task '%s': %s:%s %s", l->pt->task->name,
                                  op->res->name, method, text);
-    if (hint) f->hint = hint;
+    f->hint = hint;
     f->objects[0] = op->res->name;
     return f;
 }
@@ -73,20 +74,19 @@ static bool round_block(round_info *r, const weiri_node *first) {
         if (at < r->n) {
             if (r->order[at] != n->op->res) return false;
         } else {
-            for (int i = 0; i < r->n; i++)
-                if (r->order[i] == n->op->res) return false; /* a new round before the order was complete elsewhere */
+            if (r->over) return false; /* a round before it had fewer */
             r->order[r->n++] = n->op->res;
         }
         at++;
         if (at == r->n) {
             /* does another member follow that we have not seen yet? */
             const weiri_node *m = n->next;
-            while (m && !(m->kind == NODE_OP && m->op->stage == r->stage && m->op->group == r->group && m->op->res != r->group))
+            while (m && !(m->kind == NODE_OP && m->op->stage == r->stage && m->op->group == r->group))
                 m = m->next;
             bool known = false;
             for (int i = 0; m && i < r->n; i++)
                 if (r->order[i] == m->op->res) known = true;
-            if (!m || known) at = 0;
+            if (!m || known) at = 0, r->over = true;
         }
     }
     return at == 0;
@@ -159,18 +159,18 @@ static bool is_producer(weiri_stage s) { return s >= STAGE_PROD_AUX; }
 /* Place of a member in its round: sets first and last. Ops that are no part of a shared round are both. */
 static void round_place(lowering *l, const weiri_op *op, bool *first, bool *last) {
     *first = *last = true;
-    if (!op->res->group || op->res->kind == WEIR_RES_GROUP) return;
+    if (!op->res->group) return;
     round_info *r = round_for(l, op->res->group, op->stage);
     if (!r->shared) return;
     *first = r->order[0] == op->res;
-    *last = r->n > 0 && r->order[r->n - 1] == op->res;
+    *last = r->order[r->n - 1] == op->res;
 }
 
 /* Does a commit or release move the cursor? In a shared round only the last member's does. */
 static bool closes_cursor(lowering *l, const weiri_op *op) {
-    if (!op->res->group || op->res->kind == WEIR_RES_GROUP || op->stage != STAGE_PROD_COMMIT) return true;
+    if (!op->res->group || op->stage != STAGE_PROD_COMMIT) return true;
     round_info *r = round_for(l, op->res->group, STAGE_PROD_ACQUIRE);
-    return !r->shared || (r->n > 0 && r->order[r->n - 1] == op->res);
+    return !r->shared || r->order[r->n - 1] == op->res;
 }
 
 /* ---- how many stages are held --------------------------------------------------------------------------------------------- */
@@ -237,7 +237,7 @@ static void one_turn(lowering *l, const weiri_node *loop, is_it first, is_it las
 static void walk_ends(lowering *l, const weiri_node *n, bool must, held *s) {
     int64_t a, b, by, trips = -1;
     if (weiri_value_const(l->k, n->start, &a) && weiri_value_const(l->k, n->stop, &b) &&
-        weiri_value_const(l->k, n->step, &by) && by)
+        weiri_value_const(l->k, n->step, &by))
         trips = by > 0 ? (b - a + by - 1) / by : (a - b - by - 1) / -by;
     held single = *s, many = *s, before = *s;
     one_turn(l, n, YES, YES, &single);
@@ -385,7 +385,7 @@ static void find_held(lowering *l) {
         c->split_close = most > 1;
         c->needs_held = vague;
         if (most > c->stages) {
-            weir_finding *f = weiri_find(&l->p->findings, "PLAN-HELD", weiri_place_of(worst ? &worst->at : &l->pt->task->at),
+            weir_finding *f = weiri_find(&l->p->findings, "PLAN-HELD", weiri_place_of(&worst->at),
                                          "task '%s' may hold %s%d stages of '%s' at once, which has %d", l->pt->task->name,
                                          most >= 40 ? "more than " : "", most >= 40 ? 39 : most, c->name, c->stages);
             f->expected = weiri_arena_fmt(&l->p->a, "at least %d stages", most);
@@ -455,9 +455,8 @@ static int arrivals_of(const lowering *l, weiri_who who) {
 static weiri_stage_ref working_stage(lowering *l, const weir_res *r, bool producer) {
     if (r->group) {
         round_info *ri = round_for(l, r->group, producer ? STAGE_PROD_ACQUIRE : STAGE_CONS_WAIT);
-        if (ri->shared && ri->at > 0)
-            for (int i = 0; i < ri->at; i++)
-                if (ri->order[i] == r) return STAGE_NEXT;
+        for (int i = 0; ri->shared && i < ri->at; i++)
+            if (ri->order[i] == r) return STAGE_NEXT;
     }
     int c = cursor_for(l, r, producer);
     return l->p->cursors.v[c].held_max == 0 && l->p->cursors.v[c].split_close ? STAGE_CLOSE : STAGE_HELD;
@@ -550,7 +549,6 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             a->at_leader = row->targets == WEIRI_TO_LEADER;
             a->cross = row->cross;
             if (row->by_rank) a->reach = by_rank(p, l->protos[bare->index].reach);
-            a->twl = row->twl_only && l->pt->task->num_warps > 1;
             a->cta0 = row->cta0_only;
             break;
         case ROW_EXPECT:
@@ -612,7 +610,7 @@ static void advance(lowering *l, weiri_pnode *at, const weiri_op *op, int cur, w
 
 /* Does one arrive arm all members of a fused merge? Where one task acquires them all, in one order, and each is filled by TMA. */
 bool weiri_folds(weiri_plan *p, const weir_res *g) {
-    if (!g || g->mode != WEIR_GROUP_FUSED_MERGE || !g->fold) return false;
+    if (g->mode != WEIR_GROUP_FUSED_MERGE || !g->fold) return false;
     for (int i = 0; i < g->nmembers; i++)
         if (g->members[i]->pipe.given.type != WEIR_TMA_ASYNC && g->members[i]->pipe.given.type != WEIR_TMA_UMMA) return false;
     const weiri_task *by = NULL;
@@ -655,7 +653,7 @@ static void lower_open(lowering *l, weiri_pnode *at, const weiri_op *op) {
                  "opens a stage that no copy fills");
     rows(l, at, op, bare, producer ? pr->acquire : pr->wait, cur, STAGE_NEXT, elide, producer ? armed(l, op, first, last) : 0,
          producer ? "acquire" : "wait");
-    if (op->res->group && !group) {
+    if (op->res->group) {
         round_info *r = round_for(l, op->res->group, op->stage);
         if (r->shared) r->at = last ? 0 : r->at + 1;
     }
@@ -667,11 +665,9 @@ static void nothing_to_close(lowering *l, const weiri_op *op) {
     const char *open = op->stage == STAGE_PROD_COMMIT ? "acquire" : "wait";
     const char *close = op->stage == STAGE_PROD_COMMIT ? "commit" : "release";
     const weiri_op *before = NULL;
-    for (const weiri_node *n = NULL; (n = weiri_node_next(l->pt->task->root, n));) {
-        if (n->kind != NODE_OP) continue;
-        if (n->op == op) break;
-        if (n->op->res == op->res && n->op->stage == op->stage) before = n->op;
-    }
+    const weiri_node *root = l->pt->task->root;
+    for (const weiri_node *n = weiri_node_next(root, NULL); n->op != op; n = weiri_node_next(root, n))
+        if (n->kind == NODE_OP && n->op->res == op->res && n->op->stage == op->stage) before = n->op;
     bool member = op->group && op->res != op->group;
     const char *name = member ? weiri_arena_fmt(&l->p->a, "%s.%s", op->group->name, op->res->name) : op->res->name;
     weir_finding *f = weiri_find(&l->p->findings, "V-BRK-05", weiri_place_of(&op->at),
@@ -760,14 +756,9 @@ static int tmap_for(lowering *l, const weir_tensor *t, const uint32_t *box, int 
 }
 
 static const char *tile_text(weiri_plan *p, const int *tile, int rank) {
-    weiri_buf b;
-    weiri_buf_init(&b, p->k->ctx);
-    weiri_put(&b, "{");
-    for (int i = 0; i < rank; i++) weiri_put(&b, "%s %d", i ? "," : "", tile[i]);
-    weiri_put(&b, " }");
-    const char *s = weiri_arena_str(&p->a, b.s ? b.s : "");
-    weiri_buf_free(&b);
-    return s;
+    const char *s = weiri_arena_fmt(&p->a, "{ %d", tile[0]);
+    for (int i = 1; i < rank; i++) s = weiri_arena_fmt(&p->a, "%s, %d", s, tile[i]);
+    return weiri_arena_fmt(&p->a, "%s }", s);
 }
 
 /* The tile that a place names, outermost first: the resource's, or slabs, rows and columns of it. */
@@ -943,15 +934,7 @@ static int make_copy(lowering *l, const weiri_op *op, const weir_res *g, const i
             return -1;
         }
     }
-    if (box[0] > 256) {
-        if (rows > 1) {
-            weir_finding *f = weiri_find(&p->findings, "PLAN-BOX", weiri_place_of(&op->at), "box of '%s' would be %u elements wide",
-                                         g->name, box[0]);
-            f->expected = "at most 256 elements";
-            f->got = weiri_arena_fmt(&p->a, "%u", box[0]);
-            f->hint = "take a swizzle, which keeps the tile as panels, or a narrower tile";
-            return -1;
-        }
+    if (box[0] > 256) { /* a tile of one row: others have panels, or no layout */
         colchunks = equal_boxes(box[0], geo.elem);
         if (!colchunks) return uncut(l, op, g, "columns", box[0], geo.elem);
     }
@@ -1033,7 +1016,7 @@ static residue known_rest(const weir_kernel *k, uint32_t id) {
  * H200; PTX ISA, "Tensor data movement", says it of addresses alone), and the context with every kernel in it is gone. */
 static void check_start(lowering *l, const weiri_op *op, const weiri_view *v, const weir_res *g) {
     const weiri_value *x = weiri_val(l->p->k, v->base);
-    if (x->op != WEIR_OP_VIEW_FROM || x->nargs < 1) return; /* g:at counts in tiles, whose rows are whole */
+    if (x->op != WEIR_OP_VIEW_FROM) return; /* g:at counts in tiles, whose rows are whole */
     uint32_t inner = x->arg[x->nargs - 1];
     int64_t unit = 16 / (int64_t)weir_dtype_size(g->tensor->dtype);
     residue r = known_rest(l->p->k, inner);
@@ -1070,16 +1053,16 @@ static void reads_of(lowering *l, weiri_action *a, uint32_t id) {
     if (!weiri_visit(l->k, id)) return;
     const weiri_value *x = weiri_val(l->k, id);
     if (x->kind == WEIR_VALUE_VIEW) {
-        if (!weiri_view_of(l->k, id, &v) || !v.res) return;
+        weiri_view_of(l->k, id, &v);
         if (v.res->kind == WEIR_RES_GMEM) touch(l, v.res->tensor);
-        else if (weiri_region_of(l->p, v.res) >= 0 && (v.op == WEIR_OP_VIEW_READ || v.op == WEIR_OP_VIEW_SUB)) {
+        else if (weiri_region_of(l->p, v.res) >= 0) {
             int cur = weiri_pipe_of(l->p, v.res) >= 0 ? cursor_for(l, v.res, false) : -1;
             effect(l, a, false, false, weiri_region_of(l->p, v.res), cur,
                    cur >= 0 ? working_stage(l, v.res, false) : STAGE_NONE, v.back);
         }
         return;
     }
-    if (x->op == WEIR_OP_READ_REG && x->res) return; /* its own READ op */
+    if (x->op == WEIR_OP_READ_REG) return; /* its own READ op */
     /* scalars were loaded where that is written; a tile is loaded element by element where it is used */
     if (x->op == WEIR_OP_RETURN || (x->op == WEIR_OP_LOAD && x->kind != WEIR_VALUE_TILE)) return;
     for (int i = 0; i < x->nargs; i++) reads_of(l, a, x->arg[i]);
@@ -1103,17 +1086,18 @@ static bool disturbs(const weiri_op *op, const weir_res *r) {
         bool writes = op->atom == ATOM_STORE || op->atom == ATOM_TMA_STORE || op->atom == ATOM_TMA_REDUCE_ADD;
         if (writes && op->res->kind == WEIR_RES_GMEM) return op->res->tensor == r->tensor;
         for (int i = 0; op->work && i < op->res->nbind; i++)
-            if (op->res->bind[i].tensor == r->tensor && r->tensor->out) return true;
+            if (op->res->bind[i].tensor == r->tensor) return true;
         return false;
     }
     if (op->stage == STAGE_PROD_WORK) return bytes_of(op->res) == bytes_of(r);
     return op->atom == ATOM_NONE && (op->stage == STAGE_CONS_WAIT || op->stage == STAGE_CONS_RELEASE) &&
-           (op->res == r || (r->group && op->res == r->group));
+           (op->res == r || op->res == r->group);
 }
 
+/* The first op that disturbs r from one node to another behind it. */
 static const weiri_op *first_disturbing(const weiri_node *root, const weiri_node *from, const weiri_node *to,
                                         const weir_res *r) {
-    for (const weiri_node *n = weiri_node_next(root, from); n && n != to; n = weiri_node_next(root, n))
+    for (const weiri_node *n = weiri_node_next(root, from); n != to; n = weiri_node_next(root, n))
         if (n->kind == NODE_OP && disturbs(n->op, r)) return n->op;
     return NULL;
 }
@@ -1132,14 +1116,12 @@ static void check_late(lowering *l, const weiri_node *use, uint32_t id) {
     if (!weiri_visit(l->k, id) || x->kind != WEIR_VALUE_TILE || x->op == WEIR_OP_READ_REG) return;
     for (int i = 0; i < x->nargs; i++)
         if (x->op != WEIR_OP_LOAD) check_late(l, use, x->arg[i]);
-    if (x->op != WEIR_OP_LOAD || !weiri_view_of(l->k, x->arg[0], &v) || !v.res) return;
+    if (x->op != WEIR_OP_LOAD) return;
+    weiri_view_of(l->k, x->arg[0], &v);
     const bool tensor = v.res->kind == WEIR_RES_GMEM;
     if (tensor ? !v.res->tensor->out : weiri_region_of(l->p, v.res) < 0) return;
-    const weiri_node *load = NULL;
-    for (const weiri_node *n = weiri_node_next(root, NULL); n && !load; n = weiri_node_next(root, n))
-        for (int i = 0; n->kind == NODE_OP && n->op->atom == ATOM_LOAD && i < n->op->nret; i++)
-            if (n->op->ret[i] == id) load = n;
-    if (!load) return;
+    const weiri_node *load = weiri_node_next(root, NULL);
+    while (load->op != x->by) load = weiri_node_next(root, load);
     const weiri_op *by = first_disturbing(root, load, use, v.res);
     for (const weiri_node *b = use->parent; b && !by && !inside(load, b); b = b->parent) /* a loop comes back to the use */
         for (const weiri_node *n = weiri_node_next(root, b); n && !by && inside(n, b); n = weiri_node_next(root, n))
@@ -1185,9 +1167,10 @@ static void part_written(lowering *l, weiri_action *a, const weiri_op *op) {
     weiri_view v;
     weiri_tile_geom g;
     int64_t row;
-    if (!a->neff || op->nargs < 2 || !weiri_view_of(l->k, op->arg[1], &v) || v.res != op->res || v.op != WEIR_OP_VIEW_SUB || v.t ||
-        v.col0 || v.ncols || v.limit || !weiri_geom(l->p, v.res, &g) || g.panels > 1 || !weiri_push_rows(l->k, &v, -1, &row))
-        return;
+    if (!a->neff || op->nargs < 2) return;
+    weiri_view_of(l->k, op->arg[1], &v);
+    if (v.res != op->res || v.op != WEIR_OP_VIEW_SUB || v.t || v.col0 || v.ncols || v.limit) return;
+    if (!weiri_geom(l->p, v.res, &g) || g.panels > 1 || !weiri_push_rows(l->k, &v, -1, &row)) return;
     int rows = g.rows;
     for (int i = 0; i < v.nsub; i++) rows /= v.res->tile[v.axis + i];
     if (v.nrows && v.axis + v.nsub + 2 != v.res->rank) return;
@@ -1199,7 +1182,8 @@ static void part_written(lowering *l, weiri_action *a, const weiri_op *op) {
 /* Stages are stored to as slabs and rows of them; fragments go to rows and columns of a tile of a tensor. */
 static void check_store_place(lowering *l, const weiri_op *op) {
     weiri_view v;
-    if (op->nargs < 2 || !weiri_view_of(l->k, op->arg[1], &v)) return;
+    if (op->nargs < 2) return;
+    weiri_view_of(l->k, op->arg[1], &v);
     bool smem = op->res->kind != WEIR_RES_GMEM, odd = v.nsub && v.axis + v.nsub >= op->res->rank;
     bool frags = weiri_value_uses(l->k, op->arg[0], WEIR_OP_READ_REG);
     if (smem ? v.op != WEIR_OP_VIEW_SUB || v.t || v.col0 || v.ncols || v.limit || odd : frags && (v.t || v.nsub))
@@ -1210,8 +1194,8 @@ static void check_store_place(lowering *l, const weiri_op *op) {
 
 /* A value of one row, or one of a few columns into shared memory: its elements lie several times over in the registers. */
 static void narrow_store(lowering *l, const weiri_op *op) {
-    const weiri_value *v = op->nargs ? weiri_val(l->k, op->arg[0]) : NULL;
-    if (!v || v->kind != WEIR_VALUE_TILE || (!weiri_value_uses(l->k, op->arg[0], WEIR_OP_READ_REG) &&
+    const weiri_value *v = weiri_val(l->k, op->arg[0]);
+    if (v->kind != WEIR_VALUE_TILE || (!weiri_value_uses(l->k, op->arg[0], WEIR_OP_READ_REG) &&
                                              !weiri_value_uses(l->k, op->arg[0], WEIR_OP_COL) &&
                                              !weiri_value_uses(l->k, op->arg[0], WEIR_OP_ROW)))
         return;
@@ -1228,7 +1212,6 @@ static void check_columns(lowering *l, const weiri_op *op) {
     const char *text = NULL, *hint = NULL;
     for (int i = 0; i < op->nargs && !text; i++) {
         weiri_view v;
-        if (!op->arg[i]) continue;
         if (weiri_value_reduces(k, op->arg[i]))
             text = "takes a row reduction where each warpgroup has only its columns of the tile (split = \"n\")",
             hint = "leave split out, so that each warpgroup has whole rows; or reduce behind shared memory, in another task";
@@ -1347,13 +1330,13 @@ static bool bare_reduction(const weir_kernel *k, uint32_t id) {
     if (!weiri_visit(k, id)) return false;
     if (weiri_is_reduction(v->op) && !weiri_value_in_regs(k, v->arg[0])) return true;
     for (int i = 0; i < v->nargs; i++)
-        if (v->arg[i] && weiri_value_reduces(k, v->arg[i]) && bare_reduction(k, v->arg[i])) return true;
+        if (weiri_value_reduces(k, v->arg[i]) && bare_reduction(k, v->arg[i])) return true;
     return false;
 }
 
 static void check_reductions(lowering *l, const weiri_op *op) {
     for (int i = 0; i < op->nargs; i++) {
-        if (!op->arg[i] || !weiri_value_reduces(l->k, op->arg[i])) continue;
+        if (!weiri_value_reduces(l->k, op->arg[i])) continue;
         weiri_visit_begin(l->k);
         if (bare_reduction(l->k, op->arg[i]))
             complain(l, "PLAN-UNSUPPORTED", op,
@@ -1366,9 +1349,9 @@ static void check_reductions(lowering *l, const weiri_op *op) {
 static void check_tensor_values(lowering *l, const weiri_op *op) {
     const weir_kernel *k = l->k;
     for (int i = 0; i < op->nargs; i++) {
-        const weiri_value *x = op->arg[i] ? weiri_val(k, op->arg[i]) : NULL;
-        found f = { .k = k, .rows = x ? x->rows : 0, .cols = x ? x->cols : 0 };
-        if (!op->arg[i] || op->atom == ATOM_MMA || op->atom == ATOM_READ || op->atom == ATOM_LOAD) continue;
+        const weiri_value *x = weiri_val(k, op->arg[i]);
+        found f = { .k = k, .rows = x->rows, .cols = x->cols };
+        if (op->atom == ATOM_MMA || op->atom == ATOM_READ || op->atom == ATOM_LOAD) continue;
         weiri_tc_leaves(k, op->arg[i], found_leaf, &f);
         if (!f.n) continue;
         const char *text = NULL;
@@ -1479,12 +1462,14 @@ static void lower_push(lowering *l, weiri_pnode *at, const weiri_op *op) {
     weiri_view src, to = { .res = r };
     if (weiri_pipe_of(p, r) < 0 || !p->pipes.v[weiri_pipe_of(p, r)].dest) return; /* plan_push.c says why */
     const weiri_ppipe *pipe = &p->pipes.v[weiri_pipe_of(p, r)];
-    if (!op->nargs || !weiri_view_of(l->k, op->arg[0], &src) || !src.res || weiri_region_of(p, src.res) < 0) {
+    weiri_view_of(l->k, op->arg[0], &src); /* capture takes nothing else */
+    if (weiri_region_of(p, src.res) < 0) {
         complain(l, "PLAN-VIEW", op, "write s:push(t:read(), s:sub(i), { k = r })",
                  "copies something that is not a stage in shared memory");
         return;
     }
-    if (op->nargs > 1 && op->arg[1] && (!weiri_view_of(l->k, op->arg[1], &to) || to.res != r || to.op != WEIR_OP_VIEW_SUB)) {
+    if (op->nargs > 1) weiri_view_of(l->k, op->arg[1], &to);
+    if (op->nargs > 1 && (to.res != r || to.op != WEIR_OP_VIEW_SUB)) {
         complain(l, "PLAN-VIEW", op, "write s:push(view, s:sub(i), { k = r }), or leave the place out",
                  "goes to something that is no slab of its own tile");
         return;
@@ -1545,7 +1530,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     check_reductions(l, op);
     switch (op->atom) {
     case ATOM_TMA_LOAD: {
-        if (!op->nargs || !weiri_view_of(k, op->arg[0], &v) || !v.res || v.res->kind != WEIR_RES_GMEM) {
+        weiri_view_of(k, op->arg[0], &v); /* capture takes nothing else */
+        if (v.res->kind != WEIR_RES_GMEM) {
             complain(l, "PLAN-VIEW", op, "write s:tma_load(g:at(i, j))", "loads something that is not a tile of a tensor");
             return;
         }
@@ -1579,8 +1565,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     }
     case ATOM_STORE:
         a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
-        for (int i = 0; i < op->nargs && i < 1; i++) reads(l, a, op->arg[i]);
-        if (weiri_tc(k) && op->nargs) weiri_tc_leaves(k, op->arg[0], tensor_read, &(tensor_reading){ l, a });
+        reads(l, a, op->arg[0]);
+        if (weiri_tc(k)) weiri_tc_leaves(k, op->arg[0], tensor_read, &(tensor_reading){ l, a });
         if (r->kind == WEIR_RES_GMEM) touch(l, r->tensor);
         else stage_access(l, a, r, true, true, false), part_written(l, a, op);
         narrow_store(l, op);
@@ -1588,17 +1574,16 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         return;
     case ATOM_TMA_STORE:
     case ATOM_TMA_REDUCE_ADD:
-        if (!op->nargs || !weiri_view_of(k, op->arg[0], &v) || !v.res || weiri_region_of(p, v.res) < 0) {
+        weiri_view_of(k, op->arg[0], &v);
+        if (weiri_region_of(p, v.res) < 0) {
             complain(l, "PLAN-VIEW", op, "write g:tma_store(s:read(), g:at(i, j))",
                      "stores something that is not a stage in shared memory");
             return;
         }
         int place[WEIR_MAX_RANK];
-        memcpy(place, r->tile, sizeof place);
-        if (op->nargs > 1 && weiri_view_of(k, op->arg[1], &v)) {
-            if (!part_of_tile(l, op, &v, r, place)) return;
-            check_start(l, op, &v, r);
-        }
+        weiri_view_of(k, op->arg[1], &v);
+        if (!part_of_tile(l, op, &v, r, place)) return;
+        check_start(l, op, &v, r);
         weiri_view_of(k, op->arg[0], &v);
         a = act(p, at, ACT_STORE_BULK, who_here(l, l->pt->wg_actor ? WHO_WG : WHO_ONE), op, NULL);
         a->copy = make_copy(l, op, r, place, v.res, &v, 1);
@@ -1640,7 +1625,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         a->reg = r->index;
         reg_effect(l, a, true, r);
         for (int i = 0; i < op->nargs; i++) {
-            if (weiri_view_of(k, op->arg[i], &v) && v.res && weiri_region_of(p, v.res) >= 0) {
+            if (weiri_view_of(k, op->arg[i], &v) && weiri_region_of(p, v.res) >= 0) {
                 const weiri_view whole = { .nsub = v.nsub, .limit = v.limit };
                 if (sliced(l, op, &whole)) return;
                 check_operand(l, op, i, &v);
@@ -1718,11 +1703,17 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     case ATOM_QUEUE_INIT: return;
     case ATOM_CP_ASYNC: {
         weiri_tile_geom g;
-        if (!op->nargs || !weiri_view_of(k, op->arg[0], &v) || !v.res || v.res->kind != WEIR_RES_GMEM) {
+        weiri_view_of(k, op->arg[0], &v);
+        if (v.res->kind != WEIR_RES_GMEM) {
             complain(l, "PLAN-VIEW", op, "write s:cp_async(g:at(i, j))", "copies something that is not a tile of a tensor");
             return;
         }
         if (!weiri_geom(p, r, &g) || sliced(l, op, &v)) return;
+        if (v.t) {
+            complain(l, "PLAN-UNSUPPORTED", op, "copy it as it lies, and read the stage turned over: s:read():t()",
+                     "copies a tile turned over, which cp.async cannot");
+            return;
+        }
         const weir_res *t = v.res;
         if (t->tile[t->rank - 1] != g.cols || (int64_t)g.cols * g.elem % 16 || v.op != WEIR_OP_VIEW_AT) {
             complain(l, "PLAN-BOX", op,

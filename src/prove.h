@@ -171,7 +171,8 @@ typedef struct weiri_ring {
 /* Who has which elements of a place. */
 typedef enum weiri_share {
     SHARE_ORDER,                 /* the threads of the task, in order */
-    SHARE_HELD,                  /* ... as registers or tensor memory hold them */
+    SHARE_HELD,                  /* ... as a register tile holds them */
+    SHARE_TENSOR,                /* ... as tensor memory does */
     SHARE_ALL,                   /* every thread, all of it: one element */
     SHARE_LATER,                 /* nobody yet: a tile's load() is made where the tile is used */
     SHARE_BULK,                  /* one thread; of each warpgroup, its rows or columns */

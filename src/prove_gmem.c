@@ -8,7 +8,7 @@
 
 /* ---- places ------------------------------------------------------------------------------------------------------------- */
 
-typedef struct finder { const weir_kernel *k; weiri_arena *a; const weiri_op *op; weiri_gplaces *out; bool held; } finder;
+typedef struct finder { const weir_kernel *k; weiri_arena *a; const weiri_op *op; weiri_gplaces *out; weiri_share share; } finder;
 
 /* The spans of a view, and adds it as a place of the op; of what is no tensor that the kernel writes, nothing. */
 static void add_place(finder *f, uint32_t view, weiri_share share, bool write) {
@@ -21,18 +21,15 @@ static void add_place(finder *f, uint32_t view, weiri_share share, bool write) {
                        .adds = f->op->atom == ATOM_TMA_REDUCE_ADD, .turned = v.t, .whole = !v.limit };
     for (int i = 0; i < g->rank; i++)
         p.span[i] = (weiri_span){ base->arg[i], v.op == WEIR_OP_VIEW_FROM ? 1 : g->tile[i], 0, g->tile[i] };
-    if (v.t && (v.nsub || v.nrows || v.ncols)) p.vague = true;
-    else {
-        for (int i = 0; i < v.nsub; i++) {
-            int64_t n;
-            weiri_span *s = &p.span[v.axis + i];
-            if (weiri_value_const(f->k, v.sub[i], &n)) s->plus += n, s->extent = 1;
-            else p.vague = true;
-        }
-        weiri_span *col = &p.span[g->rank - 1];
-        if (v.nrows) col[-1].plus += v.row0, col[-1].extent = v.nrows;
-        if (v.ncols) col->plus += v.col0, col->extent = v.ncols;
+    for (int i = 0; i < v.nsub; i++) {
+        int64_t n;
+        weiri_span *s = &p.span[v.axis + i];
+        if (weiri_value_const(f->k, v.sub[i], &n)) s->plus += n, s->extent = 1;
+        else p.vague = true;
     }
+    weiri_span *col = &p.span[g->rank - 1];
+    if (v.nrows) col[-1].plus += v.row0, col[-1].extent = v.nrows;
+    if (v.ncols) col->plus += v.col0, col->extent = v.ncols;
     p.whole = p.whole && !p.vague;
     WEIRI_PUSH(f->a, *f->out, p);
 }
@@ -42,7 +39,7 @@ static void add_loads(finder *f, uint32_t id) {
     if (!weiri_visit(f->k, id)) return;
     const weiri_value *v = weiri_val(f->k, id);
     if (v->op == WEIR_OP_LOAD) {
-        if (v->kind == WEIR_VALUE_TILE) add_place(f, v->arg[0], f->held ? SHARE_HELD : SHARE_ORDER, false);
+        if (v->kind == WEIR_VALUE_TILE) add_place(f, v->arg[0], f->share, false);
         return;
     }
     for (int i = 0; i < v->nargs; i++) add_loads(f, v->arg[i]);
@@ -53,22 +50,22 @@ static void note_leaf(void *any, uint32_t view) {
     *(bool *)any = true;
 }
 
-/* Does what the op takes lie in registers as a tile does, or in tensor memory? */
-static bool takes_held(const weir_kernel *k, const weiri_op *op) {
-    bool held = false;
+/* Who has what of that which threads store, or load to store it. */
+static weiri_share share_of(const weir_kernel *k, const weiri_op *op) {
+    bool held = false, tensor = false;
     for (int i = 0; i < op->nargs; i++) {
         held = held || weiri_value_in_regs(k, op->arg[i]);
-        if (weiri_tc(k)) weiri_tc_leaves(k, op->arg[i], note_leaf, &held);
+        if (weiri_tc(k)) weiri_tc_leaves(k, op->arg[i], note_leaf, &tensor);
     }
-    return held;
+    return tensor ? SHARE_TENSOR : held ? SHARE_HELD : SHARE_ORDER;
 }
 
 /* What the op writes or reads by itself in tensors that the kernel writes. What bodies do is on trust. */
 static void places_of(const weir_kernel *k, weiri_arena *a, const weiri_op *op, weiri_gplaces *out) {
-    finder f = { k, a, op, out, takes_held(k, op) };
+    finder f = { k, a, op, out, share_of(k, op) };
     switch (op->atom) {
     case ATOM_STORE:
-        if (op->res->kind == WEIR_RES_GMEM) add_place(&f, op->arg[1], f.held ? SHARE_HELD : SHARE_ORDER, true);
+        if (op->res->kind == WEIR_RES_GMEM) add_place(&f, op->arg[1], f.share, true);
         break;
     case ATOM_TMA_STORE:
     case ATOM_TMA_REDUCE_ADD: add_place(&f, op->arg[1], SHARE_BULK, true); return;
@@ -111,25 +108,17 @@ static bool aligned(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y)
     return true;
 }
 
-/* A store as all threads of a task make it, 16 bytes of the whole tile a thread, where it begins anywhere an element. */
-static bool stored_whole(const weir_kernel *k, const weiri_op *op, bool *anywhere) {
-    weiri_view v;
-    if (op->atom != ATOM_STORE || op->res->kind != WEIR_RES_GMEM) return false;
-    weiri_view_of(k, op->arg[1], &v);
-    *anywhere = v.op == WEIR_OP_VIEW_FROM;
-    return !v.t && !v.nsub && !v.nrows && !v.ncols && !v.limit;
-}
-
-/* Has each thread the same elements of one place in both? What is stored to decides who has what. */
+/* Has each thread the same elements of one place in both? What is stored to decides who has what: the tile, and whether 16 bytes of it are
+ * stored at a time, or an element, as of a part or of what may begin anywhere. */
 static bool same_shares(const weir_kernel *k, const weiri_gplace *x, const weiri_gplace *y) {
-    bool a, b;
     if (x->view != y->view && (x->vague || y->vague || x->turned != y->turned)) return false;
     if (x->op == y->op) return x->share != SHARE_ALL;
-    return x->share == SHARE_ORDER && y->share == SHARE_ORDER && x->op->res == y->op->res && stored_whole(k, x->op, &a) &&
-           stored_whole(k, y->op, &b) && a == b;
+    if (x->share != SHARE_ORDER || y->share != SHARE_ORDER || x->op->res != y->op->res) return false;
+    weir_op a = weiri_val(k, x->op->arg[1])->op, b = weiri_val(k, y->op->arg[1])->op; /* one is a store to this tile, so both are */
+    return a == b && (a == WEIR_OP_VIEW_AT || a == WEIR_OP_VIEW_FROM);
 }
 
-/* Is it the place of a task whose node makes the op? */
+/* Where the op stands. */
 static const weiri_node *node_of(const weiri_prog *g, const weiri_gplace *x) {
     const weiri_node *root = g->p->tasks[x->task].task->root, *n = root;
     do n = weiri_node_next(root, n == root ? NULL : n);
@@ -154,16 +143,13 @@ static weiri_meet meet_in_actor(weiri_prog *g, const weiri_gplace *x, const weir
 }
 
 /* A warpgroup's rows (or columns): of what it holds, and of the stages that it stores by bulk copies. */
-static bool of_warpgroup(const weir_kernel *k, const weiri_gplace *x) {
-    return (x->share == SHARE_BULK && x->write) || (x->share == SHARE_HELD && x->write && weiri_value_in_regs(k, x->op->arg[0]));
-}
+static bool of_warpgroup(const weiri_gplace *x) { return x->share == SHARE_BULK || x->share == SHARE_HELD; }
 
 /* ... by two actors of one task: warps or warpgroups. Those that take iterations in turn are as good as tasks of their own. */
 static weiri_meet meet_in_task(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
-    const weir_kernel *k = g->p->k;
     if (g->p->tasks[x->task].lanes) return once_each(g, x, y) ? SPANS_APART : meet(g, x, y, false);
     if (x->one || y->one) return meet_in_actor(g, x, y);
-    bool shares = (!copied(x) && !copied(y) && same_shares(k, x, y)) || (of_warpgroup(k, x) && of_warpgroup(k, y));
+    bool shares = (!copied(x) && !copied(y) && same_shares(g->p->k, x, y)) || (of_warpgroup(x) && of_warpgroup(y));
     return shares && aligned(g, x, y) ? SPANS_APART : SPANS_MAY;
 }
 
@@ -344,25 +330,24 @@ static const char *line_of(weiri_prog *g, const weiri_op *op) {
 }
 
 /* Is the span's place coordinate // n or coordinate % n, and its steps no shorter than what is accessed? n: a value, 0: it is not. */
-static uint32_t digit_of(const weir_kernel *k, const weiri_span *x, weir_op op, const weir_res *q, int axis) {
-    const weiri_value *v = weiri_val(k, x->value), *c = v->op == op ? weiri_val(k, v->arg[0]) : v;
-    return (c->op == WEIR_OP_COORD || c->op == WEIR_OP_BEFORE) && c != v && c->res == q && c->i == axis && x->by >= x->extent ? v->arg[1] : 0;
+static uint32_t digit_of(const weir_kernel *k, const weiri_span *x, weir_op op, int axis) {
+    const weiri_value *v = weiri_val(k, x->value), *c = weiri_val(k, v->arg[0]);
+    return v->op == op && (c->op == WEIR_OP_COORD || c->op == WEIR_OP_BEFORE) && c->i == axis && x->by >= x->extent ? v->arg[1] : 0;
 }
 
 /* ... on that axis in both, in steps of one length? */
-static uint32_t digit_of_both(const weir_kernel *k, const weiri_gplace *x, const weiri_gplace *y, int i, weir_op op, const weir_res *q,
-                              int axis) {
+static uint32_t digit_of_both(const weir_kernel *k, const weiri_gplace *x, const weiri_gplace *y, int i, weir_op op, int axis) {
     const weiri_span *a = &x->span[i], *b = &y->span[i];
-    uint32_t n = digit_of(k, a, op, q, axis);
-    return digit_of(k, b, op, q, axis) == n && a->by == b->by && a->plus == b->plus ? n : 0;
+    uint32_t n = digit_of(k, a, op, axis);
+    return digit_of(k, b, op, axis) == n && a->by == b->by && a->plus == b->plus ? n : 0;
 }
 
 /* Do quotient and remainder of a coordinate lie on two axes? Together they tell its tiles apart. */
-static bool dealt_in_two(const weir_kernel *k, const weiri_gplace *x, const weiri_gplace *y, const weir_res *q, int axis) {
+static bool dealt_in_two(const weir_kernel *k, const weiri_gplace *x, const weiri_gplace *y, int axis) {
     for (int i = 0; i < x->rank; i++)
         for (int j = 0; j < x->rank; j++) {
-            uint32_t n = digit_of_both(k, x, y, i, WEIR_OP_IDIV, q, axis);
-            if (n && digit_of_both(k, x, y, j, WEIR_OP_MOD, q, axis) == n) return true;
+            uint32_t n = digit_of_both(k, x, y, i, WEIR_OP_IDIV, axis);
+            if (n && digit_of_both(k, x, y, j, WEIR_OP_MOD, axis) == n) return true;
         }
     return false;
 }
@@ -377,7 +362,7 @@ static bool dealt(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
                                : axis == q->axis_n ? c->n
                                                    : 1; /* an axis of 1 has as many coordinates */
         if (weiri_value_const(g->p->k, q->extent[axis].id, &extent) && extent <= 1 && ctas <= 1) continue;
-        bool apart = dealt_in_two(g->p->k, x, y, q, axis);
+        bool apart = dealt_in_two(g->p->k, x, y, axis);
         for (int i = 0; i < x->rank && !apart; i++) apart = weiri_forms_dealt(g->forms, &x->span[i], &y->span[i], q, axis);
         if (!apart) return false;
     }

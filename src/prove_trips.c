@@ -427,12 +427,14 @@ static bool value_wanders(const weiri_forms *f, uint32_t id, bool ctas) {
 
 static bool wanders(const weiri_forms *f, int at, bool ctas) {
     const atom *a = &f->atoms.v[at];
+    bool w = false;
     if (a->kind == ATOM_VALUE) return value_wanders(f, a->id, ctas);
     if (a->kind == ATOM_TRIPS) {
         const weiri_node *loop = weiri_val(f->k, a->id)->loop;
-        return value_wanders(f, loop->start, ctas) || value_wanders(f, loop->stop, ctas) || value_wanders(f, loop->step, ctas);
+        const uint32_t by[] = { loop->start, loop->stop, loop->step };
+        for (int i = 0; i < 3; i++) w = w || value_wanders(f, by[i], ctas);
+        return w;
     }
-    bool w = false;
     for (int i = 0; i < a->of.n; i++) w = w || wanders(f, a->of.atom[i], ctas);
     return w;
 }
@@ -514,7 +516,7 @@ bool weiri_forms_moved(weiri_forms *f, const weiri_span *x, int rank, const weir
     for (const weiri_node *n = node->parent; n && n->kind != NODE_TILES; n = n->parent) {
         if (n->kind != NODE_LOOP) continue;
         int64_t step;
-        if (!weiri_value_const(f->k, n->step, &step) || !near(step)) return false;
+        if (!weiri_value_const(f->k, n->step, &step)) return false; /* of 32 bits: validate.c */
         o.index[o.n] = lin_of(f, n->index, 0).atom[0];
         o.step[o.n++] = step < 0 ? -step : step;
     }

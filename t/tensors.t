@@ -149,6 +149,7 @@ check("one element, loaded by all and stored by one", "SAFE", "trusting that the
 local KEPT = "trusting that the accesses of one task keep apart in tensor 'y' (tensors.t:"
 alone("two stores, the one up to a limit", "SAFE", KEPT, "sim-race", function(t, c) c.y:store(1.0, c.y:at(t.i, 0)); c.y:store(2.0, c.y:at(t.i, 0):limit(c.N + 99)) end, "async_async")
 alone("two stores from where the launch says", "SAFE", false, "runs", function(t, c) c.y:store(1.0, c.y:from(t.i, c.N)); c.y:store(2.0, c.y:from(t.i, c.N)) end, "async_async")
+alone("two stores up to a limit", "SAFE", KEPT, "runs", function(t, c) for n = 1, 2 do c.y:store(n, c.y:at(t.i, 0):limit(c.N + 99)) end end, "async_async")
 alone("... the one of a tile", "SAFE", KEPT, "sim-race", function(t, c) c.y:store(1.0, c.y:from(t.i, 0)); c.y:store(2.0, c.y:at(t.i, 0)) end, "async_async")
 alone("through another tile", "SAFE", KEPT, nil, function(t, c) c.y:store(1.0, c.y:at(t.i, 0)); c.wide:store(2.0, c.wide:at(t.i, 0)) end, "async_async")
 alone("halves of a place", "SAFE", false, "runs", function(t, c) c.y:store(1.0, c.y:at(t.i, 0):cols(0, 64)); c.y:store(2.0, c.y:at(t.i, 0):cols(64, 64)) end, "async_async")
@@ -204,6 +205,47 @@ do
     tasks = { function(t, c) for j in weir.domain_loop(0, 4) do bulk(t, c, c.y:at(t.i, c.t:at(t.i, j):load())) end end } }
   check("one task: bulk stores, where numbers say", "SAFE", KEPT, nil, numbers)
 end
+alone("bulk stores, the inner loop as long as the launch says", "SAFE", KEPT, nil, function(t, c)
+  for i in weir.domain_loop(0, 2) do for j in weir.domain_loop(0, c.N) do bulk(t, c, c.y:at(t.i, 4 * i + j)) end end end)
+alone("bulk stores, in steps past what is looked at", "SAFE", KEPT, nil, function(t, c) for j in weir.domain_loop(0, 2) do bulk(t, c, c.y:at(t.i, j * (1 << 26))) end end)
+-- A task whose bulk copies one thread issues, in warps; loads of its own by TMA and by cp.async.
+local function warps(name, want, text, sim, body, also, n)
+  check((n or 2) .. " warps: " .. name, want, text, sim, { ring = "async_tma", warps = { n or 2 }, tasks = { body }, also = also })
+end
+warps("a store of what TMA stores", "PROVE-RACE", "which the bulk store of 't1 warp 0' writes, too, in no order", "sim-race", function(t, c) bulk(t, c); c.y:store(2.0, c.y:at(t.i, 0)) end)
+warps("TMA stores over what threads store", "PROVE-RACE", "the bulk store of 't1 warp 0' writes tensor 'y' at y:at(t.i, 0), which the store of 't1 warp 0' writes, too, in no order", nil,
+  function(t, c) c.ring:acquire(); c.ring:store(1.0); c.ring:commit(); c.ring:wait(); c.y:store(2.0, c.y:at(t.i, 0)); c.y:tma_store(c.ring:read(), c.y:at(t.i, 0)); c.ring:release() end)
+local function second(op)
+  return function(k, c) c.s = k:smem_tile { name = "s", dtype = "f32", tile = { 1, 128 }, pipeline = op == "tma" and P.tma_async { stages = 1 } or P.async_async { stages = 1, producer_op = "load" } } end
+end
+local function bring(t, c, how) c.s:acquire(); c.s[how](c.s, c.y:at(t.i, 0)); c.s:commit(); c.s:wait(); c.s:read(); c.s:release() end
+for how, name in pairs { tma_load = "bulk load", cp_async = "cp.async" } do
+  local tma = how == "tma_load" -- which one thread issues
+  local also, n = second(tma and "tma" or "cp"), tma and 1 or 2
+  warps("a " .. name .. " of what TMA stores", "PROVE-RACE", "the " .. name .. " of 't1", nil, function(t, c) bulk(t, c); bring(t, c, how) end, also, n)
+  warps("... drained before", tma and "SAFE" or "PROVE-RACE", not tma and "the cp.async of 't1 warp 1'", nil, function(t, c) bulk(t, c); c.y:drain(); bring(t, c, how) end, also, n)
+  warps("a " .. name .. " of what threads store", tma and "SAFE" or "PROVE-RACE", tma and "a body's fence.proxy.async.global" or "let the threads of the task meet (in a pipeline move) between the two", nil, function(t, c) c.y:store(1.0, c.y:at(t.i, 0)); bring(t, c, how) end, also, n)
+end
+-- Warpgroups: each has its rows, of registers as of bulk stores.
+local function groups(name, want, text, body)
+  check("two warpgroups: " .. name, want, text, nil, { ring = "async_tma", warps = { 8 }, tasks = { body }, also = function(k, c)
+    local Y = k:tensor { name = "Y", dtype = "f32", shape = { c.N, 64 }, out = true }
+    c.big = k:gmem_tile { name = "big", tensor = Y, tile = { 128, 64 } }
+    c.r = k:reg_tile { name = "r", dtype = "f32", tile = { 128, 64 } }
+    c.o = k:smem_tile { name = "o", dtype = "f32", tile = { 128, 64 }, pipeline = P.async_tma { stages = 1 } }
+    c.put = function(t) c.o:acquire(); c.o:store(c.r:read()); c.o:commit(); c.o:wait(); c.big:tma_store(c.o:read(), c.big:at(t.i, 0)); c.o:release() end
+  end })
+end
+groups("a bulk store and a store of registers", "PROVE-RACE", "the store of 't1 warpgroup 0' writes tensor 'Y'", function(t, c) c.r:zero(); c.put(t); c.big:store(c.r:read(), c.big:at(t.i, 0)) end)
+groups("... drained, and the threads of each have met", "SAFE", "trusting a body's fence", function(t, c) c.r:zero(); c.big:store(c.r:read(), c.big:at(t.i, 0)); c.put(t) end)
+groups("two stores of registers", "SAFE", "trusting that the accesses of one task keep apart in tensor 'Y'", function(t, c) c.r:zero(); for _ = 1, 2 do c.big:store(c.r:read(), c.big:at(t.i, 0)) end end)
+groups("registers on themselves", "SAFE", false, function(t, c) c.r:zero(); c.big:store(c.r:read() + c.big:at(t.i, 0):load(), c.big:at(t.i, 0)) end)
+groups("a store in order beside one of registers", "SAFE", "trusting that the accesses of one task keep apart in tensor 'Y'", function(t, c) c.r:zero(); c.big:store(1.0, c.big:at(t.i, 0)); c.big:store(c.r:read(), c.big:at(t.i, 0)) end)
+-- Sums that TMA adds commute with each other, and with nothing else.
+local function add(t, c) c.ring:acquire(); c.ring:store(1.0); c.ring:commit(); c.ring:wait(); c.y:tma_reduce_add(c.ring:read(), c.y:at(t.i, 0)); c.ring:release() end
+alone("sums at one place", "SAFE", false, "runs", function(t, c) add(t, c); add(t, c) end)
+alone("a sum and a store", "PROVE-RACE", "which the sum of 't1' writes, too, in no order", nil, function(t, c) add(t, c); c.y:store(2.0, c.y:at(t.i, 0)) end)
+alone("a sum over a bulk store", "SAFE", KEPT, nil, function(t, c) bulk(t, c); add(t, c) end)
 -- Warps that take the iterations in turn are as good as tasks.
 local function turns(place)
   return { also = function(k, c) c.deal = k:smem_tile { name = "deal", dtype = "f32", tile = { 1, 128 }, pipeline = P.async_async { stages = 4, interleave = { 1, 1, 2, 2 } } } end,
@@ -214,6 +256,8 @@ end
 check("warps in turn store to one place", "PROVE-RACE", "the store of 't2 warp 1' writes tensor 'y' at y:at(t.i, 0), which the store of 't2 warp 0' writes, too, in no order", "sim-race",
   turns(function(t, c) return c.y:at(t.i, 0) end))
 check("warps in turn, each to its own", "SAFE", false, nil, turns(function(t, c, j) return c.y:at(t.i, j) end))
+check("warps in turn, each from its own to the next", "SAFE", KEPT, nil, { also = turns().also, warps = { 1, 2 }, tasks = { turns().tasks[1],
+  function(t, c) for j in weir.domain_loop(0, 4) do c.deal:wait(); c.y:store(c.y:at(t.i, j):load() + 1, c.y:at(t.i, j + 1)); c.deal:release() end end } })
 -- ---- CTAs -----------------------------------------------------------------------------------------------------------------------------------
 local APART = "trusting that tiles and CTAs keep apart in tensor 'y' (tensors.t:"
 local function ctas(name, want, sim, x, y, o)
@@ -248,6 +292,7 @@ digits("of tiles of two widths", APART, q_r, function(t, c) c.narrow:store(1.0, 
 digits("the next place in the other", APART, q_r, function(t, c) c.y:store(1.0, c.y:at(t.i // 2, t.i % 2 + 1)) end)
 digits("by two numbers", APART, q_r, function(t, c) c.y:store(1.0, c.y:at(t.i // 3, t.i % 3)) end)
 digits("by two numbers in one", APART, function(t, c) c.y:store(1.0, c.y:at(t.i // 3, t.i % 2)) end, function(t, c) c.y:store(1.0, c.y:at(t.i // 3, t.i % 2)) end)
+check("quotient and remainder of one of two axes", "SAFE", APART, nil, { second = "j", tasks = { q_r } })
 digits("the quotient alone", APART, function(t, c) c.y:store(1.0, c.y:at(t.i // 2, 0)) end, function(t, c) c.y:store(1.0, c.y:at(t.i // 2, 0)) end)
 digits("in steps shorter than the place", APART, function(t, c) c.y:store(1.0, c.y:from(t.i // 2, t.i % 2)) end, function(t, c) c.y:store(1.0, c.y:from(t.i // 2, t.i % 2)) end)
 digits("the coordinate and its remainder", false, function(t, c) c.y:store(1.0, c.y:at(t.i, t.i % 2)) end, function(t, c) c.y:store(1.0, c.y:at(t.i, t.i % 2)) end)

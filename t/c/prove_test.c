@@ -650,6 +650,16 @@ static void others(void) {
     }
 }
 
+/* Of an author who says no lines. */
+static void no_lines(void) {
+    start();
+    weir_res *y = gtile("y", cst(64), cst(64), 1, 64, true, NULL);
+    weir_task_begin(k, &(weir_task_desc){ .name = "t", .num_warps = 1 });
+    work(y, "store", (weir_value[]){ weir_float(k, 1), weir_view_at(k, y, (weir_value[]){ cst(0) }, 1) }, 2);
+    weir_task_end(k);
+    says("SAFE", "trusting that tiles and CTAs keep apart in tensor 'y' (?)", "a place on trust, of no line");
+}
+
 /* Threads go on their own between the points where they meet: one may arrive while another has not yet waited. */
 static void missed_phases(void) {
     for (int stages = 1; stages <= 2; stages++)
@@ -1146,6 +1156,7 @@ int main(int argc, char **argv) {
     guards();
     tiles();
     others();
+    no_lines();
     missed_phases();
     made_by_hand = WEIRI_TABLES;
     random_plans(300);

@@ -102,7 +102,6 @@ static weiri_meet meet(weiri_prog *g, const weiri_gplace *x, const weiri_gplace 
 
 /* Fall the two together where they meet? */
 static bool aligned(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
-    if (x->mixed || y->mixed) return false;
     for (int i = 0; i < x->rank; i++)
         if (!weiri_forms_aligned(g->forms, &x->span[i], &y->span[i])) return false;
     return true;
@@ -128,7 +127,7 @@ static const weiri_node *node_of(const weiri_prog *g, const weiri_gplace *x) {
 
 /* Is it the same place of one op, and another one each time that the op comes to it? */
 static bool once_each(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
-    return x->op == y->op && !x->mixed && !memcmp(x->span, y->span, sizeof x->span) && weiri_forms_moved(g->forms, x->span, x->rank, node_of(g, x));
+    return x->op == y->op && !memcmp(x->span, y->span, sizeof x->span) && weiri_forms_moved(g->forms, x->span, x->rank, node_of(g, x));
 }
 
 static bool threads_write(const weiri_gplace *x) { return x->write && x->share != SHARE_BULK; }

@@ -15,6 +15,7 @@ local function kernel(o)
   c.X = k:tensor { name = "x", dtype = "f32", shape = { N, 256 } }
   c.Y = k:tensor { name = "y", dtype = "f32", shape = { N, 256 }, out = true }
   local wq = o.tiles ~= false and k:work_queue { name = "wq", axes = { "i", o.second }, extent = { N, o.second and (o.extent or 2) }, raster = o.raster }
+  c.wq = wq
   c.x = k:gmem_tile { name = "x", tensor = c.X, tile = { 1, 128 } }
   c.y = k:gmem_tile { name = "y", tensor = c.Y, tile = { 1, 128 } }
   c.narrow = k:gmem_tile { name = "narrow", tensor = c.Y, tile = { 1, 64 } }
@@ -296,6 +297,19 @@ check("quotient and remainder of one of two axes", "SAFE", APART, nil, { second 
 digits("the quotient alone", APART, function(t, c) c.y:store(1.0, c.y:at(t.i // 2, 0)) end, function(t, c) c.y:store(1.0, c.y:at(t.i // 2, 0)) end)
 digits("in steps shorter than the place", APART, function(t, c) c.y:store(1.0, c.y:from(t.i // 2, t.i % 2)) end, function(t, c) c.y:store(1.0, c.y:from(t.i // 2, t.i % 2)) end)
 digits("the coordinate and its remainder", false, function(t, c) c.y:store(1.0, c.y:at(t.i, t.i % 2)) end, function(t, c) c.y:store(1.0, c.y:at(t.i, t.i % 2)) end)
+-- tiles that a task had before: a place is of the tile that its coordinates are of
+local function late(f) return function(_, c) for b in weir.previous_tile(c.wq) do f(b, c) end end end
+local function last(f) return function(c) for b in weir.last_tile(c.wq) do f(b, c) end end end
+local function there_of(b, c) c.y:store(1.0, c.y:at(b.i, 0)) end
+check("stored a turn late, and behind the last", "SAFE", false, "runs", { tasks = { late(there_of) }, after = { last(there_of) } })
+check("... and by another task in its turn", "PROVE-RACE", "in no order", "sim-race", { tasks = { late(there_of), store(2.0) }, after = { last(there_of) } })
+check("... and by another task behind the last", "PROVE-RACE", "in no order", "sim-race", { tasks = { late(there_of), function() end }, after = { last(there_of), last(there_of) } })
+check("... and by another task at the next place", "SAFE", false, "runs", { tasks = { late(there_of), store(2.0, 1) }, after = { last(there_of) } })
+check("... and at a place of two tiles", "SAFE", "trusting that tasks keep apart in tensor 'y' (tensors.t:", nil,
+  { tasks = { function(t, c) for b in weir.previous_tile(c.wq) do c.y:store(1.0, c.y:at(t.i + b.i, 0)) end end, store(2.0) } })
+check("a place of two tiles, in one task", "SAFE", "that tiles and CTAs keep apart in tensor 'y' (tensors.t:", nil, { tasks = { function(t, c) for b in weir.previous_tile(c.wq) do c.y:store(1.0, c.y:at(t.i + b.i, 0)) end end } })
+check("lanes that store a turn late", "SAFE", "trusting that tasks keep apart in tensor 'y' (tensors.t:", nil, { lanes = true, tasks = { late(there_of), late(there_of) } })
+check("quotient and remainder of the tile before", "SAFE", false, nil, { tasks = { late(q_r) }, after = { last(q_r) } })
 -- what threads have stored, and TMA
 check("one task: TMA stores over what threads stored, in order", "SAFE", "trusting a body's fence.proxy.async.global between the stores of threads and what TMA accesses in tensor 'y' (tensors.t:", nil,
   { ring = "async_tma", tasks = { function(t, c) c.y:store(1.0, c.y:at(t.i, 0)); bulk(t, c) end } })

@@ -248,15 +248,14 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
                     if (other) aux[R_OVER] = 1;
                     continue;
                 }
-                bool tensor = q->seen, own = q->actor == me->actor && generic(q->kind);
-                bool fenced = q->fence_bit >= 0 && (tensor ? !own : !generic(me->kind));
+                bool tensor = q->seen, fenced = q->fence_bit >= 0 && (tensor || !generic(me->kind));
                 bool known = has(r, need, b);
                 if (!known) race(r, ai, act, me, stage, q, s, CLASH_ORDER);
-                else if (tensor && !own && !has(r, need, bit_of(g, q->ring, s, q->seen - 1)))
+                else if (tensor && !has(r, need, bit_of(g, q->ring, s, q->seen - 1)))
                     race(r, ai, act, me, stage, q, s, CLASH_PROXY);
                 else if (fenced && !has(r, need, bit_of(g, q->ring, s, q->fence_bit)))
                     race(r, ai, act, me, stage, q, s, CLASH_PROXY);
-                else if (other && !tensor && g->actors.v[q->actor].task != self->task && unread(r, ai, need, m, s, aux[R_GEN]))
+                else if (other && g->actors.v[q->actor].task != self->task && unread(r, ai, need, m, s, aux[R_GEN]))
                     race(r, ai, act, me, stage, q, s, CLASH_UNREAD);
                 else if (other) aux[R_OVER] = 1;
                 /* ordered, and covered by this write: whatever it could meet later meets this write too */

@@ -703,6 +703,147 @@ for _, w in ipairs { { 1, "a lane of each warp" }, { 5, "one thread" } } do
     "the mma of 't2' reads stage 0 of 'p1' through the async proxy; threads of 't1' wrote it with no fence between the write and its hand-over (with N = 1)",
     copied(), act("fence_async", nil, 1, "who", w[1]))
 end
+-- Bulk stores of which many more are open than a wait may leave so.
+local function far()
+  local k = weir.kernel { name = "far", arch = "sm_90a" }
+  local n = k:dim "n"
+  local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y", dtype = "f32", shape = { n * 8, 32 }, out = true }, tile = { 8, 32 } }
+  local s = k:smem_tile { name = "s", dtype = "f32", tile = { 8, 32 }, pipeline = P.async_tma { stages = 70 } }
+  k:task { name = "give", warps = { 0, 1 }, schedule = function() for i in weir.domain_loop(0, n) do s:acquire(); s:store(i); s:commit() end end }
+  k:task { name = "send", warps = { 4, 1 }, schedule = function() for i in weir.domain_loop(0, n) do s:wait(); y:tma_store(s:read(), y:at(i, 0)); s:release(65) end end }
+  return k
+end
+check("stages given back 65 stores later", "SAFE", far())
+first_changed("... and too many may be open then", "PROVE-RACE", "the work of 'give' writes stage 0 of 's' while the bulk store of 'send' may still read it (with n = 71)", far(),
+  act("bulk_wait", nil, 1, "n", 66))
+
+-- A warpgroup that issues mmas and reads their sums itself: its threads fence as those of two tasks do.
+local function own()
+  local k = weir.kernel { name = "own", arch = "sm_100a" }
+  local n = k:dim "n"
+  local function tile(name, cols, dtype, out) return k:gmem_tile { name = name, tensor = k:tensor { name = name:upper(), dtype = dtype, shape = { n * 128, cols }, out = out }, tile = { 128, cols } } end
+  local x, y = tile("x", 64, "bf16"), tile("y", 128, "f32", true)
+  local a = k:smem_tile { name = "a", dtype = "bf16", tile = { 128, 64 }, swizzle = 128, pipeline = P.tma_umma { stages = 2 } }
+  local acc = k:tmem_tile { name = "acc", tile = { 128, 128 }, pipeline = P.umma_async { stages = 1 } }
+  k:task { name = "load", warps = { 4, 1 }, schedule = function() for i in weir.domain_loop(0, n) do a:acquire(); a:tma_load(x:at(i, 0)); a:commit() end end }
+  k:task { name = "both", warps = { 0, 4 }, schedule = function()
+    for i in weir.domain_loop(0, n) do
+      acc:acquire(); acc:zero(); a:wait(); acc:mma(a:read(), a:read()); a:release(); acc:commit()
+      acc:wait(); y:store(acc:read(), y:at(i, 0)); acc:release()
+    end
+  end }
+  return k
+end
+check("mmas and their sums by one warpgroup", "SAFE", own())
+local overwrites = "the mma of 'both' writes tensor memory of 'acc', which the work of 'both' has read: no tcgen05.fence::%s (with n = 2)"
+first_changed("... and no fence before the sums are given back", "PROVE-PROXY", overwrites:format "before_thread_sync before the hand-over", own(), dropped { "tcgen05_before", nil, 2 })
+first_changed("... and no fence behind the waits of who issues", "PROVE-PROXY", overwrites:format "after_thread_sync behind the wait", own(), dropped({ "tcgen05_after", nil, 3 }, { "tcgen05_after", nil, 2 }))
+
+-- A stage of CTA 0 that CTA 1 pushes into, and the tile c in the same bytes: pushed into as well, before or (order) once the first has been read,
+-- or loaded by CTA 0 itself.
+local function stacked(more, order)
+  local k = weir.kernel { name = "stacked", arch = "sm_90a", cluster = { k = 2 } }
+  local X, Y = k:tensor { name = "X", dtype = "f32", shape = { 2, 8, 32 } }, k:tensor { name = "Y", dtype = "f32", shape = { 2, 8, 32 }, out = true }
+  local x, y = k:gmem_tile { name = "x", tensor = X, tile = { 1, 8, 32 } }, k:gmem_tile { name = "y", tensor = Y, tile = { 1, 8, 32 } }
+  local function tile(name, storage) return k:smem_tile { name = name, dtype = "f32", tile = { 8, 32 }, storage = storage, pipeline = P.tma_async { stages = 1 } } end
+  local a, b = tile "a", tile "b"
+  local c = tile("c", b)
+  local function cta(i) return T(eq(k.cta.k, i)) end
+  local function load(s) s:acquire(); s:tma_load(x:at(k.cta.k, 0, 0)); s:commit() end
+  local function push(s) s:acquire(); s:push(a:read(), { k = 0 }); s:commit() end
+  local function put(s, i) s:wait(); y:store(s:read(), y:at(i, 0, 0)); s:release() end
+  k:task { name = "load", warps = { 4, 1 }, schedule = function()
+    for _ in cta(1) do load(a) end
+    if more == "load" then for _ in cta(0) do load(c) end end
+  end }
+  k:task { name = "send", warps = { 5, 1 }, schedule = function()
+    for _ in cta(1) do
+      a:wait(); push(b)
+      if order then b:acquire() end
+      if more == "push" then push(c); c:acquire() end
+      if not order then b:acquire() end
+      a:release()
+    end
+  end }
+  k:task { name = "add", warps = { 0, 4 }, schedule = function() for _ in cta(0) do put(b, 0); if more then put(c, 1) end end end }
+  return k
+end
+check("a push", "SAFE", stacked())
+check("a push beside a load", "PROVE-RACE", stacked "load", { options = { warn_only = true },
+  text = "the push of 'send of CTA 1' and the bulk load of 'load of CTA 0' both write 'b', the bytes of 'c', in no order" })
+check("a push beside a push", "PROVE-RACE", stacked "push", { options = { warn_only = true },
+  text = "the push of 'send of CTA 1' and the push of 'send of CTA 1' both write 'c', the bytes of 'b', in no order" })
+check("a push behind a push that has been read", "SAFE", stacked("push", true), { options = { warn_only = true } })
+
+-- Each CTA loads its slice for both: one task, or (two) a task in each CTA, which the counts take for both.
+local function slices(two)
+  local k = weir.kernel { name = "slices", arch = "sm_90a", cluster = { m = 2 } }
+  local X, Y = k:tensor { name = "X", dtype = "f32", shape = { 64, 32 } }, k:tensor { name = "Y", dtype = "f32", shape = { 128, 32 }, out = true }
+  local x, y = k:gmem_tile { name = "x", tensor = X, tile = { 64, 32 } }, k:gmem_tile { name = "y", tensor = Y, tile = { 64, 32 } }
+  local a = k:smem_tile { name = "a", dtype = "f32", tile = { 64, 32 }, pipeline = P.tma_async { stages = 1 } }
+  local function load() a:acquire(); a:tma_load(x:at(0, 0), { multicast = "m" }); a:commit() end
+  for i = 0, two and 1 or 0 do k:task { name = "load" .. i, warps = { 4 + i, 1 }, cta = two and { m = i }, schedule = load } end
+  k:task { name = "put", warps = { 0, 4 }, schedule = function() a:wait(); y:store(a:read(), y:at(k.cta.m, 0)); a:release() end }
+  return k
+end
+check("slices of one task", "SAFE", slices())
+check("slices of two tasks", "PROVE-RACE", slices(true), { options = { warn_only = true }, text = "the bulk load of 'load1 of CTA 1' and the bulk load of 'load0 of CTA 0' both write 'a' in no order" })
+
+-- Bytes that were filled long ago, or at times, and which others take over once all (or early: none) have waited for them.
+local function aged(guard, early)
+  local k = weir.kernel { name = "aged", arch = "sm_90a" }
+  local n = k:dim "n"
+  local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y", dtype = "f32", shape = { 8, 32 }, out = true }, tile = { 8, 32 } }
+  local a = k:smem_tile { name = "a", dtype = "f32", tile = { 8, 32 }, pipeline = P.async_async { stages = 1 } }
+  local b = k:smem_tile { name = "b", dtype = "f32", tile = { 8, 32 }, storage = a, pipeline = P.async_async { stages = 1 } }
+  local v = k:barrier { name = "v", pipeline = P.async_async { stages = 1 } }
+  local function tell() v:acquire(); v:commit() end
+  k:task { name = "give", warps = { 0, 1 }, schedule = function() for i in weir.domain_loop(0, n) do a:acquire(); for _ in guard(i) do a:store(1) end a:commit() end end }
+  k:task { name = "get", warps = { 4, 1 }, schedule = function()
+    if early then tell() end
+    for _ in weir.domain_loop(0, n) do a:wait(); a:release() end
+    if not early then tell() end
+  end }
+  k:task { name = "over", warps = { 1, 1 }, schedule = function() v:wait(); v:release(); b:acquire(); b:store(2); b:commit() end }
+  k:task { name = "put", warps = { 5, 1 }, schedule = function() b:wait(); y:store(b:read(), y:at(0, 0)); b:release() end }
+  return k
+end
+local laps = {}
+for n = 0, 7 do laps[n + 1] = { n = n } end
+for _, at in ipairs { { "in the first turn", first }, { "in every second", function(i) return T(eq(i % 2, 0)) end } } do
+  check("filled " .. at[1] .. ", taken over behind all", "SAFE", aged(at[2]), { options = { warn_only = true }, sizes = laps })
+  check("filled " .. at[1] .. ", taken over before", "PROVE-RACE", aged(at[2], true), { options = { warn_only = true }, sizes = laps, text = "in no order (with n = 1)" })
+end
+
+-- Stages of two CTAs whose full barrier is the leader's; b is filled in the bytes of a once the sums are there, or early.
+local function paired(early)
+  local k = weir.kernel { name = "paired", arch = "sm_100a", cluster = { v = 2 } }
+  local function tile(name, rows, cols, dtype, out) return k:gmem_tile { name = name, tensor = k:tensor { name = name:upper(), dtype = dtype, shape = { 2 * rows, cols }, out = out }, tile = { rows, cols } } end
+  local x, w, y, z = tile("x", 128, 64, "bf16"), tile("w", 64, 64, "bf16"), tile("y", 128, 128, "f32", true), tile("z", 128, 64, "bf16", true)
+  local a = k:smem_tile { name = "a", dtype = "bf16", tile = { 128, 64 }, swizzle = 128, pipeline = P.tma_umma { stages = 1 } }
+  local c = k:smem_tile { name = "c", dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = P.tma_umma { stages = 1 } }
+  local b = k:smem_tile { name = "b", storage = a, pipeline = P.async_async { stages = 1 } }
+  local acc = k:tmem_tile { name = "acc", tile = { 128, 128 }, pipeline = P.umma_async { stages = 1 } }
+  local v = k:barrier { name = "v", pipeline = P.async_async { stages = 1 } }
+  local function tell() v:acquire(); v:commit() end
+  k:task { name = "store", warps = { 0, 4 }, schedule = function()
+    if early then tell() end
+    acc:wait(); y:store(acc:read(), y:at(k.cta.v, 0)); acc:release()
+    if not early then tell() end
+  end }
+  k:task { name = "load", warps = { 4, 1 }, schedule = function()
+    for _, l in ipairs { { a, x }, { c, w } } do l[1]:acquire(); l[1]:tma_load(l[2]:at(k.cta.v, 0)); l[1]:commit() end
+  end }
+  k:task { name = "mma", warps = { 5, 1 }, schedule = function()
+    acc:acquire(); acc:zero(); a:wait(); c:wait(); acc:mma(a:read(), c:read()); a:release(); c:release(); acc:commit()
+  end }
+  k:task { name = "over", warps = { 6, 1 }, schedule = function() v:wait(); v:release(); b:acquire(); b:store(2); b:commit() end }
+  k:task { name = "put", warps = { 7, 1 }, schedule = function() b:wait(); z:store(b:read(), z:at(k.cta.v, 0)); b:release() end }
+  return k
+end
+check("operands of two CTAs, taken over behind the sums", "SAFE", paired(), { options = { warn_only = true } })
+check("operands of two CTAs, taken over before", "PROVE-RACE", paired(true), { options = { warn_only = true }, text = "the mma of 'mma of CTA 0' reads 'a', the bytes of 'b', and nothing says that the work of 'over of CTA 0' has finished" })
+
 -- A copy may land behind what its thread does next. o.twice: into one stage; o.storage: into another tile of the same bytes, by task "give", or
 -- by "get", which has waited for the first; o.store: by the threads themselves; o.warps
 local function landing(o)

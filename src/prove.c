@@ -912,6 +912,61 @@ static int launches(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, weiri_fi
     return best.found;
 }
 
+/* The verdict on all runs. Gives back the program that it is about, which is another where g kept too little. */
+static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, weir_proof *out, weiri_findings *f) {
+    weir_ctx *ctx = g->p->k->ctx;
+    const bool merge = !(g->without & WEIRI_APART);
+    search s;
+    int misses = 3000;
+    search_start(&s, g, ctx, NULL, &misses);
+    search_all(&s, MAX_NODES, merge);
+    if (s.found.n && g->narrow) { /* only what is not kept may be to blame */
+        const uint64_t work = *g->work;
+        weiri_arena_free(&s.a);
+        g = weiri_prog_new(g->p, mine, g->without | WEIRI_WIDE);
+        *g->work = work;
+        search_start(&s, g, ctx, NULL, &misses);
+        search_all(&s, MAX_NODES, merge);
+    }
+    out->states = (uint64_t)s.nodes.n;
+    bool doubtful = false;
+    int shown = s.found.n ? show(&s, a, out, f, &doubtful) : 0;
+    if (!shown && doubtful && merge) { /* only the merging may be to blame: keep all states apart */
+        weiri_arena_free(&s.a);
+        search_start(&s, g, ctx, NULL, &misses);
+        search_all(&s, MAX_NODES, false);
+        out->states += (uint64_t)s.nodes.n;
+        doubtful = false;
+        shown = s.found.n ? show(&s, a, out, f, &doubtful) : 0;
+    }
+    if (!shown && doubtful) shown = fixed_lengths(g, ctx, a, out, f, &misses);
+    if (!shown && doubtful) shown = launches(g, ctx, a, f, out);
+    const bool oom = s.a.oom || mine->oom;
+    if (shown) {
+        const weir_finding *x = &f->list.v[f->list.n - shown];
+        out->verdict = WEIR_UNSAFE;
+        out->text = weiri_arena_fmt(a, "%s [%s]", x->message, x->rule);
+    } else if (s.endless)
+        incomplete(out, a, f, NULL,
+                   "a task makes very many steps that no length decides: a fixed loop is too long, or never ends");
+    else if (s.found.n && !oom) out_of_step(g, out, a, f);
+    else if (s.capped) incomplete(out, a, f, NULL, weiri_arena_fmt(a, "more than %d states", s.nodes.n));
+    else if (s.letters_out || oom) incomplete(out, a, f, NULL, "tasks can run too far apart");
+    else out->verdict = WEIR_SAFE;
+    weiri_arena_free(&s.a);
+    return g;
+}
+
+/* What a proof that holds says: for how much, and on whose word. */
+static const char *safe_text(weiri_prog *g, const weir_proof *proof, weiri_arena *a) {
+    weiri_gmem_trusts(g);
+    const char *trusted = g->p->trusted ? weiri_arena_fmt(a, ", trusting %s's declared effects", g->p->trusted) : "";
+    for (int i = 0; i < g->trusts.n; i++)
+        trusted = weiri_arena_fmt(a, "%s%s%s", trusted, *trusted ? "; " : ", trusting ", g->trusts.v[i]);
+    return weiri_arena_fmt(a, "for every loop length and tile count (%" PRIu64 " state%s, %.1f ms)%s", proof->states,
+                           proof->states == 1 ? "" : "s", proof->ms, trusted);
+}
+
 void weiri_prove(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f) {
     weiri_prove_without(p, a, out, f, 0);
 }
@@ -922,72 +977,22 @@ uint64_t weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *ou
     weiri_arena mine;
     weiri_arena_init(&mine, p->k->ctx);
     weiri_prog *g = weiri_prog_new(p, &mine, without);
-    uint64_t work = 0;
-    if (g->why) {
-        incomplete(out, a, f, g->why_at, weiri_arena_str(a, g->why));
-    } else if (g->depth_fault) {
+    if (g->why) incomplete(out, a, f, g->why_at, weiri_arena_str(a, g->why));
+    else if (g->depth_fault) {
         weiri_find(f, "PROVE-COUNT", g->depth_at, "%s", g->depth_fault)->hint = "give both sides the same number of stages";
         out->verdict = WEIR_UNSAFE;
         out->text = weiri_arena_str(a, g->depth_fault);
-    } else {
-        search s;
-        int misses = 3000;
-        search_start(&s, g, p->k->ctx, NULL, &misses);
-        search_all(&s, MAX_NODES, !(without & WEIRI_APART));
-        if (s.found.n && g->narrow) { /* only what is not kept may be to blame */
-            weiri_arena_free(&s.a);
-            work = *g->work;
-            g = weiri_prog_new(p, &mine, without | WEIRI_WIDE);
-            search_start(&s, g, p->k->ctx, NULL, &misses);
-            search_all(&s, MAX_NODES, !(without & WEIRI_APART));
-        }
-        out->states = (uint64_t)s.nodes.n;
-        bool doubtful = false;
-        int shown = s.found.n ? show(&s, a, out, f, &doubtful) : 0;
-        if (!shown && doubtful && s.merge) { /* only the merging may be to blame: keep all states apart */
-            weiri_arena_free(&s.a);
-            search_start(&s, g, p->k->ctx, NULL, &misses);
-            search_all(&s, MAX_NODES, false);
-            out->states += (uint64_t)s.nodes.n;
-            doubtful = false;
-            shown = s.found.n ? show(&s, a, out, f, &doubtful) : 0;
-        }
-        if (!shown && doubtful) shown = fixed_lengths(g, p->k->ctx, a, out, f, &misses);
-        if (!shown && doubtful) shown = launches(g, p->k->ctx, a, f, out);
-        if (shown) {
-            const weir_finding *x = &f->list.v[f->list.n - shown];
-            out->verdict = WEIR_UNSAFE;
-            out->text = weiri_arena_fmt(a, "%s [%s]", x->message, x->rule);
-        } else if (s.endless) {
-            incomplete(out, a, f, NULL,
-                       "a task makes very many steps that no length decides: a fixed loop is too long, or never ends");
-        } else if (s.found.n && !s.a.oom && !mine.oom) {
-            out_of_step(g, out, a, f);
-        } else if (s.capped || s.letters_out || s.a.oom || mine.oom) {
-            incomplete(out, a, f, NULL,
-                       s.capped ? weiri_arena_fmt(a, "more than %d states", s.nodes.n) : "tasks can run too far apart");
-        } else {
-            out->verdict = WEIR_SAFE;
-        }
-        weiri_arena_free(&s.a);
-    }
+    } else g = prove_runs(g, &mine, a, out, f);
     int first = f->list.n, odd = without & WEIRI_TABLES ? 0 : weiri_prove_plan(p, a, f);
     if (odd && out->verdict != WEIR_UNSAFE) {
         out->verdict = WEIR_UNSAFE;
         out->text = weiri_arena_fmt(a, "%s [%s]", f->list.v[first].message, f->list.v[first].rule);
     }
     out->ms = now_ms() - from;
-    if (out->verdict == WEIR_SAFE) {
-        weiri_gmem_trusts(g);
-        const char *trusted = p->trusted ? weiri_arena_fmt(a, ", trusting %s's declared effects", p->trusted) : "";
-        for (int i = 0; i < g->trusts.n; i++)
-            trusted = weiri_arena_fmt(a, "%s%s%s", trusted, *trusted ? "; " : ", trusting ", g->trusts.v[i]);
-        out->text = weiri_arena_fmt(a, "for every loop length and tile count (%" PRIu64 " state%s, %.1f ms)%s", out->states,
-                                    out->states == 1 ? "" : "s", out->ms, trusted);
-    }
+    if (out->verdict == WEIR_SAFE) out->text = safe_text(g, out, a);
     if (p->k->arch >= WEIR_ARCH_SM_100A)
         out->text = weiri_arena_fmt(a, "%s; sm_100a: " WEIRI_UNCHECKED, out->text ? out->text : "");
-    work += *g->work;
+    uint64_t work = *g->work;
     weiri_arena_free(&mine);
     return work;
 }

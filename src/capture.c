@@ -553,11 +553,14 @@ weir_value weir_tile_place(weir_kernel *k, weir_tiles t) {
 
 void weir_skippable_begin(weir_kernel *k, weir_tiles t) {
     if (!want_task(k, "skippable")) return;
-    weiri_node *n = tiles_of(k, t, "skippable"), *outer = enclosing(k, NODE_SKIPPABLE);
+    weiri_node *giver = giver_of(k, t, "skippable"), *n = giver && weiri_of_before(giver) ? NULL : giver, *outer = enclosing(k, NODE_SKIPPABLE);
     if (outer) {
         weiri_kernel_fault(k, &k->here, "C-NEST-09", "one is enough", "skippable inside skippable");
         weiri_also_at(k, &outer->at, "the outer one");
     }
+    if (giver && !n)
+        weiri_kernel_fault(k, &k->here, "C-NEST-10", "t:skippable() of the tile that the loop gives; of the tile before: weir.when_false(...)",
+                           "skippable: the tile that %s gives is not the one that the loop may skip", opener(giver));
     if (n && !n->skip)
         weiri_kernel_fault(k, &k->here, "C-NEST-10", "work_tile_loop(wq, { skip = function(tile) ... end })",
                            "skippable: the work-tile loop has no skip predicate");

@@ -1741,19 +1741,17 @@ static void deal_loop(lowering *l, const weiri_node *n, weiri_pnode *b);
 
 /* Lanes that share a side move its cursor past each other's tiles by what a tile of theirs takes; what another lane takes for the tile it
  * had before, or for its last one, none of them knows. */
-static void refuse_dealt(lowering *l, const weiri_node *n, const char *name) {
-    const char *what = n->guard == WEIR_GUARD_LAST_TILE ? "last_tile" : "previous_tile";
-    weir_finding *f = weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&n->at),
-                                 "task '%s': '%s' is shared by lanes of the work tiles, and moved inside %s", l->pt->task->name, name, what);
-    f->objects[0] = name;
-    f->hint = "give each lane a pipeline of its own, or move this one in the tile itself";
-}
-
-static void check_last_dealt(lowering *l, const weiri_node *guard) {
+static void check_dealt_before(lowering *l, const weiri_node *guard) {
     for (const weiri_node *n = NULL; (n = weiri_node_next(guard, n));) {
         const weiri_op *op = n->kind == NODE_OP ? n->op : NULL;
-        if (!op || op->atom != ATOM_NONE || !piped_op(l->p, op) || !weiri_side_dealt(l->k, op->res, is_producer(op->stage))) continue;
-        refuse_dealt(l, guard, op->res->name);
+        if (!op || !piped_op(l->p, op) || !(opens(op) || op->stage == STAGE_PROD_COMMIT || op->stage == STAGE_CONS_RELEASE)) continue;
+        if (op->res->kind != WEIR_RES_QUEUE && !weiri_side_dealt(l->k, op->res, is_producer(op->stage))) continue;
+        weir_finding *f = weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&op->at),
+                                     "task '%s': '%s' is shared by lanes of the work tiles, and moved inside %s", l->pt->task->name,
+                                     op->res->name, guard->guard == WEIR_GUARD_LAST_TILE ? "last_tile" : "previous_tile");
+        f->objects[0] = op->res->name;
+        f->hint = "give each lane a pipeline of its own, or move this one in the tile itself";
+        weiri_second_place(f, &guard->at, "the guard");
         return;
     }
 }
@@ -1772,7 +1770,7 @@ static void lower_nodes(lowering *l, const weiri_node *n, weiri_pnode *at) {
         weiri_pnode *b = append(l->p, at, kinds[n->kind]);
         b->src = n;
         lower_nodes(l, n->first, b);
-        if (n->kind == NODE_GUARD && n->guard == WEIR_GUARD_LAST_TILE && n->lanes > 1) check_last_dealt(l, n);
+        if (weiri_of_before(n) && n->lanes > 1) check_dealt_before(l, n);
         if (n->kind == NODE_LOOP) deal_loop(l, n, b);
         if (n->kind != NODE_TILES || n->lanes < 2) continue;
         weiri_pnode *skip = WEIRI_NEW(&l->p->a, weiri_pnode);
@@ -1933,6 +1931,7 @@ static void lower_skip(lowering *l, const weiri_node *n, const weiri_pnode *body
             }
             continue;
         }
+        if (weiri_of_before(n)) continue; /* nothing that lanes share is moved there (check_dealt_before) */
         weiri_pnode *before = at->last, *b = append(l->p, at, kinds[n->kind]);
         b->src = n;
         const weiri_pnode *same = body; /* the body's own block */
@@ -1945,7 +1944,6 @@ static void lower_skip(lowering *l, const weiri_node *n, const weiri_pnode *body
             else at->first = NULL;
             continue;
         }
-        if (weiri_of_before(n)) refuse_dealt(l, n, b->first->act ? b->first->act->op->res->name : l->pt->task->name);
         const uint32_t asks[] = { n->kind == NODE_LOOP ? n->start : 0, n->kind == NODE_LOOP ? n->stop : 0,
                                   n->kind == NODE_LOOP ? n->step : 0, n->kind == NODE_GUARD ? n->of : 0 };
         for (int i = 0; i < 4; i++) {

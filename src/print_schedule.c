@@ -209,7 +209,9 @@ static void put_notes(const weiri_walk *s, weiri_buf *b) {
         weiri_value_print(k, s->assumed.v[i], b);
         weiri_put(b, ": shown as true\n");
     }
-    if (s->tiles > 1) weiri_put(b, "work tiles are dealt to lanes: %d tiles are shown\n", s->tiles);
+    if (s->tiles > 1)
+        weiri_put(b, "%s: %d tiles are shown\n",
+                  s->looks_back ? "a task looks back at the tile before" : "work tiles are dealt to lanes", s->tiles);
 }
 
 static void put_rows(sheet *p, weiri_buf *b) {

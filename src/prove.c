@@ -426,16 +426,17 @@ static bool tiles_hold(const weiri_prog *g, const replay *p, const trial *t, wei
     const weir_res *q = g->p->queue;
     if (!p->facts.n || !q || q->kind != WEIR_RES_QUEUE) return true;
     weiri_env e = { .k = g->p->k, .dims = t->dims, .scalars = t->scalars, .cta = -1 };
+    int64_t coord[2][WEIR_MAX_RANK], n;
     int last = 0;
     for (int i = 0; i < p->facts.n; i++) last = p->facts.v[i].tile > last ? p->facts.v[i].tile : last;
     for (int tile = 0; tile <= last; tile++) {
         bool fits = false;
         for (int attempt = 0; attempt < 30 && !fits; attempt++) {
-            int64_t coord[WEIR_MAX_RANK], n;
-            e.coord = NULL;
+            e.coord = e.before = NULL;
             e.counts = false;
-            if (!weiri_sampler_tile(tries, &e, q, coord)) return false;
-            e.coord = coord;
+            if (!weiri_sampler_tile(tries, &e, q, coord[tile & 1])) return false;
+            e.coord = coord[tile & 1];
+            if (tile) e.before = coord[~tile & 1];
             fits = true;
             for (int i = 0; i < p->facts.n && fits; i++) {
                 const fact *f = &p->facts.v[i];

@@ -192,6 +192,11 @@ static void find_places(weiri_prog *g) {
     }
 }
 
+/* Two of one task, about tiles of one kind: one turn does both, or one of them only. */
+static bool never_both(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
+    return x->task == y->task && x->op != y->op && x->of == y->of && weiri_forms_exclude(g->forms, node_of(g, x), node_of(g, y));
+}
+
 void weiri_gmem_places(weiri_prog *g) {
     g->gmem_ring = -1;
     find_places(g);
@@ -210,6 +215,7 @@ void weiri_gmem_places(weiri_prog *g) {
                 g->unordered[i * n + j] = true;
                 continue;
             }
+            if (never_both(g, x, y)) continue;
             if (x->task != y->task) g->beside[i * n + j] = m;
             else if (x->share != SHARE_LATER && y->share != SHARE_LATER) { /* (lower.c sees to what is later in one task) */
                 g->meets[i * n + j] = meet_in_actor(g, x, y);

@@ -564,6 +564,105 @@ bool weiri_forms_dealt(weiri_forms *f, const weiri_span *x, const weiri_span *y,
     return ahi - blo - k <= -x->extent && alo - bhi + k >= y->extent;
 }
 
+/* ---- what does not come together ---------------------------------------------------------------------------------------- */
+
+/* What is at least 0 where something stands. */
+enum { MOST_FACTS = 32 };
+typedef struct facts { int n; lin v[MOST_FACTS]; } facts;
+
+static void note(facts *all, const lin *x) {
+    if (all->n < MOST_FACTS) all->v[all->n++] = *x;
+}
+
+/* That b + plus is at least a. */
+static void at_least(facts *all, const lin *b, int64_t plus, const lin *a) {
+    lin x = *b;
+    if (!add(&x, a, -1)) return;
+    x.c += plus;
+    note(all, &x);
+}
+
+/* Does the number stay what a form says? A launch looks at the bounds of loops, not at what else is computed in 32 bits. */
+static bool stays(const weiri_forms *f, uint32_t id) {
+    const weiri_value *v = weiri_val(f->k, id);
+    bool is = v->op == WEIR_OP_INT || v->op == WEIR_OP_INDEX || v->op == WEIR_OP_DIM;
+    for (int i = 0; i < f->loops.n && !is; i++) {
+        const weiri_node *n = f->loops.v[i].node;
+        is = same_value(f->k, n->start, id, 0) || same_value(f->k, n->stop, id, 0);
+    }
+    return is;
+}
+
+static void note_condition(weiri_forms *f, facts *all, uint32_t id, bool truth, int depth) {
+    bool not = false;
+    id = bare(f->k, id, &not);
+    truth = truth != not;
+    const weiri_value *v = weiri_val(f->k, id);
+    if (v->op == (truth ? WEIR_OP_AND : WEIR_OP_OR) && depth < 5) {
+        for (int i = 0; i < 2; i++) note_condition(f, all, v->arg[i], truth, depth + 1);
+        return;
+    }
+    comparison c;
+    if (!comparison_of(f->k, id, &c) || !is_whole(f->k, c.a) || !stays(f, c.a) || (c.b && (!is_whole(f->k, c.b) || !stays(f, c.b)))) return;
+    truth = truth != c.not;
+    const lin a = lin_of(f, c.a, 0), b = c.b ? lin_of(f, c.b, 0) : (lin){ .c = c.c };
+    const int strict = c.op == WEIR_OP_LT;
+    if (truth) at_least(all, &b, -strict, &a);
+    if (truth ? c.op == WEIR_OP_EQ : c.op != WEIR_OP_EQ) at_least(all, &a, truth ? 0 : strict - 1, &b);
+}
+
+static void note_loop(weiri_forms *f, facts *all, const weiri_node *n) {
+    int64_t step;
+    if (!weiri_value_const(f->k, n->step, &step)) return;
+    const lin i = lin_of(f, n->index, 0), from = lin_of(f, n->start, 0), to = lin_of(f, n->stop, 0);
+    at_least(all, step > 0 ? &i : &from, 0, step > 0 ? &from : &i);
+    at_least(all, step > 0 ? &to : &i, -1, step > 0 ? &i : &to);
+}
+
+/* Two facts that hold at one time, so that an index between them falls out. */
+static void without(facts *all, int index) {
+    const int n = all->n;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            int64_t x = 0, y = 0;
+            for (int q = 0; q < all->v[i].n; q++) x = all->v[i].atom[q] == index ? all->v[i].coef[q] : x;
+            for (int q = 0; q < all->v[j].n; q++) y = all->v[j].atom[q] == index ? all->v[j].coef[q] : y;
+            lin sum = { 0 };
+            if (x > 0 && y < 0 && add(&sum, &all->v[i], -y) && add(&sum, &all->v[j], x)) note(all, &sum);
+        }
+}
+
+/* What loops and conditions around the node say of numbers that are one for a turn. */
+static void facts_at(weiri_forms *f, const weiri_node *node, facts *all) {
+    all->n = 0;
+    for (const weiri_node *n = node->parent; n && n->kind != NODE_TILES; n = n->parent) {
+        if (n->kind == NODE_LOOP) note_loop(f, all, n);
+        if (n->kind == NODE_GUARD && n->of && (n->guard == WEIR_GUARD_TRUE || n->guard == WEIR_GUARD_FALSE))
+            note_condition(f, all, n->of, n->guard == WEIR_GUARD_TRUE, 0);
+    }
+    for (const weiri_node *n = node->parent; n && n->kind != NODE_TILES; n = n->parent)
+        if (n->kind == NODE_LOOP) without(all, lin_of(f, n->index, 0).atom[0]);
+    int kept = 0;
+    for (int i = 0; i < all->n; i++) {
+        bool w = false;
+        for (int q = 0; q < all->v[i].n; q++) w = w || wanders(f, all->v[i].atom[q], false);
+        if (!w) all->v[kept++] = all->v[i];
+    }
+    all->n = kept;
+}
+
+bool weiri_forms_exclude(weiri_forms *f, const weiri_node *x, const weiri_node *y) {
+    facts a, b;
+    facts_at(f, x, &a);
+    facts_at(f, y, &b);
+    for (int i = 0; i < a.n; i++)
+        for (int j = 0; j < b.n; j++) {
+            lin sum = a.v[i];
+            if (add(&sum, &b.v[j], 1) && !sum.n && sum.c < 0) return true;
+        }
+    return false;
+}
+
 /* ---- loops to classes --------------------------------------------------------------------------------------------------- */
 
 static bool along_cluster(const weir_kernel *k, const weiri_value *v) {

@@ -156,6 +156,7 @@ static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
     case WEIR_OP_COORD:
     case WEIR_OP_BEFORE:
         if (e->coord && v->op == WEIR_OP_COORD) return span(e->coord[v->i], e->coord[v->i]);
+        if (e->before && v->op == WEIR_OP_BEFORE && v->count == 1) return span(e->before[v->i], e->before[v->i]);
         x = weiri_range_of(e, v->res->extent[v->i].id);
         return x.known ? span(0, most(x.hi - 1, 0) + c->v * c->m * c->n - 1) : unknown;
     case WEIR_OP_QUEUE_INDEX: return e->qindex ? span(*e->qindex, *e->qindex) : unknown;

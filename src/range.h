@@ -22,6 +22,7 @@ typedef struct weiri_env {
     const int64_t *dims;         /* of k->dims; NULL: all that their bounds allow */
     const double *scalars;       /* of k->scalars; NULL: unknown */
     const int64_t *coord;        /* of the tile; NULL: any of its queue's tiles */
+    const int64_t *before;       /* of the tile before, in a task without lanes; NULL: any */
     const int64_t *qindex;       /* the tile's number, which a raster is given; NULL: any */
     int cta;                     /* rank in the cluster; -1: any */
     weiri_memo *memo;            /* NULL: nothing is remembered */

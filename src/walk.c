@@ -253,15 +253,14 @@ static bool looks_back(const weiri_task *t) {
 }
 
 /* One tile; where tiles are dealt to lanes, one for each lane; twice as many where a task looks back at the tile it had before. */
-static int count_tiles(const weiri_walk *s) {
+static int count_tiles(weiri_walk *s) {
     int tiles = 1;
     for (int i = 0; i < s->k->tasks.n; i++) {
         const weiri_node *n = s->task[i].tiles;
         if (n && n->lanes > 1 && tiles % n->lanes && tiles * n->lanes <= MAX_TILES) tiles *= n->lanes;
     }
-    for (int i = 0; i < s->k->tasks.n; i++)
-        if (looks_back(s->k->tasks.v[i])) return 2 * tiles;
-    return tiles;
+    for (int i = 0; i < s->k->tasks.n; i++) s->looks_back = s->looks_back || looks_back(s->k->tasks.v[i]);
+    return s->looks_back ? 2 * tiles : tiles;
 }
 
 /* ---- the walk ------------------------------------------------------------------------------------------------------------ */

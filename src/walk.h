@@ -34,6 +34,7 @@ typedef struct weiri_walk {
     weiri_task_line *task;
     weiri_line *lines;      /* [(task * resources + resource) * USES + use], bare resources */
     int tiles, nsteps;
+    bool looks_back;        /* a task asks for the tile it had before */
     bool too_long;
     WEIRI_LIST(uint32_t) assumed;               /* conditions taken as true */
     WEIRI_LIST(const weiri_node *) open_loops;  /* loops whose length is not known */

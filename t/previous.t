@@ -2,7 +2,9 @@
 -- weir.previous_tile and weir.last_tile: each tile is stored once, a turn late, whatever hands the tiles out; what the proof knows of them;
 -- what is refused.
 local tap = require "tap"
-local weir = require "weir"
+local lab = require "lab"
+local weir, plan = lab.weir, lab.plan
+local agreement, schedules = require "gen.agreement", require "gen.schedules"
 local P = weir.pipeline
 local dev = assert(weir.device("sim", { seed = 5 }))
 local R, C = 8, 32 -- rows and columns of a tile
@@ -25,7 +27,8 @@ local function delayed(o)
   local Y = k:tensor { name = "Y", dtype = "f32", shape = { H, W }, out = true }
   local x, y = k:gmem_tile { name = "x", tensor = X, tile = { R, C } }, k:gmem_tile { name = "y", tensor = Y, tile = { R, C } }
   local dynamic = o.kind == "atomic" or o.kind == "clc"
-  local raster = o.raster ~= "traced" and o.raster or function(i, a) return i % a, i // a end
+  local raster = o.raster
+  if raster == "traced" then raster = function(i, a) return i % a, i // a end end
   local wq = k:work_queue { name = "wq", kind = o.kind, over = Y, tile = { R, C }, raster = raster, group = o.raster == "grouped" and 2 * m or nil,
     stages = dynamic and 2 or nil }
   local function tiles(lane) return weir.work_tile_loop(wq, lane and lanes > 1 and { lane = lane, lanes = lanes } or nil) end
@@ -38,17 +41,17 @@ local function delayed(o)
       for t in tiles(l) do a:acquire(); a:tma_load(x:at(t.m, t.n)); a:commit(); wq:next() end
     end }
     k:task { name = "store" .. l, warps = { 4 * l, 2 }, schedule = function()
-      local function put(b, back)
-        local place = o.place and o.place(y, b) or b
+      local function put(b, back, t)
+        local place = o.place and o.place(y, b, t) or b
         y:store(a:read(back):load() + y:at(b.m, b.n):load(), place)
         a:release()
       end
-      for _ in tiles(l) do
+      for t in tiles(l) do
         a:wait()
         if o.late then
           for i in weir.domain_loop(0, 3) do for _ in i:last_iter() do for b in weir.previous_tile(wq) do put(b, 1) end end end
         else
-          for b in weir.previous_tile(wq) do put(b, 1) end
+          for b in weir.previous_tile(wq) do put(b, 1, o.mixed and t) end
         end
         wq:next()
       end
@@ -90,5 +93,282 @@ check("in the last step of a loop", { late = true, stages = 3 })
 check("places that are written out", { place = function(y, b) return y:at(b.m, b.n) end })
 check("two lanes", { lanes = 2 })
 check("two lanes, atomic, traced", { lanes = 2, kind = "atomic", raster = "traced" })
+
+-- ---- what the proof knows -----------------------------------------------------------------------------------------------------------------
+
+-- trusted: a part of what the verdict takes on trust, or nothing.
+local function proved(name, k, trusted)
+  local proof = k:verify().proof
+  if not tap.is("SAFE", proof.verdict, name) then return tap.diag(k:verify()) end
+  if trusted then return tap.like(trusted, proof.text, name .. ": what is on trust") end
+  if not tap.ok(not proof.text:find "trusting", name .. ": nothing is on trust") then tap.diag(proof.text) end
+end
+
+proved("a place a tile, looked back at", delayed {})
+proved("two rings' worth apart", delayed { stages = 3, late = true })
+proved("clusters", delayed { m = 2, n = 2 })
+proved("lanes: whose tile it is no run tells", delayed { lanes = 2 }, "the accesses of one task keep apart in tensor 'Y'")
+proved("a place made of two tiles", delayed { place = function(y, b, t) return t and y:at(b.m, t.n) or y:at(b.m, b.n) end, mixed = true }, "keep apart in tensor 'Y'")
+
+-- Two tasks and a ring of barriers: give(t) and take(t) are called in the loop over tiles, after.give and after.take behind it.
+local function pair(o)
+  local k = weir.kernel { name = "pair", arch = "sm_90a" }
+  local T, N = k:dim "T", k:dim "N"
+  local r = { T = T, N = N, wq = k:work_queue { name = "wq", axes = { "i" }, extent = { T } } }
+  r.ring = k:resource { name = "ring", space = "smem", dtype = "i32", tile = { 32 }, pipeline = P.async_async { stages = o.stages or 2 }, work = {
+    fill = weir.producer_work { code = "smem[tid & 31] = 1;" }, use = weir.consumer_work { code = "if (smem[tid & 31] != 1) __trap();" } } }
+  function r.give() r.ring:acquire(); r.ring:fill(); r.ring:commit() end
+  function r.take() r.ring:wait(); r.ring:use(); r.ring:release() end
+  for i, name in ipairs { "give", "take" } do
+    k:task { name = name, warps = { i - 1, 1 }, schedule = function()
+      local lanes = o.lanes and o.lanes[i] > 1 and { lane = 0, lanes = o.lanes[i] } or nil
+      for t in weir.work_tile_loop(r.wq, lanes) do o[name](r, t); r.wq:next() end
+      if o.after and o.after[name] then o.after[name](r) end
+    end }
+  end
+  return k
+end
+
+local function previous(r, f) for b in weir.previous_tile(r.wq) do f(b) end end
+local function last(r, f) for b in weir.last_tile(r.wq) do f(b) end end
+local function every(side) return function(r) r[side]() end end
+local function late(side) return function(r) previous(r, r[side]) end end
+local function rest(side) return function(r) last(r, r[side]) end end
+
+-- The proof, and the explorer at small sizes; want: the verdict, or the rule that is broken.
+local function judged(name, want, o)
+  local program, why = plan.of(pair(o))
+  if not tap.ok(program, name .. ": is planned") then return tap.diag(why) end
+  local sizes = { tiles = 5 }
+  for T = 0, 4 do for N = 0, 2 do sizes[#sizes + 1] = { T = T, N = N, tiles = T } end end
+  local said = agreement.compare(plan, program, sizes, { limit = 40000, far = 100000 })
+  local seen = said.verdict == "UNSAFE" and said.findings[1].rule or said.verdict
+  tap.is(want, seen, name)
+  if not tap.ok(not said.wrong and not said.open, name .. ": the explorer agrees") then tap.diag(said.wrong or said.open) end
+end
+
+judged("both a turn late", "SAFE", { give = late "give", take = late "take", after = { give = rest "give", take = rest "take" } })
+judged("the taker a turn late", "SAFE", { give = every "give", take = late "take", after = { take = rest "take" } })
+judged("... with one stage", "SAFE", { stages = 1, give = every "give", take = late "take", after = { take = rest "take" } })
+judged("the giver a turn late", "SAFE", { give = late "give", take = every "take", after = { give = rest "give" } })
+judged("the last one not given", "PROVE-DEADLOCK", { give = late "give", take = late "take", after = { take = rest "take" } })
+judged("the last one not taken", "PROVE-LOST", { give = late "give", take = late "take", after = { give = rest "give" } })
+judged("a turn late on one side only", "PROVE-DEADLOCK", { give = late "give", take = every "take" })
+judged("behind the loop whatever there was", "PROVE-DEADLOCK", { give = late "give", take = late "take",
+  after = { give = rest "give", take = function(r) r.take() end } })
+judged("lanes that have other tiles before", "PROVE-DEADLOCK", { lanes = { 2, 1 }, give = late "give", take = late "take" })
+judged("lanes that have the same", "SAFE", { lanes = { 2, 2 }, give = late "give", take = late "take", after = { give = rest "give", take = rest "take" } })
+
+-- What is held over the turns: the ring is full by two tiles, or by one too many.
+local function hold(r) r.ring:wait(); previous(r, function() r.ring:use(); r.ring:release() end) end
+judged("a stage that is held to the next tile", "SAFE", { give = every "give", take = hold, after = { take = function(r) last(r, function() r.ring:use(); r.ring:release() end) end } })
+judged("... the last one for good: nobody waits for it", "SAFE", { give = every "give", take = hold })
+
+-- Conditions and lengths of the tile before: one truth for both sides; of the turn's tile it is another.
+local function under(of, side) return function(r)
+  local function body(b) for _ in weir.when_true(weir.lt(b.i, 2)) do r[side]() end end
+  if of == "last" then last(r, body) else previous(r, body) end
+end end
+judged("a condition on the tile before, on both sides", "SAFE", { give = under("previous", "give"), take = under("previous", "take") })
+judged("on one side only", "PROVE-DEADLOCK", { give = under("previous", "give"), take = late "take" })
+judged("a condition on the last tile", "SAFE", { give = function() end, take = function() end, after = { give = under("last", "give"), take = under("last", "take") } })
+local function times(side) return function(r) previous(r, function(b) for _ in weir.domain_loop(b.i) do r[side]() end end) end end
+judged("as often as the tile before says", "SAFE", { give = times "give", take = times "take" })
+judged("against as often as there are steps", "PROVE-DEADLOCK", { give = function(r) previous(r, function() for _ in weir.domain_loop(r.N) do r.give() end end) end, take = times "take" })
+
+-- Tensors: the place of the tile before is the place that its turn had, and another one than that of this turn.
+local function tensor(one, two, o)
+  local k = weir.kernel { name = "shared", arch = "sm_90a" }
+  local N = k:dim("N", { min = 1 })
+  local r = { N = N }
+  local Y = k:tensor { name = "y", dtype = "f32", shape = { N, 256 }, out = true }
+  r.y = k:gmem_tile { name = "y", tensor = Y, tile = { 1, 128 } }
+  r.wq = k:work_queue { name = "wq", axes = { "i" }, extent = { N } }
+  r.turn = k:barrier { name = "turn", pipeline = P.async_async { stages = 1 } }
+  for i, body in ipairs { one, two } do
+    k:task { name = "t" .. i, warps = { 4 * i - 4, 4 }, schedule = function()
+      for t in weir.work_tile_loop(r.wq, o) do body(t, r); r.wq:next() end
+      if i == 2 then last(r, function(b) body(b, r, true) end) end
+    end }
+  end
+  return k
+end
+local function store(x) return function(t, r) r.y:store(x, r.y:at(t.i, 0)) end end
+local function store_late(t, r, at_end) if at_end then store(2.0)(t, r) else previous(r, function(b) store(2.0)(b, r) end) end end
+local function nothing() end
+local function verdict(k)
+  local report = k:verify()
+  return report.proof.verdict == "UNSAFE" and report.text:match "%[(PROVE%-%w+)%]" or report.proof.verdict, report
+end
+local function race(name, want, one, two)
+  local seen, report = verdict(tensor(one, two))
+  if not tap.is(want, seen, name) then tap.diag(report.text) end
+  if want == "SAFE" then tap.ok(not report.proof.text:find "trusting", name .. ": nothing is on trust") end
+end
+race("two tasks at one place, one a turn late", "PROVE-RACE", store(1.0), store_late)
+race("at two places", "SAFE", function(t, r) r.y:store(1.0, r.y:at(t.i, 1)) end, store_late)
+race("one place, in turn", "SAFE", function(t, r) r.turn:acquire(); store(1.0)(t, r); r.turn:commit() end,
+  function(t, r, at_end)
+    if not at_end then r.turn:wait(); r.turn:release() end
+    store_late(t, r, at_end)
+  end)
+race("the order comes too late", "PROVE-RACE", function(t, r) r.turn:acquire(); r.turn:commit(); store(1.0)(t, r) end,
+  function(t, r, at_end)
+    if not at_end then r.turn:wait(); r.turn:release() end
+    store_late(t, r, at_end)
+  end)
+tap.like("trusting that tasks keep apart in tensor 'y'",
+  tensor(store(1.0), function(t, r, at_end) if not at_end then previous(r, function(b) r.y:store(2.0, r.y:at(t.i - b.i, 0)) end) end end):verify().proof.text,
+  "a place made of both tiles")
+
+-- What conditions and loops leave out: a store in the step j, or behind a loop that had no such step.
+local function steps(stored_behind, at)
+  local k = weir.kernel { name = "steps", arch = "sm_90a" }
+  local N, S = k:dim "N", k:dim "S"
+  local stage = k:smem_tile { name = "stage", dtype = "f32", tile = { 1, 64 }, pipeline = P.async_tma { stages = 2 } }
+  local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "y", dtype = "f32", shape = { N, 256 }, out = true }, tile = { 1, 64 } }
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { N } }
+  k:task { name = "t", warps = { 0, 4 }, schedule = function()
+    local function put(b, j)
+      stage:acquire(); stage:store(1.0); stage:commit()
+      stage:wait(); y:tma_store(stage:read(), y:at(b.i, j)); stage:release()
+    end
+    for _ in weir.work_tile_loop(wq) do
+      for i in weir.domain_loop(0, S) do
+        for b in weir.previous_tile(wq) do for j = 0, 1 do for _ in weir.when_true(at and at(i, j) or weir.eq(i, j)) do put(b, j) end end end
+      end
+      for b in weir.previous_tile(wq) do for j = 0, 1 do for _ in weir.when_true(stored_behind(S, j)) do put(b, j) end end end
+      wq:next()
+    end
+    for b in weir.last_tile(wq) do put(b, 0); put(b, 1) end
+  end }
+  return k
+end
+proved("in step j, else behind", steps(function(S, j) return weir.le(S, j) end))
+proved("... written otherwise", steps(function(S, j) return ~weir.gt(S, j) end, function(i, j) return weir.ge(i, j) & weir.lt(i, j + 1) end))
+proved("behind, where there was such a step", steps(function(S, j) return weir.le(S, j + 1) end), "that the accesses of one task keep apart in tensor 'y'")
+proved("behind, whatever there was", steps(function(S) return weir.ge(S, 0) end), "that the accesses of one task keep apart in tensor 'y'")
+proved("a number that may wrap is no fact", steps(function(S, j) return weir.le(S * 65536 * 65536, j * 65536 * 65536) end), "that the accesses of one task keep apart in tensor 'y'")
+
+-- Random schedules some of whose segments are a turn late.
+do
+  local verdicts, wrong = {}, {}
+  for seed = 1, 48 do
+    local s = schedules.random(seed)
+    s.tiles = true
+    local ok, program = pcall(function() return schedules.late(s, 1) and plan.of(schedules.kernel(weir, s)) end)
+    if ok and program then
+      local sizes = { tiles = 4 }
+      for N = 0, 2 do for T = 0, 4 do sizes[#sizes + 1] = { N = N, M = 1, T = T, R = 64, tiles = T } end end
+      local said = agreement.compare(plan, program, sizes, { limit = 8000, far = 20000 })
+      verdicts[said.verdict] = (verdicts[said.verdict] or 0) + 1
+      if said.wrong then wrong[#wrong + 1] = schedules.text(s) .. ": " .. said.wrong end
+    end
+  end
+  tap.is({}, wrong, "random schedules, a turn late: the explorer agrees")
+  tap.ok((verdicts.SAFE or 0) > 2 and (verdicts.UNSAFE or 0) > 8, "of both kinds")
+  tap.diag(("%d safe, %d not, %d undecided"):format(verdicts.SAFE or 0, verdicts.UNSAFE or 0, verdicts.INCOMPLETE or 0))
+end
+
+-- ---- what is refused ----------------------------------------------------------------------------------------------------------------------
+
+-- body(r) is a schedule; want: a part of the report, or of what is raised.
+local function refused(name, want, hint, body)
+  if not body then hint, body = nil, hint end
+  local k = weir.kernel { name = "wrong", arch = "sm_90a" }
+  local N = k:dim "N"
+  local r = { k = k, N = N }
+  r.y = k:gmem_tile { name = "y", tensor = k:tensor { name = "y", dtype = "f32", shape = { N, 32 }, out = true }, tile = { 1, 32 } }
+  r.wq = k:work_queue { name = "wq", axes = { "i" }, extent = { N } }
+  r.ring = k:barrier { name = "ring", pipeline = P.async_async { stages = 2 } }
+  local ok, report = pcall(function()
+    k:task { name = "t", warps = { 0, 1 }, schedule = function() body(r) end }
+    return k:verify().text
+  end)
+  if not tap.like(want, tostring(report), name) then tap.diag(tostring(report)) end
+  if hint then tap.like(hint, tostring(report), name .. ": the mend") end
+  tap.is(true, ok or not want:find("error: ", 1, true), name .. ": in a report or raised")
+end
+
+local function tiles(r, f) for t in weir.work_tile_loop(r.wq) do f(t); r.wq:next() end end
+local function at(r, t) r.y:store(1.0, r.y:at(t.i, 0)) end
+
+refused("before the loop", "error: previous_tile: no work-tile loop over 'wq' is open [C-NEST-14]", "hint: put it inside `for t in weir.work_tile_loop(wq) do ... end`",
+  function(r) for b in weir.previous_tile(r.wq) do at(r, b) end tiles(r, function(t) at(r, t) end) end)
+refused("behind the loop", "error: previous_tile: no work-tile loop over 'wq' is open [C-NEST-14]",
+  function(r) tiles(r, function(t) at(r, t) end) for b in weir.previous_tile(r.wq) do at(r, b) end end)
+refused("no loop at all", "error: last_tile: no work-tile loop over 'wq' has run before [C-NEST-14]", "hint: put it behind `for t in weir.work_tile_loop(wq) do ... end`",
+  function(r) for b in weir.last_tile(r.wq) do at(r, b) end end)
+refused("another queue", "error: previous_tile: task 't' takes its tiles from 'wq', not 'other' [C-NEST-14]", function(r)
+  local other = r.k:work_queue { name = "other", axes = { "i" }, extent = { r.N } }
+  tiles(r, function(t) at(r, t) for b in weir.previous_tile(other) do at(r, b) end end)
+end)
+refused("one in the other", "error: previous_tile inside previous_tile [C-NEST-14]", function(r)
+  tiles(r, function() for b in weir.previous_tile(r.wq) do for _ in weir.previous_tile(r.wq) do at(r, b) end end end)
+end)
+refused("the tile outside of its block", "error: tile coordinate: the previous_tile of this tile is not open [C-NEST-07]", function(r)
+  tiles(r, function() local kept; for b in weir.previous_tile(r.wq) do kept = b end at(r, kept) end)
+end)
+refused("a coordinate outside of its block", "is made of coordinates that previous_tile gives, and none is open [VAL-SCOPE]", "hint: use it inside `for b in weir.previous_tile(...) do ... end`",
+  function(r) tiles(r, function() local kept; for b in weir.previous_tile(r.wq) do kept = b.i + 1 end r.y:store(1.0, r.y:at(kept, 0)) end) end)
+refused("... in the other's block", "is made of coordinates that previous_tile gives, and none is open [VAL-SCOPE]", function(r)
+  local kept
+  tiles(r, function() for b in weir.previous_tile(r.wq) do kept = b.i end end)
+  for _ in weir.last_tile(r.wq) do r.y:store(1.0, r.y:at(kept, 0)) end
+end)
+refused("the loop's own tile behind the loop", "is a coordinate of a tile of 'wq', and no work-tile loop over it is open [VAL-SCOPE]", function(r)
+  local kept
+  tiles(r, function(t) kept = t.i end)
+  for _ in weir.last_tile(r.wq) do r.y:store(1.0, r.y:at(kept, 0)) end
+end)
+refused("skippable", "error: skippable: the tile that previous_tile gives is not the one that the loop may skip [C-NEST-10]", function(r)
+  tiles(r, function() for b in weir.previous_tile(r.wq) do for _ in b:skippable() do at(r, b) end end end)
+end)
+refused("made and never run", "weir.previous_tile is made but never run", function(r) tiles(r, function(t) at(r, t) weir.previous_tile(r.wq) end) end)
+refused("no queue", "weir.previous_tile: a work_queue expected, got gmem_tile 'y' [C-WTL-01]", function(r) weir.previous_tile(r.y) end)
+refused("more than the queue", "weir.last_tile takes the work queue alone", function(r) weir.last_tile(r.wq, {}) end)
+refused("another kernel's queue", "weir.last_tile: queue 'far' belongs to another kernel", function()
+  local k = weir.kernel { name = "far", arch = "sm_90a" }
+  weir.last_tile(k:work_queue { name = "far", axes = { "i" }, extent = { 4 } })
+end)
+tap.like("weir.previous_tile belongs inside the schedule of a task [C-CTX-01]", select(2, pcall(function()
+  local k = weir.kernel { name = "far", arch = "sm_90a" }
+  weir.previous_tile(k:work_queue { name = "far", axes = { "i" }, extent = { 4 } })
+end)), "outside of a schedule")
+
+-- Stages that lanes share.
+do
+  local k = weir.kernel { name = "dealt", arch = "sm_90a" }
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { k:dim "N" } }
+  local ring = k:barrier { name = "ring", pipeline = P.async_async { stages = 6 } }
+  k:task { name = "give", warps = { 0, 1 }, schedule = function() for _ in weir.work_tile_loop(wq) do ring:acquire(); ring:commit(); wq:next() end end }
+  for lane = 0, 1 do
+    k:task { name = "take" .. lane, warps = { 1 + lane, 1 }, schedule = function()
+      for _ in weir.work_tile_loop(wq, { lane = lane, lanes = 2 }) do
+        ring:wait()
+        for _ in weir.previous_tile(wq) do for _ in weir.domain_loop(1) do ring:release() end end
+        wq:next()
+      end
+      for _ in weir.last_tile(wq) do ring:release() end
+    end }
+  end
+  local report = k:verify().text
+  for _, where in ipairs { "previous_tile", "last_tile" } do
+    if not tap.like(("task 'take0': 'ring' is shared by lanes of the work tiles, and moved inside %s [PLAN-UNSUPPORTED]"):format(where), report,
+      "stages that lanes share, in " .. where) then tap.diag(report) end
+  end
+end
+
+-- ---- how it is written --------------------------------------------------------------------------------------------------------------------
+
+local k = delayed {}
+local text = k:print "capture"
+for _, part in ipairs { "previous_tile(wq)", "last_tile(wq)", "y:store(a0:read(1):load() + y:at(previous.m, previous.n):load(), y:at(previous.m, previous.n))", "y:at(last.m, last.n)" } do
+  tap.like(part, text, "the schedule: " .. part)
+end
+tap.like("a task looks back at the tile before: 2 tiles are shown", k:print "schedule", "the schedule table")
+tap.like('".wq" -> "store0.y"', k:dot(), "the graph: the queue places the tile")
+local source = k:build { device = dev }:source()
+for _, part in ipairs { "i32 wq_before = -1;", "if (wq_before >= 0) {", "wq_before = wq_index;" } do tap.like(part, source, "the source: " .. part) end
 
 tap.done()

@@ -180,6 +180,31 @@ local function deal(s, which, turn)
   end
 end
 
+--- Makes segments late: their moves are those of the tile that the task had before, and behind the tiles those of the last. `how`: which one
+--- of several choices; nil: there is nothing that could be late. As right by counts as the schedule was, but for what is now "left" (out).
+function schedules.late(s, how)
+  local _, chance = dice(how * 7919 + s.seed)
+  local could = {}
+  for _, t in ipairs(s.tasks) do
+    for _, seg in ipairs(t.segments) do
+      local plain = #seg.body > 0
+      for _, x in ipairs(seg.body) do
+        for _, p in ipairs(x.group and x.group.members or { x.pipe }) do plain = plain and not multiplies[p.kind] and p.kind ~= "out" and p.kind ~= "pdl" end
+      end
+      if plain then could[#could + 1] = seg end
+    end
+  end
+  if not s.tiles or #could == 0 then return nil end
+  local any = false
+  for i, seg in ipairs(could) do
+    if chance(50) or (i == #could and not any) then
+      any, seg.late = true, true
+      if chance(15) then seg.left = true; s.mistakes[#s.mistakes + 1] = "the last tile left out" end
+    end
+  end
+  return s
+end
+
 local mistake_names = { "drop", "drop", "twice", "swap", "swap", "bound", "guard", "lag", "early", "extra" }
 
 --- o.mistakes: how many, nil: none to two by chance; o.tasks, o.pipes: how many, nil: few; o.kinds: of pipelines
@@ -319,7 +344,7 @@ function schedules.text(s)
     for _, seg in ipairs(t.segments) do
       local ops = {}
       for i, x in ipairs(seg.body) do ops[i] = op_text(x) end
-      out[#out + 1] = ("%s%s{ %s }"):format(seg.bound and "for " .. seg.bound or "", seg.guard and " if " .. seg.guard or "", table.concat(ops, " "))
+      out[#out + 1] = ("%s%s%s{ %s }"):format(seg.late and "late " or "", seg.bound and "for " .. seg.bound or "", seg.guard and " if " .. seg.guard or "", table.concat(ops, " "))
     end
   end
   if #s.mistakes > 0 then out[#out + 1] = "[" .. table.concat(s.mistakes, "; ") .. "]" end
@@ -470,20 +495,21 @@ function schedules.kernel(weir, s, bodies)
     if period then return i:every(tonumber(period), tonumber(start) or 0) end
     return weir.when_true(weir.gt(N, 1))
   end
+  local function segment(task, seg)
+    local function body() for _, x in ipairs(seg.body) do perform(x, task) end end
+    if not seg.bound then return body() end
+    for i in weir.domain_loop(0, value(seg.bound)) do
+      if seg.guard then for _ in guarded(i, seg.guard) do body() end else body() end
+    end
+  end
   local function run(task)
     for _, p in ipairs(s.pipes) do
       if accs[p] and accs[p][task.index] then accs[p][task.index]:zero() end
     end
     for _, seg in ipairs(task.segments) do
-      local function body() for _, x in ipairs(seg.body) do perform(x, task) end end
-      if #seg.body == 0 then goto continue end
-      if not seg.bound then body()
-      else
-        for i in weir.domain_loop(0, value(seg.bound)) do
-          if seg.guard then for _ in guarded(i, seg.guard) do body() end else body() end
-        end
+      if #seg.body > 0 then
+        if seg.late then for _ in weir.previous_tile(wq) do segment(task, seg) end else segment(task, seg) end
       end
-      ::continue::
     end
     for _, p in ipairs(s.pipes) do
       if accs[p] and accs[p][task.index] and not p.lag then accs[p][task.index]:drain(0) end
@@ -497,6 +523,9 @@ function schedules.kernel(weir, s, bodies)
   for _, t in ipairs(s.tasks) do
     k:task { name = t.name, warps = { first[t], t.warps }, schedule = function()
       if wq then for _ in weir.work_tile_loop(wq, t.lane and { lane = t.lane[1], lanes = t.lane[2] }) do run(t); wq:next() end else run(t) end
+      for _, seg in ipairs(t.segments) do
+        if seg.late and not seg.left then for _ in weir.last_tile(wq) do segment(t, seg) end end
+      end
     end }
   end
   return k

@@ -940,6 +940,15 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
         doubtful = false;
         shown = s.found.n ? show(&s, a, out, f, &doubtful) : 0;
     }
+    if (!shown && doubtful && weiri_forms_repeat(g->forms)) { /* as long as two others, or twice as long as one? */
+        weiri_prog *turn = weiri_prog_new(g->p, mine, g->without | WEIRI_WIDE | WEIRI_IN_TURN);
+        *turn->work = *g->work;
+        weiri_arena_free(&s.a);
+        search_start(&s, turn, ctx, NULL, &misses);
+        search_all(&s, MAX_NODES, merge);
+        out->states += (uint64_t)s.nodes.n;
+        if (!s.found.n && !s.capped && !s.letters_out && !s.endless) doubtful = false, g = turn;
+    }
     if (!shown && doubtful) shown = fixed_lengths(g, ctx, a, out, f, &misses);
     if (!shown && doubtful) shown = launches(g, ctx, a, f, out);
     const bool oom = s.a.oom || mine->oom;

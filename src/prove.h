@@ -48,7 +48,9 @@ weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a);
 int weiri_forms_loop(weiri_forms *f, const weiri_node *loop, int lane);
 void weiri_forms_settle(weiri_forms *f);
 /* The loop's shape: part[].tape is the class here, which the caller maps to its tapes. */
-weiri_trips weiri_forms_trips(const weiri_forms *f, int loop);
+weiri_trips weiri_forms_trips(const weiri_forms *f, int loop, bool in_turn);
+/* Some loop is so and so many times as long as others: in turn, as many instances of theirs. */
+bool weiri_forms_repeat(const weiri_forms *f);
 int weiri_forms_class_count(const weiri_forms *f);
 /* Lower and upper bound of a class's units; its first loop. */
 void weiri_forms_class(const weiri_forms *f, int cls, int *least, int *most, bool *steady, bool *per_cta,
@@ -326,7 +328,8 @@ enum {
     WEIRI_TABLES = 4,     /* no reduction: the plan's tables are not compared with each other */
     WEIRI_EVERYWHERE = 8, /* every row keeps all that could be known */
     WEIRI_WIDE = 16,      /* what a barrier's stage brings is kept of all stages of its ring */
-    WEIRI_STAGEWISE = 32  /* no way is gone on ahead until its rings have turned */
+    WEIRI_STAGEWISE = 32, /* no way is gone on ahead until its rings have turned */
+    WEIRI_IN_TURN = 64    /* no reduction: a loop n times as long as another reads n instances of that one, not one n times */
 };
 /* Returns what it cost: the instructions run and the words of states touched. */
 uint64_t weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f, int without);

@@ -470,16 +470,16 @@ static int inside_to(const weiri_code *c, int i) {
     }
 }
 
-/* Does the loop at `i` ask how often loops of the class run? */
-static bool asks(const builder *b, int code, int i, int cls) {
+/* How often does the loop at `i` ask how often loops of the class run? */
+static int asks(const builder *b, int code, int i, int cls) {
     const weiri_code *c = &b->g->code.v[code];
     int h = c->ins.v[i].a;
-    if (c->ins.v[i].op != IN_LOOP) return false;
+    if (c->ins.v[i].op != IN_LOOP) return 0;
     for (int j = 0; j < code; j++) h += b->g->code.v[j].loops.n;
-    weiri_trips t = weiri_forms_trips(b->g->forms, b->handles.v[h]);
-    bool any = false;
-    for (int q = 0; q < t.nparts; q++) any = any || t.part[q].tape == cls;
-    return any;
+    weiri_trips t = weiri_forms_trips(b->g->forms, b->handles.v[h], b->g->without & WEIRI_IN_TURN);
+    int n = 0;
+    for (int q = 0; q < t.nparts; q++) n += t.part[q].tape == cls;
+    return n;
 }
 
 /* From `i` on, the next that asks or has one that asks inside; `to`: there is none. */
@@ -500,13 +500,24 @@ typedef struct around { int n, x[WEIRI_MAX_NEST], y[WEIRI_MAX_NEST]; } around; /
  * are the same by computation. */
 static bool ask_alike(const builder *b, int x, int xi, int xto, int y, int yi, int yto, int cls, around *a) {
     const weiri_code *c = &b->g->code.v[x], *d = &b->g->code.v[y];
-    while (true) {
-        xi = next_ask(b, x, xi, xto, cls), yi = next_ask(b, y, yi, yto, cls);
+    for (int xleft = 0, yleft = 0;;) { /* questions of a loop with none inside that the other has not yet asked */
+        if (!xleft) xi = next_ask(b, x, xi, xto, cls);
+        if (!yleft) yi = next_ask(b, y, yi, yto, cls);
         if (xi == xto || yi == yto) return xi == xto && yi == yto;
         const weiri_ins *p = &c->ins.v[xi], *q = &d->ins.v[yi];
         const int xend = inside_to(c, xi), yend = inside_to(d, yi), around_here = a->n;
         const bool more = next_ask(b, x, xi + 1, xend, cls) < xend;
-        if (p->op != q->op || asks(b, x, xi, cls) != asks(b, y, yi, cls)) return false;
+        const int xasks = asks(b, x, xi, cls), yasks = asks(b, y, yi, cls);
+        if (xasks && yasks && !more && next_ask(b, y, yi + 1, yend, cls) == yend) {
+            if (!xleft) xleft = xasks;
+            if (!yleft) yleft = yasks;
+            const int both = xleft < yleft ? xleft : yleft;
+            xleft -= both, yleft -= both;
+            if (!xleft) xi = xend;
+            if (!yleft) yi = yend;
+            continue;
+        }
+        if (p->op != q->op || xleft || yleft || xasks != yasks) return false;
         switch (p->op) {
         case IN_LOOP:
             if (more && !weiri_forms_same_loop(b->g->p->k, c->loops.v[p->a].node, d->loops.v[q->a].node)) return false;
@@ -593,7 +604,7 @@ static void place_tapes(builder *b) {
                 s.from = skipped ? c->skip_from : tiles_from + 1;
                 s.to = skipped || c->skip_to == 0 ? tiles_to : c->skip_from;
             }
-            l->trips = weiri_forms_trips(g->forms, b->handles.v[h + c->ins.v[i].a]);
+            l->trips = weiri_forms_trips(g->forms, b->handles.v[h + c->ins.v[i].a], g->without & WEIRI_IN_TURN);
             for (int q = 0; q < l->trips.nparts; q++) l->trips.part[q].tape = tape_for(b, &all, &s, l->trips.part[q].tape, l->node);
         }
         h += c->loops.n;

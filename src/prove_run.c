@@ -313,10 +313,10 @@ static view view_of(const weiri_run *r, const weiri_actor *me, int tape) {
     return (view){ weiri_run_tape(r, id, tile < 0 || tile >= WEIRI_TILES ? 0 : tile), r->v + me->offs + id, id };
 }
 
-/* Units of the running instance still ahead; *ended: no more can follow. */
-static int units(const view *x, bool *ended) {
+/* Units of the running instance still ahead, or of the one that begins `behind` letters later; *ended: no more can follow. */
+static int units(const view *x, int behind, bool *ended) {
     uint64_t l = letters(x->tape);
-    int n = 0, i = *x->off;
+    int n = 0, i = *x->off + behind;
     while (i < x->tape[T_LEN] && (l >> i & 1)) i++, n++;
     *ended = i < x->tape[T_LEN];
     return n;
@@ -326,11 +326,13 @@ static int units(const view *x, bool *ended) {
 static int more(const weiri_run *r, const weiri_actor *me, const weiri_loop *l, const int *v, int need, int *want) {
     need -= v[L_SUB];
     if (need <= 0) return 1;
-    for (int p = v[L_PART]; p < l->trips.nparts; p++) {
+    for (int p = v[L_PART], behind = 0; p < l->trips.nparts; p++) {
         const weiri_part *part = &l->trips.part[p];
         view x = view_of(r, me, part->tape);
         bool ended;
-        int n = units(&x, &ended) - part->skip;
+        int n = units(&x, behind, &ended);
+        behind = p + 1 < l->trips.nparts && part[1].tape == part->tape ? behind + n + 1 : 0; /* in turn: the next instance */
+        n -= part->skip;
         if (n > 0 && n * part->rep >= need) return 1;
         if (!ended) {
             *want = x.id;
@@ -351,7 +353,7 @@ static void next_iteration(const weiri_run *r, const weiri_actor *me, const weir
         const weiri_part *part = &l->trips.part[v[L_PART]];
         view x = view_of(r, me, part->tape);
         bool ended;
-        int n = units(&x, &ended);
+        int n = units(&x, 0, &ended);
         if (n > part->skip) {
             ++*x.off;
             v[L_SUB] = part->rep - 1;
@@ -365,7 +367,7 @@ static void leave_loop(const weiri_run *r, const weiri_actor *me, const weiri_lo
     for (; v[L_PART] < l->trips.nparts; v[L_PART]++) {
         view x = view_of(r, me, l->trips.part[v[L_PART]].tape);
         bool ended;
-        *x.off += units(&x, &ended) + 1;
+        *x.off += units(&x, 0, &ended) + 1;
     }
     memset(v, 0, sizeof(int) * L_VARS);
 }

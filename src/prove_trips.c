@@ -797,15 +797,25 @@ void weiri_forms_settle(weiri_forms *f) {
     }
 }
 
-weiri_trips weiri_forms_trips(const weiri_forms *f, int loop) {
+bool weiri_forms_repeat(const weiri_forms *f) {
+    bool any = false;
+    for (int i = 0; i < f->classes.n; i++)
+        for (int q = 0; q < f->classes.v[i].nparts; q++) any = any || f->classes.v[i].rep[q] > 1;
+    return any;
+}
+
+weiri_trips weiri_forms_trips(const weiri_forms *f, int loop, bool in_turn) {
     const loop_form *l = &f->loops.v[loop];
     if (l->fixed) return (weiri_trips){ .base = l->trips, .fixed = true };
     const form_class *c = &f->classes.v[l->cls];
     if (!c->nparts)
         return (weiri_trips){ .nparts = 1, .part = { { l->cls, 1, (int)(c->top - l->c) } } };
-    weiri_trips t = { .base = l->c, .nparts = c->nparts };
+    weiri_trips t = { .base = l->c };
+    int most = 0;
+    for (int i = 0; i < c->nparts; i++) most += c->rep[i];
     for (int i = 0; i < c->nparts; i++) {
-        t.part[i] = (weiri_part){ c->part[i], c->rep[i], 0 };
+        bool apart = in_turn && most <= WEIRI_MAX_PARTS;
+        for (int n = 0; n < (apart ? c->rep[i] : 1); n++) t.part[t.nparts++] = (weiri_part){ c->part[i], apart ? 1 : c->rep[i], 0 };
         t.base -= c->rep[i] * f->classes.v[c->part[i]].top;
     }
     return t;

@@ -63,7 +63,7 @@ static void choose_lengths(weiri_walk *s) {
     for (int i = 0; i < k->tasks.n; i++)
         for (const weiri_node *n = NULL; (n = weiri_node_next(k->tasks.v[i]->root, n));) {
             if (n->kind != NODE_LOOP) continue;
-            weiri_trips t = weiri_forms_trips(s->forms, weiri_forms_loop(s->forms, n, -1));
+            weiri_trips t = weiri_forms_trips(s->forms, weiri_forms_loop(s->forms, n, -1), false);
             for (int p = 0; p < t.nparts; p++)
                 if (s->units[t.part[p].tape] < t.part[p].skip + LENGTH) s->units[t.part[p].tape] = t.part[p].skip + LENGTH;
             if (!t.fixed) WEIRI_PUSH(&s->a, s->open_loops, n);
@@ -79,7 +79,7 @@ static void choose_lengths(weiri_walk *s) {
 }
 
 static int64_t trips_of(const weiri_walk *s, const weiri_node *loop) {
-    weiri_trips t = weiri_forms_trips(s->forms, weiri_forms_loop(s->forms, loop, -1));
+    weiri_trips t = weiri_forms_trips(s->forms, weiri_forms_loop(s->forms, loop, -1), false);
     int64_t n = t.base;
     for (int i = 0; i < t.nparts; i++) {
         int beyond = s->units[t.part[i].tape] - t.part[i].skip;

@@ -173,8 +173,11 @@ for _, c in ipairs {
   { "a nest, by the outer and the inner index", nest(outer), nest(innermost), "UNSAFE", "sim-deadlock" },
   { "a nest, every second time of the inner loop", around "inner", around "inner", "SAFE", "right" },
   { "a nest, every second time of the outer and of the inner loop", around "outer", around "inner", "UNSAFE", "sim-deadlock" },
+  { "twice the index, and two loops", twice(1, 2), twice(2, 1), "SAFE", "right" },
+  { "three times the index, and three loops", twice(3, 1), twice(1, 3), "SAFE", "right" },
+  { "three times the index, and two loops", twice(2, 1), twice(1, 3), "UNSAFE", "sim-deadlock" },
+  { "twice the index, and a loop to it and to the next", twice(1, 2), twice_over(function(i) return { 0, i, 0, i + 1 } end), "UNSAFE", "sim-deadlock" },
   -- right, though the prover cannot follow: never called unsafe
-  { "twice the index, and two loops", twice(1, 2), twice(2, 1), "INCOMPLETE", "right" },
   { "three times the index less one, and three loops", twice(1, 3, -1), twice(3, 1, -1), "INCOMPLETE", "right" },
   { "to the index and from it on, and all", twice_over(function(i, r) return { 0, i, i, r.n } end), twice_over(function(_, r) return { 0, r.n } end), "INCOMPLETE", "right" },
   { "at least one, and one for the first time", twice_over(function(i) return { 0, weir.max(i, 1) } end),

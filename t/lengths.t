@@ -78,6 +78,8 @@ check("whole multiples", "SAFE", { unit = 4 }, both(function(_, d) return { { 0,
 check("from three on", "SAFE", {}, both(function(_, d) return { { 3, N(d) } } end, function(_, d) return { { 0, N(d) - 3 } } end))
 check("twice", "SAFE", {}, both(function(_, d) return { { 0, N(d) * 2 } } end, function(_, d) return { { 0, N(d) + N(d) } } end))
 check("two rounds a step", "SAFE", {}, both(function(_, d) return { { 0, N(d), 1, 2 } } end, function(_, d) return { { 0, 2 * N(d) } } end))
+check("two loops, and one twice as long", "SAFE", { limit = 20000 }, both(function(_, d) return { { 0, N(d) }, { 0, N(d) } } end, function(_, d) return { { 0, 2 * N(d) } } end))
+check("two loops, and one twice as long and one more", "LOST DEADLOCK", {}, both(function(_, d) return { { 0, N(d) }, { 0, N(d) } } end, function(_, d) return { { 0, 2 * N(d) + 1 } } end))
 check("less what is more", "SAFE", {}, both(function(_, d) return { { 0, N(d) - (d "M" - d "M") } } end, function(_, d) return { { 0, N(d) } } end))
 check("minus minus", "SAFE", {}, both(function(_, d) return { { 0, -(-N(d)) } } end, function(_, d) return { { 0, N(d) } } end))
 check("cast", "SAFE", {}, both(function(_, d) return { { 0, weir.cast(N(d), "i64") } } end, function(_, d) return { { 0, N(d) } } end))

@@ -139,7 +139,7 @@ static int trips(lua_State *L) {
     weiri_forms_settle(f);
     lua_newtable(L);
     for (int i = 0; i < n; i++) {
-        weiri_trips x = weiri_forms_trips(f, handle[i]);
+        weiri_trips x = weiri_forms_trips(f, handle[i], false);
         luaL_Buffer b;
         char text[64];
         luaL_buffinit(L, &b);

@@ -675,6 +675,10 @@ static void consume(const facts *f, weiri_proto *out) {
         check_grain("grain", d->grain, f->native ? WEIR_GRAIN_DEFAULT : WEIR_GRAIN_WARPGROUP, types[f->type].name,
                     f->native ? "the tensor core arrives" : "one thread of each warpgroup arrives", out);
         if (f->native) {
+            if (f->in->fence_release) { /* of loads by threads of the task: its commit comes behind the one thread's own work */
+                row(out->release, (weiri_row){ .kind = ROW_FENCE_ASYNC, .leader_only = lead });
+                join(out->release, c->warpgroups > 0 ? WEIR_GRAIN_WARPGROUP : WEIR_GRAIN_WARP, false);
+            }
             int tasks = s.tasks > 0 ? s.tasks : 1;
             int commits = tasks * served * (lead ? 1 : f->c.v); /* what the mask brings, not every CTA of the cluster */
             row(out->release, (weiri_row){ .kind = ROW_UMMA_COMMIT,

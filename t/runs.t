@@ -940,4 +940,39 @@ do -- without the cluster's barrier at the end
       dropped({ "cluster_wait", nil, 2 }, { "cluster_arrive", nil, 2 }, { "arrive", "b_full" })(p)
     end)
 end
+
+-- ---- reads of what TMA fills again ------------------------------------------------------------------------------------------------------------
+do
+  local function looked(arch, says, plain, mma) -- by a body that reads by the async proxy, by one that does not
+    local k = weir.kernel { name = "looked", arch = arch }
+    local n = k:dim "n"
+    local x = k:gmem_tile { name = "x", tensor = k:tensor { name = "X", dtype = "bf16", shape = { n, 64 } }, tile = { 128, 64 } }
+    local s = k:smem_tile { name = "s", dtype = "bf16", tile = { 128, 64 }, swizzle = 128, pipeline = P[mma and "tma_umma" or "tma_async"] { stages = 2 } }
+    local look = k:resource { name = "look", work = { says = weir.consumer_work { params = "view v", code = ";", async_read = true }, plain = weir.consumer_work { params = "view v", code = ";" } } }
+    local acc = mma and k:tmem_tile { name = "acc", tile = { 128, 128 }, pipeline = P.umma_async { stages = 1 } }
+    k:task { name = "load", warps = { 4, 1 }, schedule = function() for i in weir.domain_loop(0, n) do s:acquire(); s:tma_load(x:at(i, 0)); s:commit() end end }
+    k:task { name = "take", warps = mma and { 5, 1 } or { 0, 4 }, schedule = function()
+      for _ in weir.domain_loop(0, n) do
+        if mma then acc:acquire(); acc:zero() end
+        s:wait()
+        if says then look:says(s:read()) end
+        if plain then look:plain(s:read()) end
+        if mma then acc:mma(s:read(), s:read()) end
+        s:release()
+        if mma then acc:commit() end
+      end
+    end }
+    if mma then k:task { name = "done", warps = { 0, 4 }, schedule = function() for _ in weir.domain_loop(0, n) do acc:wait(); acc:release() end end } end
+    return k
+  end
+  local function fences(k) return select(2, k:source():gsub("w_fence_async%(%);", "")) end
+  check("a body that says how it reads fences for itself", "SAFE", looked("sm_90a", true))
+  check("one that reads by plain loads is fenced", "SAFE", looked("sm_90a", false, true))
+  check("beside one that says, too", "SAFE", looked("sm_90a", true, true))
+  check("in front of a commit of the tensor core, too", "SAFE", looked("sm_100a", false, true, true), { options = { warn_only = true } })
+  tap.is({ 0, 1, 1, 1 }, { fences(looked("sm_90a", true)), fences(looked("sm_90a", false, true)), fences(looked("sm_90a", true, true)), fences(looked("sm_100a", false, true, true)) }, "how many fences that are")
+  first_changed("without it the load may overtake the loads of threads", "PROVE-PROXY",
+    "the bulk load of 'load' overwrites stage 0 of 's' through the async proxy; threads of 'take' read it with no fence between the read and its hand-over (with n = 3)",
+    looked("sm_90a", true, true), function(p) plan.drop(p, lab.action(p, "fence_async")) end)
+end
 tap.done()

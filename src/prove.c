@@ -128,13 +128,16 @@ static void run_ahead(search *s, weiri_run *r, unsigned char *scratch, int to, i
     if (i >= 0) merge_into(s, i, (const unsigned char *)r->v);
 }
 
+/* Of one action, and against one rule? */
+static bool alike(const weiri_fault *x, const weiri_fault *y) { return x->rule == y->rule && x->act == y->act && x->actor == y->actor; }
+
 static void note_faults(search *s, const weiri_run *r, int parent, int letter) {
     for (int i = 0; i < r->nfaults; i++) {
         const weiri_fault *f = &r->fault[i];
         int same = 0;
         for (int j = 0; j < s->found.n; j++) {
             const weiri_fault *o = &s->found.v[j].f;
-            same += o->rule == f->rule && o->act == f->act && o->with == f->with && o->actor == f->actor;
+            same += alike(o, f) && o->with == f->with;
         }
         if (same >= 4) continue; /* a few ways to each: one may be more convincing than another */
         found x = { .f = *f, .parent = parent, .letter = letter };
@@ -368,7 +371,7 @@ static const weiri_fault *run_again(search *s, const found *x, replay *p, weiri_
     if (truths_impossible(p) || lengths_doubtful(p)) p->plausible = false;
     for (int i = 0; i < p->r.nfaults; i++) {
         const weiri_fault *f = &p->r.fault[i];
-        if (f->rule == x->f.rule && f->act == x->f.act && f->with == x->f.with && f->actor == x->f.actor) return f;
+        if (alike(f, &x->f) && f->with == x->f.with) return f;
     }
     return NULL;
 }
@@ -424,7 +427,7 @@ static bool length_holds(const weiri_prog *g, const replay *p, const fact *f, we
  * a run is found with are the shortest, which conditions of the same coordinates may not allow. */
 static bool tiles_hold(const weiri_prog *g, const replay *p, const trial *t, weiri_sampler *tries, bool roughly) {
     const weir_res *q = g->p->queue;
-    if (!p->facts.n || !q || q->kind != WEIR_RES_QUEUE) return true;
+    if (!p->facts.n) return true; /* they are of tiles: there is a queue */
     weiri_env e = { .k = g->p->k, .dims = t->dims, .scalars = t->scalars, .cta = -1 };
     int64_t coord[2][WEIR_MAX_RANK], n;
     int last = 0;
@@ -486,7 +489,7 @@ static bool sizes_exist(search *s, const replay *p, trial *best, weiri_buf *text
     for (int i = 0; i < p->facts.n; i++) {
         const weiri_tape *t = &g->tapes.v[p->facts.v[i].tape];
         const weir_res *q = g->p->queue;
-        for (int x = 0; q && q->kind == WEIR_RES_QUEUE && x < q->qrank; x++)
+        for (int x = 0; x < q->qrank; x++)
             weiri_range_used(k, q->extent[x].id, best->dim_used, best->scalar_used);
         if (t->kind == TAPE_CONST) weiri_range_used(k, weiri_key_condition(t), best->dim_used, best->scalar_used);
         else {
@@ -582,7 +585,7 @@ static const char *trace_text(search *s, replay *p, const weiri_fault *x, weiri_
         if (at) weiri_put(&b, " (%s:%d)", weiri_file_name(at->file), at->line);
         weiri_put(&b, "\n");
     }
-    const char *text = weiri_arena_str(a, b.s ? b.s : "");
+    const char *text = weiri_arena_str(a, b.s ? b.s : ""); /* cover: memory */
     weiri_buf_free(&b);
     return text;
 }
@@ -636,16 +639,16 @@ static const char *out_of_step_hint(search *s, const replay *p, const weiri_faul
     int bar = -1, one, two;
     meeting m, n;
     if (!strcmp(x->rule, "PROVE-LOST")) bar = x->with;
-    else if (!strcmp(x->rule, "PROVE-DEADLOCK") && x->who >= 0) {
+    else if (!strcmp(x->rule, "PROVE-DEADLOCK")) {
         const weiri_actor *me = &g->actors.v[x->who];
-        const weiri_ins *stop = &g->code.v[me->code].ins.v[p->r.v[me->vars + V_PC]];
-        if (stop->op == IN_ACT && stop->act->kind == ACT_WAIT) bar = stop->act->bar;
+        const weiri_action *stop = g->code.v[me->code].ins.v[p->r.v[me->vars + V_PC]].act;
+        if (stop->kind == ACT_WAIT) bar = stop->bar;
     }
     if (bar < 0 || !find_meeting(g, bar, true, -1, t, &m, &one) || !find_meeting(g, bar, false, one, t, &n, &two)) return NULL;
     if (m.known && n.known && m.steps != n.steps)
         return weiri_arena_fmt(a, "'%s' runs %" PRId64 " step%s%s, '%s' %" PRId64 "%s%s%s: make both equally long", m.task,
                                m.steps, m.steps == 1 ? "" : "s", weiri_prog_at(a, m.loop), n.task, n.steps,
-                               weiri_prog_at(a, n.loop), with && *with ? " " : "", with ? with : "");
+                               weiri_prog_at(a, n.loop), *with ? " " : "", with);
     const weir_kernel *k = g->p->k;
     bool unlike = m.loop && n.loop && !(m.known && n.known) &&
                   !(weiri_forms_same(k, m.loop->start, n.loop->start) && weiri_forms_same(k, m.loop->stop, n.loop->stop) &&
@@ -662,7 +665,7 @@ static const char *out_of_step_hint(search *s, const replay *p, const weiri_faul
         weiri_put(&b, "%s", weiri_prog_at(a, q->loop));
     }
     if (unlike) {
-        const char *text = weiri_arena_fmt(a, "%s: make both equally long", b.s ? b.s : "");
+        const char *text = weiri_arena_fmt(a, "%s: make both equally long", b.s ? b.s : ""); /* cover: memory */
         weiri_buf_free(&b);
         return text;
     }
@@ -676,15 +679,14 @@ static const char *out_of_step_hint(search *s, const replay *p, const weiri_faul
             weiri_put(&b, "%s", weiri_prog_at(a, q->guard));
         }
     }
-    const char *text =
-        weiri_arena_fmt(a, "%s: put both under one condition, or under one key if they are always equal", b.s ? b.s : "");
+    const char *both = b.s ? b.s : "", /* cover: memory */
+        *text = weiri_arena_fmt(a, "%s: put both under one condition, or under one key if they are always equal", both);
     weiri_buf_free(&b);
     return text;
 }
 
 static void add_finding(const weiri_prog *g, weiri_findings *f, const weiri_fault *x, const char *hint, const char *with) {
-    weir_finding *o = weiri_find(f, x->rule, x->at, "%s%s%s%s", x->text ? x->text : "", with && *with ? " (" : "",
-                                 with ? with : "", with && *with ? ")" : "");
+    weir_finding *o = weiri_find(f, x->rule, x->at, "%s%s%s%s", x->text, *with ? " (" : "", with, *with ? ")" : "");
     o->hint = hint ? hint : x->hint;
     if (g->deals > 1 && (!strcmp(x->rule, "PROVE-DEADLOCK") || !strcmp(x->rule, "PROVE-PARITY")))
         o->hint = weiri_arena_fmt(
@@ -736,19 +738,14 @@ static const weiri_fault *worst(const replay *p) {
 
 /* That of an exact run which is like x, or else the worst. */
 static const weiri_fault *among(const replay *p, const weiri_fault *x) {
-    for (int i = 0; i < p->r.nfaults; i++) {
-        const weiri_fault *f = &p->r.fault[i];
-        if (f->rule == x->rule && f->act == x->act && f->actor == x->actor) return f;
-    }
+    for (int i = 0; i < p->r.nfaults; i++)
+        if (alike(&p->r.fault[i], x)) return &p->r.fault[i];
     return worst(p);
 }
 
 static bool is_shown(const search *s, const weiri_fault *x) {
     bool shown = false;
-    for (int i = 0; i < s->found.n; i++) {
-        const weiri_fault *o = &s->found.v[i].f;
-        shown = shown || (s->found.v[i].shown && o->rule == x->rule && o->act == x->act && o->actor == x->actor);
-    }
+    for (int i = 0; i < s->found.n; i++) shown = shown || (s->found.v[i].shown && alike(&s->found.v[i].f, x));
     return shown;
 }
 
@@ -778,12 +775,12 @@ static int show(search *s, weiri_arena *a, weir_proof *out, weiri_findings *f, b
                     p = q;
                     y = among(&p, &x->f);
                     x->f = *y;
-                    if (is_shown(s, y)) continue;
                 } else real = e == EXACT_UNKNOWN;
             }
+            const char *sizes = with.s ? with.s : "";
             if (!real) *doubtful = true;
-            else {
-                add_finding(s->g, f, y, out_of_step_hint(s, &p, y, &with_sizes, with.s, a), with.s);
+            else if (!is_shown(s, &x->f)) {
+                add_finding(s->g, f, y, out_of_step_hint(s, &p, y, &with_sizes, sizes, a), sizes);
                 x->shown = true;
                 if (!shown++) out->trace = trace_text(s, &p, y, a);
             }
@@ -793,8 +790,9 @@ static int show(search *s, weiri_arena *a, weir_proof *out, weiri_findings *f, b
 }
 
 static double now_ms(void) {
-    struct timespec t;
-    return timespec_get(&t, TIME_UTC) ? 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec : 0;
+    struct timespec t = { 0 };
+    timespec_get(&t, TIME_UTC);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
 static void incomplete(weir_proof *out, weiri_arena *a, weiri_findings *f, const weir_place *at, const char *why) {
@@ -820,18 +818,15 @@ static void out_of_step(const weiri_prog *g, weir_proof *out, weiri_arena *a, we
                 weiri_put(&b[what], " .. ");
                 weiri_value_print(g->p->k, x->stop, &b[what]);
             } else weiri_value_print(g->p->k, weiri_key_condition(t), &b[what]);
-            if (x->at.n > 0) weiri_put(&b[what], " (%s:%d)", weiri_file_name(x->at.at[0].file), x->at.at[0].line);
-            if (!at && x->at.n > 0) at = &x->at.at[0];
+            weiri_put(&b[what], "%s", weiri_prog_at(a, x));
+            if (!at) at = weiri_place_of(&x->at);
         }
     }
     const char *loops = b[0].s ? weiri_arena_fmt(a, "the loops %s were not equally long", b[0].s) : NULL;
     const char *truths = b[1].s ? weiri_arena_fmt(a, "the conditions %s did not come out alike", b[1].s) : NULL;
     incomplete(out, a, f, at,
                weiri_arena_fmt(a, "if %s%s%s where it matters, the program would fail; no %s were found for which it does",
-                               loops    ? loops
-                               : truths ? truths
-                                        : "the loops of this kernel were not equally long",
-                               loops && truths ? ", or " : "", loops && truths ? truths : "",
+                               loops ? loops : truths, loops && truths ? ", or " : "", loops && truths ? truths : "",
                                g->p->k->scalars.n ? "arguments" : "sizes"));
     for (int what = 0; what < 2; what++) weiri_buf_free(&b[what]);
 }
@@ -905,7 +900,8 @@ static int launches(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, weiri_fi
         weiri_buf with;
         weiri_buf_init(&with, ctx);
         weiri_range_put_args(k, "with ", best.dims, best.scalars, best.dim_used, best.scalar_used, &with);
-        add_finding(g, f, y, out_of_step_hint(&s, &p, y, &best, with.s, a), with.s);
+        const char *sizes = with.s ? with.s : "";
+        add_finding(g, f, y, out_of_step_hint(&s, &p, y, &best, sizes, a), sizes);
         out->trace = trace_text(&s, &p, y, a);
         weiri_buf_free(&with);
     }
@@ -951,7 +947,7 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
     }
     if (!shown && doubtful) shown = fixed_lengths(g, ctx, a, out, f, &misses);
     if (!shown && doubtful) shown = launches(g, ctx, a, f, out);
-    const bool oom = s.a.oom || mine->oom;
+    const bool oom = s.a.oom || mine->oom; /* cover: memory */
     if (shown) {
         const weir_finding *x = &f->list.v[f->list.n - shown];
         out->verdict = WEIR_UNSAFE;
@@ -959,9 +955,10 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
     } else if (s.endless)
         incomplete(out, a, f, NULL,
                    "a task makes very many steps that no length decides: a fixed loop is too long, or never ends");
-    else if (s.found.n && !oom) out_of_step(g, out, a, f);
+    else if (oom) incomplete(out, a, f, NULL, "there is too little memory"); /* cover: memory */
+    else if (s.found.n) out_of_step(g, out, a, f);
     else if (s.capped) incomplete(out, a, f, NULL, weiri_arena_fmt(a, "more than %d states", s.nodes.n));
-    else if (s.letters_out || oom) incomplete(out, a, f, NULL, "tasks can run too far apart");
+    else if (s.letters_out) incomplete(out, a, f, NULL, "tasks can run too far apart");
     else out->verdict = WEIR_SAFE;
     weiri_arena_free(&s.a);
     return g;

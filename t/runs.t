@@ -975,4 +975,39 @@ do
     "the bulk load of 'load' overwrites stage 0 of 's' through the async proxy; threads of 'take' read it with no fence between the read and its hand-over (with n = 3)",
     looked("sm_90a", true, true), function(p) plan.drop(p, lab.action(p, "fence_async")) end)
 end
+
+-- ---- hints, and where the search gives up ----------------------------------------------------------------------------------------------------
+-- What is said to mend it.
+local function mends(name, want, k)
+  local _, _, report = said(k)
+  local hint
+  for _, f in ipairs(report.findings) do if f.rule:find "^PROVE" then hint = hint or f.hint end end
+  if not hint then tap.diag(report.text) end
+  tap.is(want, (hint or "none"):gsub(" %([%w_]+%.t:%d+%)", ""), name)
+  k:close()
+end
+local function steps(n, m)
+  return pair({ stages = 4 }, function(r) for _ in weir.domain_loop(0, n(r)) do fill(r.a) end end, function(r) for _ in weir.domain_loop(0, m(r)) do use(r.a) end end)
+end
+local function num(n) return function() return n end end
+mends("one step, and as many as the launch says", "'give' runs 6 steps, 'get' 1 with n = 6: make both equally long", steps(function(r) return r.n end, num(1)))
+mends("always, and if", "'get' does it always, 'give' does it if n > 3: put both under one condition, or under one key if they are always equal",
+  pair({}, function(r) for _ in weir.domain_loop(0, r.m) do for _ in T(gt(r.n, 3)) do fill(r.a) end end end, function(r) for _ in weir.domain_loop(0, r.m) do use(r.a) end end))
+mends("lengths of a tile", "'get' runs 1 step, 'give' 0 with n = 1: make both equally long", pair({ tiles = true, stages = 4 },
+  function(r, t) for _ in weir.domain_loop(0, t.i) do fill(r.a) end end, function(r, t) for _ in weir.domain_loop(0, t.i + 1) do use(r.a) end end))
+do -- conditions of their own, each a choice
+  local function all(n)
+    local k = weir.kernel { name = "many", arch = "sm_90a" }
+    local a, q = ring(k, "a"), {}
+    for i = 1, n do q[i] = k:scalar { name = "q" .. i, dtype = "i32" } end
+    for name, op in pairs { give = fill, get = use } do
+      k:task { name = name, warps = { name == "give" and 0 or 4, 1 }, schedule = function()
+        for _ = 1, 2 do for i = 1, n do for _ in T(gt(q[i], 0)) do op(a) end end end
+      end }
+    end
+    return k
+  end
+  check("six conditions", "SAFE", all(6), { text = SAFE })
+  check("too many", "INCOMPLETE", all(16), { text = "more than 20000 states" })
+end
 tap.done()

@@ -1044,7 +1044,7 @@ static void check_start(lowering *l, const weiri_op *op, const weiri_view *v, co
 /* ---- work ------------------------------------------------------------------------------------------------------------------ */
 
 static void touch(lowering *l, const weir_tensor *t) {
-    if (t) l->p->touches[t->index] = true;
+    l->p->touches[t->index] = true;
 }
 
 /* Plain reads that an argument asks for: stages in shared memory, tensors. */
@@ -1242,7 +1242,7 @@ static void trust(lowering *l, const weiri_op *op) {
 bool weiri_view_operand(const weiri_plan *p, const weiri_view *v, weiri_tile_geom *g, int64_t *offset, char *why, size_t size) {
     why[0] = '\0';
     *offset = 0;
-    if (!weiri_geom(p, v->res, g)) return false; /* said elsewhere */
+    weiri_geom(p, v->res, g); /* it has a place, and so a layout */
     if (!v->row0 && !v->nrows && !v->col0 && !v->ncols) return true;
     const int rows = v->nrows ? v->nrows : g->rows - v->row0, cols = v->ncols ? v->ncols : g->cols - v->col0;
     const int unit =
@@ -1268,7 +1268,7 @@ bool weiri_view_part(const weiri_plan *p, const weiri_view *v, int part, int par
     int *first = v->t ? &x.col0 : &x.row0, *n = v->t ? &x.ncols : &x.nrows;
     why[0] = '\0';
     if (parts < 2) return weiri_view_operand(p, v, g, offset, why, size);
-    if (!weiri_geom(p, v->res, g)) return false;
+    weiri_geom(p, v->res, g);
     *n = (*n ? *n : (v->t ? g->cols : g->rows) - *first) / parts;
     *first += part * *n;
     return weiri_view_operand(p, &x, g, offset, why, size);
@@ -1284,7 +1284,7 @@ static void check_operand(lowering *l, const weiri_op *op, int i, const weiri_vi
     int parts =
         i && l->pt->by_cols ? l->pt->warpgroups : 1; /* of b's rows, one a warpgroup; if the second may begin there, all may */
     bool part = weiri_view_part(l->p, v, parts > 1, parts, &g, &offset, why, sizeof why);
-    if (pr < 0 || (!part && !why[0])) return; /* said elsewhere */
+    if (pr < 0) return; /* said elsewhere */
     if (part &&
         weiri_layout_operand(&g, weiri_stage_dtype(l->p, v->res), v->t, i ? l->p->regs.v[pr].cols : 64, &o, why, sizeof why))
         return;
@@ -1355,7 +1355,7 @@ static void check_tensor_values(lowering *l, const weiri_op *op) {
         weiri_tc_leaves(k, op->arg[i], found_leaf, &f);
         if (!f.n) continue;
         const char *text = NULL;
-        if (op->atom != ATOM_STORE || i > 0) text = "takes a value of tensor memory; on sm_100a only store() can take one yet";
+        if (op->atom != ATOM_STORE) text = "takes a value of tensor memory; on sm_100a only store() can take one yet";
         else if (weiri_value_uses(k, op->arg[i], WEIR_OP_READ_REG))
             text = "stores a value of tensor memory and of a register tile, whose rows lie differently in the threads";
         else if (weiri_value_reduces(k, op->arg[i]))
@@ -1414,6 +1414,12 @@ static void lower_umma(lowering *l, weiri_pnode *at, const weiri_op *op) {
     }
 }
 
+/* Bytes that arrive by themselves need a barrier that counts them. */
+static void check_counted(lowering *l, const weiri_op *op) {
+    if (!weiri_piped(op->res))
+        complain(l, "PLAN-UNSUPPORTED", op, "give the tile a tma_async pipeline", "brings bytes that no pipeline counts");
+}
+
 /* The part of a stage that a view names, for copies that take it as it lies: whole, or slabs of it. */
 static bool whole_rows(const weiri_view *v) {
     return !v->t && !v->row0 && !v->nrows && !v->col0 && !v->ncols && !v->limit && (!v->nsub || v->axis + v->nsub < v->res->rank);
@@ -1430,14 +1436,11 @@ static int make_push(lowering *l, const weiri_op *op, const weiri_view *src, con
     for (int d = 0; d + 1 < rank; d++) rows *= shape[d];
     bool alike = a.swizzle == b.swizzle && a.panels == b.panels && a.row_bytes == b.row_bytes && a.elem == b.elem;
     bool turned = a.swizzle && rows % 8 && (src->nsub || to->nsub);
-    if (!alike || turned || rows * a.row_bytes % 16) {
+    if (!alike || turned) {
         weir_finding *f = complain(l, "PLAN-PUSH", op,
-                                   !alike   ? "give both the same swizzle and row length"
-                                   : turned ? "make the rows of a slab a multiple of 8"
-                                            : "make the pushed rows a multiple of 16 bytes",
-                                   !alike   ? "copies bytes as they lie, and the two tiles lie differently"
-                                   : turned ? "takes a slab that begins inside an atom of the swizzle, which is 8 rows"
-                                            : "copies pieces that are no multiple of 16 bytes");
+                                   alike ? "make the rows of a slab a multiple of 8" : "give both the same swizzle and row length",
+                                   alike ? "takes a slab that begins inside an atom of the swizzle, which is 8 rows"
+                                         : "copies bytes as they lie, and the two tiles lie differently");
         f->expected = weiri_arena_fmt(&p->a, "swizzle %d, rows of %" PRId64 " bytes in %d panel%s", b.swizzle, b.row_bytes,
                                       b.panels, b.panels == 1 ? "" : "s");
         f->got = weiri_arena_fmt(&p->a, "swizzle %d, rows of %" PRId64 " bytes in %d panel%s, %" PRId64 " of them", a.swizzle,
@@ -1460,7 +1463,8 @@ static void lower_push(lowering *l, weiri_pnode *at, const weiri_op *op) {
     weiri_plan *p = l->p;
     const weir_res *r = op->res;
     weiri_view src, to = { .res = r };
-    if (weiri_pipe_of(p, r) < 0 || !p->pipes.v[weiri_pipe_of(p, r)].dest) return; /* plan_push.c says why */
+    check_counted(l, op);
+    if (weiri_pipe_of(p, r) < 0 || !p->pipes.v[weiri_pipe_of(p, r)].dest) return; /* said; plan_push.c says why */
     const weiri_ppipe *pipe = &p->pipes.v[weiri_pipe_of(p, r)];
     weiri_view_of(l->k, op->arg[0], &src); /* capture takes nothing else */
     if (weiri_region_of(p, src.res) < 0) {
@@ -1535,12 +1539,8 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
             complain(l, "PLAN-VIEW", op, "write s:tma_load(g:at(i, j))", "loads something that is not a tile of a tensor");
             return;
         }
-        if (weiri_pipe_of(p, r) < 0) {
-            if (!weiri_piped(r))
-                complain(l, "PLAN-UNSUPPORTED", op, "give the tile a tma_async pipeline",
-                         "brings bytes that no pipeline counts");
-            return;
-        }
+        check_counted(l, op);
+        if (weiri_pipe_of(p, r) < 0) return; /* said */
         int part[WEIR_MAX_RANK], axes = op->multicast;
         if (!part_of_tile(l, op, &v, v.res, part)) return;
         if (k->cluster.m == 1) axes &= ~1;
@@ -1663,6 +1663,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
             complain(l, "PLAN-UNSUPPORTED", op, "use mma and tma_load, or v = 1",
                      "issues mmas, or brings bytes to operands of one, by a body of its own where two CTAs share the mma (v = 2)");
         check_body_views(l, op);
+        if (op->work->tx_bytes) check_counted(l, op);
         a = act(p, at, ACT_BODY, who_here(l, WHO_THREADS), op, NULL);
         for (int i = 0; i < r->nbind; i++) touch(l, r->bind[i].tensor);
         if (!op->work->aux && (weiri_in_smem(r) || op->work->tx_bytes)) trust(l, op);
@@ -1700,7 +1701,6 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         a->targets = a->cta0 ? 15 : 0;
         stage_access(l, a, r, true, true, true);
         return;
-    case ATOM_QUEUE_INIT: return;
     case ATOM_CP_ASYNC: {
         weiri_tile_geom g;
         weiri_view_of(k, op->arg[0], &v);
@@ -1715,7 +1715,7 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
             return;
         }
         const weir_res *t = v.res;
-        if (t->tile[t->rank - 1] != g.cols || (int64_t)g.cols * g.elem % 16 || v.op != WEIR_OP_VIEW_AT) {
+        if (t->tile[t->rank - 1] != g.cols || v.op != WEIR_OP_VIEW_AT) { /* rows of a stage are whole 16 bytes */
             complain(l, "PLAN-BOX", op,
                      "copy g:at(...) tiles whose rows are a multiple of 16 bytes, into a tile of the same shape",
                      "copies rows that are no whole 16-byte pieces");
@@ -1728,11 +1728,12 @@ static void lower_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         a->pipe = weiri_pipe_of(p, r);
         if (a->pipe >= 0) a->bar = p->pipes.v[a->pipe].full;
         stage_access(l, a, r, true, true, false);
-        if (a->neff) a->cur = a->eff[0].cur, a->stage = a->eff[0].stage;
+        a->cur = a->eff[0].cur;
+        a->stage = a->eff[0].stage;
         return;
     }
     case ATOM_PUSH: lower_push(l, at, op); return;
-    default: return;
+    default: return; /* ATOM_QUEUE_INIT */
     }
 }
 
@@ -1820,7 +1821,7 @@ static void deal_loop(lowering *l, const weiri_node *n, weiri_pnode *b) {
     const weiri_task *t = l->pt->task;
     for (const weiri_node *x = weiri_node_next(n, NULL); x; x = weiri_node_next(n, x)) {
         const weiri_node *loop = x->parent;
-        while (loop && loop->kind != NODE_LOOP) loop = loop->parent;
+        while (loop->kind != NODE_LOOP) loop = loop->parent;
         if (loop != n || !dealt_op(l, x)) continue;
         int q = weiri_lanes_on(x->op->res, is_producer(x->op->stage));
         int lane = q == t->num_warps ? -1 : weiri_loop_lane(l->k, t, n, q);
@@ -1829,7 +1830,7 @@ static void deal_loop(lowering *l, const weiri_node *n, weiri_pnode *b) {
                      "stands in a loop that is no lane of its stages");
             return;
         }
-        if (b->deal && (b->deal != q || b->lane != lane)) {
+        if (b->deal && b->deal != q) {
             complain(l, "PLAN-UNSUPPORTED", x->op, "give the pipelines of the loop one interleave",
                      "is dealt differently from others in its loop");
             return;
@@ -1837,7 +1838,7 @@ static void deal_loop(lowering *l, const weiri_node *n, weiri_pnode *b) {
         b->deal = q;
         b->lane = lane;
         weiri_cursor *c = &l->p->cursors.v[cursor_for(l, x->op->res, is_producer(x->op->stage))];
-        if (c->lane >= 0 && lane >= 0 && c->lane != lane) {
+        if (c->lane >= 0 && c->lane != lane) {
             complain(l, "PLAN-UNSUPPORTED", x->op, "a task per lane", "takes another lane of its stages than a loop before");
             return;
         }
@@ -1935,9 +1936,10 @@ static void lower_skip(lowering *l, const weiri_node *n, const weiri_pnode *body
         weiri_pnode *before = at->last, *b = append(l->p, at, kinds[n->kind]);
         b->src = n;
         const weiri_pnode *same = body; /* the body's own block */
-        while (same && same->src != n) same = same->next;
-        if (same) b->deal = same->deal, b->lane = same->lane;
-        lower_skip(l, n->first, same ? same->first : NULL, b);
+        while (same->src != n) same = same->next;
+        b->deal = same->deal;
+        b->lane = same->lane;
+        lower_skip(l, n->first, same->first, b);
         if (!b->first) { /* nothing in it */
             at->last = before;
             if (before) before->next = NULL;
@@ -2042,13 +2044,13 @@ static void mma_step(lowering *l, weiri_action *a, qset *s) {
         }
         for (int i = 0; i < s->n; i++) push_group(&s->v[i], a->reg, use);
         tidy(s);
-    } else if (a->kind == ACT_MMA_WAIT && a->op && a->op->atom == ATOM_NONE) { /* a commit or release that drains all */
+    } else if (a->kind == ACT_MMA_WAIT && a->op->atom == ATOM_NONE) { /* a commit or release that drains all */
         for (int i = 0; i < s->n; i++) {
             if (s->v[i].n || s->v[i].cut || s->full) a->n = 0;
             s->v[i].n = 0, s->v[i].cut = false;
         }
         tidy(s);
-    } else if (a->kind == ACT_MMA_WAIT && a->op && a->op->atom == ATOM_DRAIN) {
+    } else if (a->kind == ACT_MMA_WAIT) {
         int best = a->n;
         for (int i = 0; i < s->n; i++) {
             const queue *q = &s->v[i];
@@ -2063,7 +2065,7 @@ static void mma_step(lowering *l, weiri_action *a, qset *s) {
         for (int i = 0; i < s->n; i++)
             if (s->v[i].n > best) s->v[i].n = best, s->v[i].cut = false;
         tidy(s);
-    } else if (a->reg >= 0 && a->op && (a->op->atom == ATOM_READ || a->op->atom == ATOM_SET || a->op->atom == ATOM_ZERO)) {
+    } else if (a->reg >= 0 && (a->op->atom == ATOM_READ || a->op->atom == ATOM_SET || a->op->atom == ATOM_ZERO)) {
         in_flight_fault(l, a, s);
     }
 }
@@ -2090,7 +2092,7 @@ static void bulk_step(lowering *l, weiri_action *a, qset *s) {
         tidy(s);
     } else if (a->kind == ACT_BULK_WAIT) {
         int best = a->n;
-        if (a->pipe >= 0 && a->read) {
+        if (a->read) {
             /* an acquire: the store of the use `stages` ago has read its stage; a release: that of the oldest held use */
             int old = a->stage == STAGE_CLOSE ? oldest_held(l, a->op) : l->p->pipes.v[a->pipe].stages - 1;
             for (int i = 0; i < s->n; i++) {
@@ -2194,7 +2196,7 @@ static void elide(weiri_pnode *parent, weiri_pnode **first) {
                 continue;
             }
         }
-        if (parent) parent->last = n;
+        parent->last = n;
         at = &n->next;
     }
 }
@@ -2249,7 +2251,7 @@ static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
     for (; n; n = n->next) {
         if (n->kind == PN_ACTION) {
             weiri_action *a = n->act;
-            if (a->reg < 0 || !a->op) continue;
+            if (a->reg < 0) continue;
             if (a->kind == ACT_UMMA_COMMIT) {
                 tensor_commit(l, a, s);
                 continue;
@@ -2332,7 +2334,7 @@ static void frame(weiri_plan *p) {
         act(p, pro, ACT_CLUSTER_WAIT, WHO_THREADS, NULL, NULL);
         act(p, epi, ACT_CLUSTER_ARRIVE, WHO_THREADS, NULL, "no CTA leaves while a peer may still arrive at it");
         act(p, epi, ACT_CLUSTER_WAIT, WHO_THREADS, NULL, NULL);
-    } else if (p->nbarriers || p->tmem_columns) {
+    } else if (p->nbarriers) { /* tensor memory has some */
         act(p, pro, ACT_CTA_SYNC, WHO_THREADS, NULL,
             p->tmem_columns ? "mbarriers and tensor memory are ready" : "the mbarriers are ready");
         if (p->tmem_columns) act(p, epi, ACT_CTA_SYNC, WHO_THREADS, NULL, "nobody uses tensor memory any more");

@@ -284,4 +284,329 @@ puts("sums to rows", "", function(r) r.w:zero(); r.y:store(r.w:read(), r.y:at(0,
 puts("few columns of sums to a stage", "PLAN-UNSUPPORTED: task 't': o:store stores a value of a single row, or of few columns to shared memory, which cannot be built yet\n", function(r) r.w:zero(); r.o:store(r.w:read():cols(0, 4)) end, { tile = { 64, 4 } })
 puts("few columns of sums to a tensor", "", function(r) r.w:zero(); r.y:store(r.w:read():cols(0, 4), r.y:at(0, 0)) end, { gtile = { 64, 4 } })
 
+
+-- ---- products ------------------------------------------------------------------------------------------------------------------------------------
+-- w:mma(a, b) of wgmma, its operands from rings. o: at, bt (tiles), as, bs (swizzles), a, b: what is taken of them, warps, split, wt
+local function product(name, want, o)
+  o = o or {}
+  refuses(name, want, kernel({ warps = o.warps, with = function(k, r)
+    r.a = sm(k, "a", { dtype = "bf16", tile = o.at or { 64, 64 }, swizzle = o.as or 128 })
+    r.b = sm(k, "b", { dtype = "bf16", tile = o.bt or { 64, 64 }, swizzle = o.bs or 128 })
+    r.w = k:wgmma_tile { name = "w", tile = o.wt or { 64, 64 }, split = o.split }
+    r.h, r.u = k:wgmma_tile { name = "h", tile = { 64, 64 } }, k:reg_tile { name = "u", dtype = "bf16", tile = { 64, 64 } }
+  end }, function(r)
+    local function same(v) return v end
+    r.a:wait(); r.b:wait()
+    r.w:zero()
+    if o.f then o.f(r) else r.w:mma((o.a or same)(r.a:read()), (o.b or same)(r.b:read())) end
+    r.w:drain(); r.a:release(); r.b:release()
+  end))
+end
+product("an mma", "")
+product("an operand that has no layout", "PLAN-SWIZZLE: tile 'a': swizzle 64: a row of 20 x 2 bytes = 40 is not a multiple of the span; use swizzle = 0, or 32 columns\n", { at = { 64, 20 }, as = 64 })
+product("part of one that has none", "PLAN-SWIZZLE: tile 'a': swizzle 64: a row of 20 x 2 bytes = 40 is not a multiple of the span; use swizzle = 0, or 32 columns\n", { at = { 128, 20 }, as = 64, a = function(v) return v:rows(0, 64) end })
+product("rows of an operand", "", { at = { 128, 64 }, a = function(v) return v:rows(64, 64) end })
+product("rows off an atom", "PLAN-SWIZZLE: a of the mma into 'w', 'a': the part begins at row 4, no multiple of the 8 rows of an atom\n", { at = { 128, 64 }, a = function(v) return v:rows(4, 64) end })
+product("rows of an operand without swizzle", "PLAN-SWIZZLE: a of the mma into 'w', 'a': a part of a tile without swizzle has no descriptor; give the tile a swizzle\n", { at = { 128, 64 }, as = 0, a = function(v) return v:rows(64, 64) end })
+product("columns of an operand", "", { at = { 64, 128 }, a = function(v) return v:cols(64, 64) end })
+product("columns that are no steps", "PLAN-SWIZZLE: a of the mma into 'w', 'a': columns 0 to 24 are no multiple of 16\nPLAN-SWIZZLE: b of the mma into 'w', 'b': K = 24 of the operand is no multiple of 16 (32 bytes of bf16)\n", { at = { 64, 128 }, a = function(v) return v:cols(0, 24) end, bt = { 64, 24 }, bs = 0 })
+product("columns off a step", "PLAN-SWIZZLE: a of the mma into 'w', 'a': columns 8 to 72 are no multiple of 16\n", { at = { 64, 128 }, a = function(v) return v:cols(8, 64) end })
+product("columns in two panels", "PLAN-SWIZZLE: a of the mma into 'w', 'a': columns 32 to 96 begin inside a panel of 64 and end in another\n", { at = { 64, 128 }, a = function(v) return v:cols(32, 64) end })
+product("a slab of an operand", "PLAN-UNSUPPORTED: task 't': w:mma works on a part of a view (rows, cols, sub or limit), which cannot be built here yet\n", { at = { 2, 64, 64 }, a = function(v) return v:sub(1) end })
+product("an operand that is limited", "PLAN-UNSUPPORTED: task 't': w:mma works on a part of a view (rows, cols, sub or limit), which cannot be built here yet\n", { a = function(v) return v:limit(3) end })
+product("two warpgroups share columns", "", { warps = { 0, 8 }, split = "n", wt = { 64, 128 }, bt = { 128, 64 } })
+product("of an operand that has no layout", "PLAN-SWIZZLE: tile 'b': swizzle 64: a row of 20 x 2 bytes = 40 is not a multiple of the span; use swizzle = 0, or 32 columns\n", { warps = { 0, 8 }, split = "n", wt = { 64, 128 }, bt = { 128, 20 }, bs = 64 })
+product("of rows of an operand", "", { warps = { 0, 8 }, split = "n", wt = { 64, 128 }, bt = { 256, 64 }, b = function(v) return v:rows(128, 128) end })
+product("of rows that do not divide", "PLAN-TILE: tile 'w' { 64, 24 } does not divide among the 2 warpgroups of task 't'\nPLAN-TILE: tile 'w' { 64, 24 } does not divide among the 2 warpgroups of task 't'\nPLAN-TILE: tile 'w' { 64, 24 } does not divide among the 2 warpgroups of task 't'\n", { warps = { 0, 8 }, split = "n", wt = { 64, 24 }, bt = { 24, 64 } })
+-- What is in flight: what an mma adds to or reads is left alone until it has been drained.
+local function flight(name, want, f) product(name, want, { f = f }) end
+flight("sums that are read", "PLAN-DRAIN: reads 'w' while an mma into it may be in flight\n", function(r) r.w:mma(r.a:read(), r.b:read()); gm(r.k, "y", { out = true }):store(r.w:read(), r.k and gm(r.k, "z", { out = true }):at(0, 0)) end)
+flight("sums that are set", "PLAN-DRAIN: sets 'w' while an mma into it may be in flight\n", function(r) r.w:mma(r.a:read(), r.b:read()); r.w:set(1) end)
+flight("sums that are zeroed", "PLAN-DRAIN: zeroes 'w' while an mma into it may be in flight\n", function(r) r.w:mma(r.a:read(), r.b:read()); r.w:zero() end)
+flight("twice on one line", "PLAN-DRAIN: sets 'w' while an mma into it may be in flight\n", function(r) r.w:mma(r.a:read(), r.b:read()); r.w:set(1); r.w:set(2) end)
+flight("twice on two lines", "PLAN-DRAIN: sets 'w' while an mma into it may be in flight\nPLAN-DRAIN: zeroes 'w' while an mma into it may be in flight\n", function(r)
+  r.w:mma(r.a:read(), r.b:read())
+  r.w:set(1)
+  r.w:zero()
+end)
+flight("both tiles", "PLAN-DRAIN: sets 'w' while an mma into it may be in flight\nPLAN-DRAIN: sets 'h' while an mma into it may be in flight\n", function(r) r.h:zero(); r.w:mma(r.a:read(), r.b:read()); r.h:mma(r.a:read(), r.b:read()); r.w:set(1); r.h:set(2); r.h:drain() end)
+flight("an operand that is set", "PLAN-DRAIN: sets 'u' while an mma that reads it may be in flight\n", function(r) r.u:zero(); r.w:mma(r.u:read(), r.b:read()); r.u:set(1) end)
+flight("an operand that is read", "", function(r) r.u:zero(); r.w:mma(r.u:read(), r.b:read()); r.w:mma(r.u:read(), r.b:read()) end)
+flight("a value made of an operand that is set", "", function(r) r.h:zero(); r.w:mma(weir.cast(r.h:read(), "bf16"), r.b:read()); r.h:set(1) end)
+flight("another tile", "", function(r) r.w:mma(r.a:read(), r.b:read()); r.h:zero() end)
+flight("tiles that are never zeroed", "PLAN-ZERO: adds to 'h', which may never have been zeroed or set\nPLAN-ZERO: reads 't', which may never have been zeroed or set\n", function(r) r.h:mma(r.a:read(), r.b:read()); r.h:mma(r.a:read(), r.b:read()); r.h:drain(); local t = r.k:reg_tile { name = "t", dtype = "f32", tile = { 64, 64 } }; t:read() end)
+-- The numbers that waits leave open: n of each mma_wait and bulk_wait, in order.
+local function waits(name, want, kind, k)
+  local why, p = planned(k)
+  local out = {}
+  for id = 1, p and plan.count(p, "action") or 0 do
+    if plan.get(p, "action", id, "kind") == kind then out[#out + 1] = plan.get(p, "action", id, "n") end
+  end
+  tap.is(want, p and out or why, name)
+end
+local function drains(name, want, f)
+  waits(name, want, "mma_wait", kernel({ with = function(k, r)
+    r.a, r.b = sm(k, "a", { dtype = "bf16", swizzle = 128 }), sm(k, "b", { dtype = "bf16", swizzle = 128 })
+    r.w, r.h, r.n = k:wgmma_tile { name = "w", tile = { 64, 64 } }, k:wgmma_tile { name = "h", tile = { 64, 64 } }, k:dim "n"
+    r.q = k:scalar { name = "q", dtype = "i32" }
+  end }, function(r)
+    r.a:wait(); r.b:wait(); r.w:zero(); r.h:zero()
+    f(r, function(w) w:mma(r.a:read(), r.b:read()) end)
+    r.a:release(); r.b:release()
+  end))
+end
+drains("two and two: the older two", { 2 }, function(r, mma) mma(r.w); mma(r.w); mma(r.h); mma(r.h); r.w:drain() end)
+drains("all but one of each", { 3, 2 }, function(r, mma) mma(r.w); mma(r.h); mma(r.w); mma(r.h); r.w:drain(1); r.h:drain(1) end)
+drains("of a tile that is not in flight", { 7 }, function(r, mma) mma(r.w); r.h:drain() end)
+drains("fourteen, the oldest but two", { 2, 0 }, function(r, mma) for _ = 1, 14 do mma(r.w) end r.w:drain(2); r.w:drain() end)
+drains("more of another than are counted", { 7 }, function(r, mma) mma(r.w); for _ = 1, 14 do mma(r.h) end r.w:drain() end)
+drains("more ways than are followed", { 0 }, function(r, mma)
+  for i = 1, 7 do for _ in weir.when_true(weir.gt(r.q, i)) do mma(i % 2 == 0 and r.w or r.h) end end
+  r.w:drain(1)
+end)
+drains("more ways, in a loop", {  }, function(r, mma)
+  for _ in weir.domain_loop(0, r.n) do
+    for i = 1, 7 do for _ in weir.when_true(weir.gt(r.q, i)) do mma(i % 2 == 0 and r.w or r.h) end end
+  end
+end)
+drains("a loop of mmas, none drained", {  }, function(r, mma) for _ in weir.domain_loop(0, r.n) do mma(r.w) end end)
+-- Bulk stores: an acquire waits until what was stored from that stage has been read.
+local function bulk(name, want, f, stages)
+  waits(name, want, "bulk_wait", kernel({ with = function(k, r)
+    r.o = sm(k, "o", { tile = { 64, 32 }, pipe = P.async_tma { stages = stages or 2 } })
+    r.p = sm(k, "p", { tile = { 64, 32 }, pipe = P.async_tma { stages = 2 } })
+    r.y, r.n, r.q = gm(k, "y", { tile = { 64, 32 }, out = true }), k:dim "n", k:scalar { name = "q", dtype = "i32" }
+    r.put = function(o) o:acquire(); o:store(1); o:commit(); o:wait(); r.y:tma_store(o:read(), r.y:at(0, 0)); o:release() end
+  end }, f))
+end
+bulk("a ring of two", { 1, 0 }, function(r) for _ in weir.domain_loop(0, r.n) do r.put(r.o) end end)
+bulk("of four", { 3, 0 }, function(r) for _ in weir.domain_loop(0, r.n) do r.put(r.o) end end, 4)
+bulk("two rings in turn", { 3, 3, 0 }, function(r) for _ in weir.domain_loop(0, r.n) do r.put(r.o); r.put(r.p) end end)
+bulk("two rings, one now and then", { 1, 7, 0 }, function(r) for _ in weir.domain_loop(0, r.n) do r.put(r.o); for _ in weir.when_true(weir.gt(r.q, 0)) do r.put(r.p) end end end)
+bulk("of sixteen: more groups than are counted", { 7, 0 }, function(r) for _ in weir.domain_loop(0, r.n) do r.put(r.o) end end, 16)
+bulk("drained in between", { 7, 1, 0 }, function(r) for _ in weir.domain_loop(0, r.n) do r.put(r.o); r.y:drain(1) end end)
+bulk("more ways than are followed", { 1, 1, 1, 1, 0 }, function(r)
+  for _ in weir.domain_loop(0, r.n) do for i = 1, 4 do for _ in weir.when_true(weir.gt(r.q, i)) do r.put(i % 2 == 0 and r.o or r.p) end end end
+end)
+do
+  local function released(name, want, f, o) -- a task that stores what another stages, and gives back
+    local k, r = kernel { with = function(k, r) r.o, r.y = sm(k, "o", { pipe = P.async_tma { stages = 3 } }), gm(k, "y", { out = true }); r.n = k:dim "n" end }
+    k:task { name = "fill", warps = { 0, 4 }, schedule = function() for _ in weir.domain_loop(0, r.n) do r.o:acquire(); r.o:store(1); r.o:commit() end end }
+    k:task { name = "put", warps = { 4, 1 }, schedule = function() for _ in weir.domain_loop(0, r.n) do f(r) end if o then o(r) end end }
+    waits(name, want, "bulk_wait", k)
+  end
+  local function put(r) r.y:tma_store(r.o:read(), r.y:at(0, 0)) end
+  released("given back at once", { 0, 0 }, function(r) r.o:wait(); put(r); r.o:release() end)
+  released("one later", { 1, 0, 0 }, function(r) r.o:wait(); put(r); r.o:release(1) end, function(r) r.o:release(0) end)
+  released("two later", { 2, 0, 0 }, function(r) r.o:wait(); put(r); r.o:release(2) end, function(r) r.o:release(0) end)
+  released("by a task that does not wait", { 0, 0 }, function(r) put(r); r.o:release() end)
+end
+
+-- ---- reductions of what is only loaded ---------------------------------------------------------------------------------------------------------------
+low("shared parts of a reduction", "", {}, function(r)
+  local y, t = gm(r.k, "y", { out = true }), r.k:reg_tile { name = "t", dtype = "f32", tile = { 64, 64 } }
+  t:zero()
+  local m = t:read():row_max(1)
+  y:store(t:read() - m + m * m, y:at(0, 0))
+end)
+
+product("a row reduction by warpgroups that share columns", "PLAN-SPLIT: task 't': y:store takes a row reduction where each warpgroup has only its columns of the tile (split = \"n\")\n", { warps = { 0, 8 }, split = "n", wt = { 64, 128 }, bt = { 128, 64 }, f = function(r)
+  r.w:mma(r.a:read(), r.b:read()); r.w:drain()
+  local y = gm(r.k, "y", { tile = { 64, 128 }, out = true })
+  y:store(r.w:read() - r.w:read():row_max(1), y:at(0, 0))
+end })
+
+-- ---- loops dealt to lanes ------------------------------------------------------------------------------------------------------------------------------
+local function dealt(name, want, o, f) -- o: lanes of r and s, warps
+  refuses(name, want, kernel({ warps = { 0, o.warps or 1 }, with = function(k, r)
+    for i, x in ipairs { "r", "s" } do r[x] = ring(k, x, { stages = 8, interleave = { 1, 1, o[i], o[i] } }) end
+    r.n = k:dim "n"
+    r.pdl = k:pdl_wait { name = "pdl" }
+    r.go = k:pdl_launch { name = "go" }
+  end }, f))
+end
+local function take(x) x:wait(); x:use(); x:release() end
+dealt("one lane", "", { 2, 1 }, function(r) for _ in weir.domain_loop(1, r.n, 2) do take(r.r) end end)
+dealt("a loop that is none", "PLAN-UNSUPPORTED: task 't': r:wait stands in a loop that is no lane of its stages\n", { 2, 1 }, function(r) for _ in weir.domain_loop(0, r.n, 3) do take(r.r) end end)
+dealt("rings of two lanes and of four in one loop", "PLAN-UNSUPPORTED: task 't': s:wait is dealt differently from others in its loop\n", { 2, 4, warps = 2 }, function(r) for _ in weir.domain_loop(0, r.n, 4) do take(r.r); take(r.s) end end)
+dealt("two lanes in one task", "PLAN-UNSUPPORTED: task 't': r:wait takes another lane of its stages than a loop before\n", { 2, 1 }, function(r) for i = 0, 1 do for _ in weir.domain_loop(i, r.n, 2) do take(r.r) end end end)
+dealt("one lane twice", "", { 2, 1 }, function(r) for _ = 0, 1 do for _ in weir.domain_loop(1, r.n, 2) do take(r.r) end end end)
+dealt("a ring in a condition of the loop", "", { 2, 1 }, function(r) for i in weir.domain_loop(0, r.n, 2) do for _ in weir.when_true(weir.gt(i, 2)) do take(r.r) end end end)
+dealt("to warps", "", { 2, 1, warps = 2 }, function(r) r.pdl:wait_griddep(); for _ in weir.domain_loop(0, r.n) do take(r.r) end r.go:launch_griddep() end)
+dealt("to warps, beside what stands outside", "PLAN-UNSUPPORTED: task 't': s:wait stands outside the loop that is dealt to the task's warps, each of which goes its own way\n", { 2, 1, warps = 2 }, function(r) for _ in weir.domain_loop(0, r.n) do take(r.r) end take(r.s) end)
+dealt("to warps, beside a loop of its own", "PLAN-UNSUPPORTED: task 't': s:wait stands outside the loop that is dealt to the task's warps, each of which goes its own way\n", { 2, 1, warps = 2 }, function(r) for _ in weir.domain_loop(0, r.n) do take(r.r) end for _ in weir.domain_loop(0, r.n) do take(r.s) end end)
+dealt("to warps, beside a ring that is not", "PLAN-UNSUPPORTED: task 't': s:wait takes stages that are not dealt, in a loop that is dealt to the task's warps\n", { 2, 1, warps = 2 }, function(r) for _ in weir.domain_loop(0, r.n) do take(r.r); take(r.s) end end)
+
+-- Work tiles dealt to two tasks: which steps the tiles of the other lane take instead.
+local function skips(name, want, f, o)
+  o = o or {}
+  local k, r = kernel { with = function(k, r) r.r, r.s = ring(k, "r"), ring(k, "s") end }
+  local wq = k:work_queue { name = "wq", kind = o.kind, stages = o.kind == "atomic" and 2 or nil, axes = { "i" }, extent = { k:dim "N" } }
+  r.x = k:gmem_tile { name = "x", tensor = k:tensor { name = "X", dtype = "i32", shape = { 64, 64 } }, tile = { 1, 1 } }
+  for lane = 0, 1 do
+    k:task { name = "t" .. lane, warps = { lane, 1 }, schedule = function()
+      for t in weir.work_tile_loop(wq, { lane = lane, lanes = 2 }) do f(r, t, lane); wq:next() end
+    end }
+  end
+  if o.more then k:task { name = "more", warps = { 2, 1 }, schedule = function() for t in weir.work_tile_loop(wq) do o.more(r, t); wq:next() end end } end
+  local why, p = planned(k)
+  local out = {}
+  for _, task in ipairs(p and { plan.tree(p, "t0") } or {}) do
+    local function look(list, skipping)
+      for _, x in ipairs(list) do
+        if type(x) == "table" then
+          if skipping and x.kind ~= "skip" then out[#out + 1] = x.kind end
+          look(x, skipping or x.kind == "skip")
+        elseif skipping then out[#out + 1] = plan.get(p, "action", x, "kind") .. (plan.get(p, "action", x, "kind") == "advance" and plan.get(p, "action", x, "stage") == 3 and " close" or "") end
+      end
+    end
+    look(task)
+  end
+  tap.is(want, p and table.concat(out, ", ") or why, name)
+end
+skips("a stage a tile", "advance, advance close", function(r) fill(r.r) end)
+skips("a loop of stages", "loop, advance, advance close", function(r, t) for _ in weir.domain_loop(0, t.i) do fill(r.r) end end)
+skips("a loop without any, then one", "loop, advance, advance close", function(r, t) for _ in weir.domain_loop(0, t.i) do for _ in weir.when_true(weir.gt(t.i, 3)) do r.x:at(0, 0):load() end end for _ in weir.domain_loop(0, 2) do fill(r.r) end end)
+skips("one, then a loop without any", "advance, advance close", function(r, t) fill(r.r); for _ in weir.domain_loop(0, t.i) do r.x:at(0, 0):load() end end)
+skips("stages that are asked for first", "advance, advance close, advance, advance close", function(r) r.r:acquire(); r.r:fill(); r.r:commit(); r.s:try_wait() ; take(r.s) end)
+skips("waits here, and another task gives back", "advance", function(r) r.r:wait(); r.r:use() end, { more = function(r) r.r:release() end })
+skips("gives back here what another task waits for", "advance close", function(r) r.r:release() end, { more = function(r) r.r:wait(); r.r:use() end })
+skips("as many as memory says", "PLAN-UNSUPPORTED: task 't0': how many stages a tile takes is read from memory, so that the other lanes of the work tiles cannot skip them\nPLAN-UNSUPPORTED: task 't1': how many stages a tile takes is read from memory, so that the other lanes of the work tiles cannot skip them\n", function(r) for _ in weir.domain_loop(0, r.x:at(0, 0):load()) do fill(r.r) end end)
+skips("when memory says so", "PLAN-UNSUPPORTED: task 't0': how many stages a tile takes is read from memory, so that the other lanes of the work tiles cannot skip them\nPLAN-UNSUPPORTED: task 't1': how many stages a tile takes is read from memory, so that the other lanes of the work tiles cannot skip them\n", function(r) for _ in weir.when_true(weir.gt(r.x:at(0, 0):load(), 0)) do fill(r.r) end end)
+skips("tiles handed out at run time", "advance, advance close, wait, advance, body, warp_sync, arrive, advance close", function(r) fill(r.r) end, { kind = "atomic" })
+
+
+-- ---- the tensor core of sm_100a --------------------------------------------------------------------------------------------------------------------------
+-- Sums in tensor memory: what four warps take of them. o: v, tile, more
+local function sums(name, want, f, o)
+  o = o or {}
+  local k, r = kernel { arch = "sm_100a", cluster = { v = o.v or 1 }, with = function(k, r)
+    r.acc = k:tmem_tile { name = "acc", tile = o.tile or { 128, 64 }, pipeline = P.umma_async { stages = 1 } }
+    r.y, r.t, r.n = gm(k, "y", { tile = o.tile or { 128, 64 }, out = true }), k:reg_tile { name = "t", dtype = "f32", tile = { 128, 64 } }, k:dim "n"
+    r.part = gm(k, "part", { tile = { 128, 32 }, out = true })
+  end }
+  k:task { name = "t", warps = { 0, 4 }, schedule = function() r.acc:wait(); f(r, r.acc:read()); r.acc:release() end }
+  refuses(name, want, k)
+end
+sums("sums that are stored", "", function(r, v) r.y:store(v, r.y:at(0, 0)) end)
+sums("twice as much", "", function(r, v) r.y:store(v:load() * 2, r.y:at(0, 0)) end)
+sums("columns of them", "", function(r, v) r.part:store(v:cols(32, 32), r.part:at(0, 0)) end)
+sums("columns that are no eights", "PLAN-UNSUPPORTED: task 't': z:store stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)\n", function(r, v) gm(r.k, "z", { tile = { 128, 4 }, out = true }):store(v:cols(0, 4), r.y:at(0, 0)) end)
+sums("columns of what is loaded", "PLAN-UNSUPPORTED: task 't': part:store stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)\n", function(r, v) r.part:store(v:load():cols(0, 32), r.part:at(0, 0)) end)
+sums("rows", "PLAN-UNSUPPORTED: task 't': z:store stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)\n", function(r, v) gm(r.k, "z", { tile = { 32, 64 }, out = true }):store(v:rows(0, 32), r.y:at(0, 0)) end)
+sums("turned over", "PLAN-UNSUPPORTED: task 't': z:store stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)\n", function(r, v) gm(r.k, "z", { tile = { 64, 128 }, out = true }):store(v:t(), r.y:at(0, 0)) end)
+sums("a row", "PLAN-UNSUPPORTED: task 't': z:store stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)\n", function(r, v) gm(r.k, "z", { tile = { 1, 64 }, out = true }):store(v:sub(3), r.y:at(0, 0)) end)
+sums("limited", "PLAN-UNSUPPORTED: task 't': y:store stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)\n", function(r, v) r.y:store(v:limit(r.n), r.y:at(0, 0)) end)
+sums("sums of two shapes", "PLAN-UNSUPPORTED: task 't': y:store stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)\n", function(r, v) r.y:store(v:load() + v:rows(0, 1):load(), r.y:at(0, 0)) end)
+sums("a column beside all", "PLAN-UNSUPPORTED: task 't': y:store stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)\n", function(r, v) r.y:store(v:load() + v:cols(0, 1):load(), r.y:at(0, 0)) end)
+sums("beside a register tile", "PLAN-UNSUPPORTED: task 't': y:store stores a value of tensor memory and of a register tile, whose rows lie differently in the threads\n", function(r, v) r.t:zero(); r.y:store(v:load() + r.t:read(), r.y:at(0, 0)) end)
+sums("into a register tile", "PLAN-UNSUPPORTED: task 't': t:set takes a value of tensor memory; on sm_100a only store() can take one yet\n", function(r, v) r.t:set(v:load()) end)
+sums("a row reduction", "PLAN-UNSUPPORTED: task 't': y:store stores a row reduction of tensor memory, which cannot be built yet\nPLAN-UNSUPPORTED: task 't': y:store takes a row reduction of a value that no register tile holds\n", function(r, v) r.y:store(v:load() - v:load():row_max(1), r.y:at(0, 0)) end)
+sums("columns of 64 rows of two CTAs", "PLAN-UNSUPPORTED: task 't': z:store stores part of the columns of 64 rows, whose halves lie one above the other with v = 2\n", function(r, v) gm(r.k, "z", { tile = { 64, 32 }, out = true }):store(v:cols(0, 32), r.y:at(0, 0)) end, { v = 2, tile = { 64, 64 } })
+sums("columns of 128 rows of two CTAs", "", function(r, v) r.part:store(v:cols(0, 32), r.part:at(0, 0)) end, { v = 2 })
+-- One mma into acc. o: v, at, bt, a, b: what is taken of the operands, ap, bp: their pipelines, warps, beside: other work of the task
+local function umma(name, want, o)
+  o = o or {}
+  local function same(v) return v end
+  refuses(name, want, kernel({ arch = "sm_100a", cluster = { v = o.v or 1 }, warps = o.warps or { 0, 1 }, with = function(k, r)
+    r.a = sm(k, "a", { dtype = "bf16", tile = o.at or { 128, 64 }, swizzle = 128, pipe = o.ap or P.tma_umma { stages = 1 } })
+    r.b = sm(k, "b", { dtype = "bf16", tile = o.bt or { 64, 64 }, swizzle = 128, pipe = o.bp or P.tma_umma { stages = 1 } })
+    r.acc, r.z = k:tmem_tile { name = "acc", tile = o.tile or { 128, 64 }, pipeline = P.umma_async { stages = 1 } }, ring(k, "z")
+  end }, function(r)
+    if o.beside then fill(r.z) end
+    r.acc:acquire(); r.acc:zero(); r.a:wait(); r.b:wait()
+    r.acc:mma((o.a or same)(r.a:read()), (o.b or same)(r.b:read()))
+    r.a:release(); r.b:release(); r.acc:commit()
+  end))
+end
+umma("an mma of the tensor core", "")
+umma("beside work of its warp", "", { beside = true })
+umma("beside work of two warps", "PLAN-UNSUPPORTED: task 't' issues for the tensor core ('acc') beside work of its threads and has 2 warps\n", { beside = true, warps = { 0, 2 } })
+umma("beside work of a warpgroup", "", { beside = true, warps = { 0, 4 } })
+umma("of rows of an operand", "PLAN-UNSUPPORTED: task 't': acc:mma works on a part of a view (rows, cols, sub or limit), which cannot be built here yet\n", { at = { 256, 64 }, a = function(v) return v:rows(0, 128) end })
+umma("of a whose stages threads give back", "PLAN-UNSUPPORTED: a of the mma into 'acc', 'a', has a pipeline of type tma_async, whose release does not wait for the tensor core\n", { ap = P.tma_async { stages = 1 } })
+umma("of b", "PLAN-UNSUPPORTED: b of the mma into 'acc', 'b', has a pipeline of type tma_async, whose release does not wait for the tensor core\n", { bp = P.tma_async { stages = 1 } })
+umma("of 96 rows", "PLAN-TILE: mma into 'acc' { 96, 64 }: 96 rows; an mma of one CTA has 64 or 128\n", { at = { 96, 64 }, tile = { 96, 64 } })
+umma("of 96 rows, two CTAs", "PLAN-TILE: mma into 'acc' { 96, 64 }: 96 rows in each of two CTAs; their mma has 64 or 128 in each\n", { v = 2, at = { 96, 64 }, tile = { 96, 64 }, bt = { 32, 64 } })
+low("loads by the first CTA of a pair", "PLAN-UNSUPPORTED: task 't': s:tma_load is issued by the first CTA (issue = \"first\") for operands of an mma of two CTAs (v = 2)\n", { arch = "sm_100a", cluster = { v = 2, m = 2 }, warps = { 0, 1 } }, function(r)
+  local s = sm(r.k, "s", { dtype = "bf16", swizzle = 128, pipe = P.tma_umma { stages = 1 } })
+  s:acquire(); s:tma_load(gm(r.k, "x", { dtype = "bf16" }):at(0, 0), { multicast = "m", issue = "first" }); s:commit()
+end)
+local function brings(pipe)
+  return function(r)
+    local s = r.k:resource { name = "s", space = "smem", dtype = "u8", tile = { 64 }, pipeline = P[pipe] { stages = 1 }, work = { bring = weir.producer_work { code = ";", tx_bytes = 64 } } }
+    s:acquire(); s:bring(); s:commit()
+  end
+end
+low("a body that brings bytes to operands of two CTAs", "PLAN-UNSUPPORTED: task 't': s:bring issues mmas, or brings bytes to operands of one, by a body of its own where two CTAs share the mma (v = 2)\n", { arch = "sm_100a", cluster = { v = 2 }, warps = { 0, 1 } }, brings "tma_umma")
+low("a body that brings bytes to threads, v = 2", "", { arch = "sm_100a", cluster = { v = 2 }, warps = { 0, 1 } }, brings "tma_async")
+low("a body that brings bytes which nothing counts", "PLAN-UNSUPPORTED: task 't': s:bring brings bytes that no pipeline counts\n", {}, function(r)
+  local s = r.k:resource { name = "s", space = "smem", dtype = "u8", tile = { 64 }, work = { bring = weir.producer_work { code = ";", tx_bytes = 64 } } }
+  s:bring()
+end)
+tap.like("w:mma reads from shared memory, and 'x' is a gmem_tile [V-ATOM-03]", kernel({}, function(r)
+  local w, s = r.k:wgmma_tile { name = "w", tile = { 64, 64 } }, sm(r.k, "s", { dtype = "bf16", swizzle = 128 })
+  s:wait(); w:zero()
+  w:mma(gm(r.k, "x", { dtype = "bf16" }):at(0, 0), s:read())
+  w:drain(); s:release()
+end):verify().text, "an operand that lies in a tensor: validate refuses")
+
+-- ---- copies into another CTA -----------------------------------------------------------------------------------------------------------------------------
+-- From ring a to ring b of CTA 0, by CTA 1. o: at, bt (tiles), as, bs (swizzles), ad, bd (dtypes), from, to: what is taken, warps, staged: a is a
+-- staging tile of the pushing task, plain = "a" | "b": the one without stages
+local function pushed(name, want, o)
+  o = o or {}
+  local k, r = kernel { cluster = { k = 2 }, with = function(k, r)
+    local a_pipe, b_pipe
+    if o.staged then a_pipe = P.async_tma { stages = 1 } elseif o.plain == "a" then a_pipe = false end
+    if o.plain == "b" then b_pipe = false elseif o.warps then b_pipe = P.tma_async { stages = 1, producer_signaling = "task_warp_leader" } end
+    r.a = sm(k, "a", { tile = o.at or { 8, 32 }, swizzle = o.as, dtype = o.ad, pipe = a_pipe })
+    r.b = sm(k, "b", { tile = o.bt or { 8, 32 }, swizzle = o.bs, dtype = o.bd, pipe = b_pipe })
+  end }
+  k:task { name = "t", warps = o.warps or { 0, 1 }, cta = { k = 1 }, schedule = function()
+    if o.staged then r.a:acquire(); r.a:store(1); r.a:commit() end
+    if o.plain ~= "a" then r.a:wait() end
+    if o.plain ~= "b" then r.b:acquire() end
+    local what = o.from and o.from(r.a:read()) or r.a:read()
+    if o.to then r.b:push(what, o.to(r.b), { k = 0 }) else r.b:push(what, { k = 0 }) end
+    if o.plain ~= "b" then r.b:commit() end
+    if o.plain ~= "a" then r.a:release() end
+  end }
+  if o.plain ~= "b" then k:task { name = "u", warps = { 8, 1 }, cta = { k = 0 }, schedule = function() r.b:wait(); r.b:release() end } end
+  refuses(name, want, k)
+end
+local slabs = { 2, 8, 32 }
+pushed("a push", "")
+pushed("into a slab", "", { bt = slabs, to = function(b) return b:sub(1) end })
+pushed("of a slab", "", { at = slabs, from = function(a) return a:sub(1) end })
+pushed("of a slab of one row", "", { at = { 2, 32 }, bt = { 1, 32 }, from = function(a) return a:sub(1) end })
+pushed("of an element", "PLAN-PUSH: task 't': b:push takes a part of a view other than slabs\n", { at = slabs, from = function(a) return a:sub(1):sub(2):sub(3) end })
+pushed("of what is turned over", "PLAN-PUSH: task 't': b:push takes a part of a view other than slabs\n", { at = { 32, 8 }, from = function(a) return a:t() end })
+pushed("of rows", "PLAN-PUSH: task 't': b:push takes a part of a view other than slabs\n", { at = { 16, 32 }, from = function(a) return a:rows(8, 8) end })
+pushed("of the first rows", "PLAN-PUSH: task 't': b:push takes a part of a view other than slabs\n", { at = { 16, 32 }, from = function(a) return a:rows(0, 8) end })
+pushed("of columns", "PLAN-PUSH: task 't': b:push takes a part of a view other than slabs\n", { at = { 8, 64 }, from = function(a) return a:cols(32, 32) end })
+pushed("of the first columns", "PLAN-PUSH: task 't': b:push takes a part of a view other than slabs\n", { at = { 8, 64 }, from = function(a) return a:cols(0, 32) end })
+pushed("of what is limited", "PLAN-PUSH: task 't': b:push takes a part of a view other than slabs\n", { from = function(a) return a:limit(3) end })
+pushed("into rows of a slab", "PLAN-PUSH: task 't': b:push takes a part of a view other than slabs\n", { at = { 4, 32 }, bt = slabs, to = function(b) return b:sub(1):rows(4, 4) end })
+pushed("into a stage that is read", "PLAN-VIEW: task 't': b:push goes to something that is no slab of its own tile\n", { to = function(b) return b:read() end })
+pushed("between two swizzles", "PLAN-PUSH: task 't': b:push copies bytes as they lie, and the two tiles lie differently\n", { as = 128 })
+pushed("both swizzled", "", { as = 128, bs = 128 })
+pushed("one panel into two", "PLAN-SWIZZLE: tile 'b': swizzle 128: 2 panels of 4 rows; rows must be a multiple of 8 when a tile is wider than its span of 32 elements\n", { as = 128, bs = 128, bt = { 4, 64 } })
+pushed("rows of another length", "PLAN-PUSH: task 't': b:push copies bytes as they lie, and the two tiles lie differently\n", { bt = { 4, 64 } })
+pushed("elements of another size", "PLAN-PUSH: task 't': b:push copies bytes as they lie, and the two tiles lie differently\n", { ad = "bf16", at = { 8, 64 } })
+pushed("a slab inside an atom", "PLAN-PUSH: task 't': b:push takes a slab that begins inside an atom of the swizzle, which is 8 rows\n", { as = 128, bs = 128, at = { 2, 4, 32 }, bt = { 4, 32 }, from = function(a) return a:sub(1) end })
+pushed("into a slab inside an atom", "PLAN-PUSH: task 't': b:push takes a slab that begins inside an atom of the swizzle, which is 8 rows\n", { as = 128, bs = 128, at = { 4, 32 }, bt = { 2, 4, 32 }, to = function(b) return b:sub(1) end })
+pushed("all of odd slabs, swizzled", "", { as = 128, bs = 128, at = { 4, 32 }, bt = { 4, 32 } })
+pushed("two panels into two", "", { as = 128, bs = 128, at = { 8, 64 }, bt = { 8, 64 } })
+pushed("from a tile that has no layout", "PLAN-SWIZZLE: tile 'a': swizzle 64: a row of 20 x 4 bytes = 80 is not a multiple of the span; use swizzle = 0, or 32 columns\nPLAN-VIEW: task 't': b:push copies something that is not a stage in shared memory\n", { as = 64, at = { 8, 20 } })
+pushed("into one", "PLAN-SWIZZLE: tile 'b': swizzle 64: a row of 20 x 4 bytes = 80 is not a multiple of the span; use swizzle = 0, or 32 columns\n", { bs = 64, bt = { 8, 20 } })
+pushed("panels of two widths", "PLAN-PUSH: task 't': b:push copies bytes as they lie, and the two tiles lie differently\n", { as = 128, bs = 64, at = { 8, 64 }, bt = { 8, 64 } })
+pushed("two panels of 8 rows as 16 rows", "PLAN-PUSH: task 't': b:push copies bytes as they lie, and the two tiles lie differently\n", { as = 128, bs = 128, at = { 8, 64 }, bt = { 16, 32 } })
+pushed("of a tile without stages", "", { plain = "a" })
+pushed("into one without", "PLAN-UNSUPPORTED: task 't': b:push brings bytes that no pipeline counts\n", { plain = "b" })
+pushed("of what two warpgroups stage", "PLAN-PUSH: task 't': b:push takes a stage of which each warpgroup of the task fills and stores its own share\n", { staged = true, at = { 128, 32 }, bt = { 128, 32 }, warps = { 0, 8 } })
+pushed("of what one warpgroup stages", "", { staged = true, at = { 64, 32 }, bt = { 64, 32 }, warps = { 0, 4 } })
+pushed("of what was loaded, by two warpgroups", "", { at = { 128, 32 }, bt = { 128, 32 }, warps = { 0, 8 } })
+pushed("of a tile without stages, by two warpgroups", "", { plain = "a", at = { 128, 32 }, bt = { 128, 32 }, warps = { 0, 8 } })
+
 tap.done()

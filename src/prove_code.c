@@ -495,6 +495,11 @@ static int next_ask(const builder *b, int code, int i, int to, int cls) {
 }
 
 typedef struct around { int n, x[WEIRI_MAX_NEST], y[WEIRI_MAX_NEST]; } around; /* loops of two codes, pair by pair */
+static bool is_pair(const around *a, int x, int y) {
+    for (int i = 0; i < a->n; i++)
+        if (a->x[i] == x && a->y[i] == y) return true;
+    return false;
+}
 
 /* Do two stretches of code ask for the class alike: in the same loops, under the same guards, one after the other? Then their i-th answers
  * are the same by computation. */
@@ -523,13 +528,10 @@ static bool ask_alike(const builder *b, int x, int xi, int xto, int y, int yi, i
             if (more && !weiri_forms_same_loop(b->g->p->k, c->loops.v[p->a].node, d->loops.v[q->a].node)) return false;
             a->x[a->n] = p->a, a->y[a->n++] = q->a;
             break;
-        case IN_FIRST: case IN_LAST: case IN_EVERY: case IN_TRUTHS: {
-            bool pair = false;
-            for (int i = 0; i < a->n; i++) pair = pair || (a->x[i] == p->a && a->y[i] == q->a);
-            if (!pair || p->period != q->period || p->phase != q->phase || p->ctas != q->ctas)
+        case IN_FIRST: case IN_LAST: case IN_EVERY: case IN_TRUTHS:
+            if (!is_pair(a, p->a, q->a) || p->period != q->period || p->phase != q->phase || p->ctas != q->ctas)
                 return false; /* no lane's loop: those have no loops inside */
             break;
-        }
         case IN_WHEN:
             if (c->keys.v[p->a].tape != d->keys.v[q->a].tape || p->b != q->b) return false;
             break;
@@ -739,9 +741,8 @@ static void find_shares(joiner *j) {
     for (int i = 0; i < p->pipes.n; i++) {
         const weiri_ppipe *x = &p->pipes.v[i];
         if (x->type != WEIR_ASYNC_TMA || x->full >= 0 || x->region < 0) continue;
-        int whose = weiri_data_region(p, x->region);
         j->shared[x->region] = true;
-        if (j->share[whose] < 0) j->share[whose] = j->nshare++;
+        j->share[x->region] = j->nshare++; /* the bytes are its own: no fork takes async_tma (G-CFG-10) */
     }
 }
 
@@ -795,11 +796,6 @@ static void join_action(joiner *j, int ai, const weiri_action *act) {
     }
 }
 
-static bool regions_meet(const weiri_plan *p, int a, int b) {
-    const weiri_region *x = &p->smem.v[a], *y = &p->smem.v[b];
-    return x->tmem == y->tmem && x->offset < y->offset + y->size && y->offset < x->offset + x->size;
-}
-
 /* Which regions share bytes: each is compared with those that begin before it ends. */
 static void find_meets(joiner *j) {
     const weiri_plan *p = j->g->p;
@@ -811,7 +807,7 @@ static void find_meets(joiner *j) {
     }
     for (int x = 0; x < n; x++)
         for (int y = x + 1; y < n && p->smem.v[order[y]].offset < p->smem.v[order[x]].offset + p->smem.v[order[x]].size; y++) {
-            if (!regions_meet(p, order[x], order[y])) continue;
+            if (p->smem.v[order[x]].tmem != p->smem.v[order[y]].tmem) continue;
             WEIRI_PUSH(j->g->a, j->meets[order[x]], order[y]);
             WEIRI_PUSH(j->g->a, j->meets[order[y]], order[x]);
         }
@@ -1037,8 +1033,8 @@ static void place_records(joiner *j, int ai) {
 static bool locs_meet(const weiri_loc *x, const weiri_loc *y) {
     if (x->cta != y->cta) return false;
     if (x->region < 0) return x->reg == y->reg;
-    if (x->region == y->region) /* shares of different warpgroups are disjoint */
-        return x->lo < y->hi && y->lo < x->hi && (x->actor < 0 || y->actor < 0 || x->actor == y->actor);
+    if (x->region == y->region) /* whole for all, or shares of warpgroups, which are disjoint */
+        return x->lo < y->hi && y->lo < x->hi && x->actor == y->actor;
     return true;
 }
 

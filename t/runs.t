@@ -206,6 +206,69 @@ check("two conditions on memory", "PROVE-DEADLOCK", memory("once", function(x, i
 check("by one key", "SAFE", memory("key", read))
 check("two conditions on memory, in each tile", "PROVE-DEADLOCK", memory("tiles", function(x, i) return gt(x, i) end), { text = "'get' has ended" })
 
+-- One key in tiles and outside of them: a truth a tile, and one a launch. Both sides alike, or one of each.
+local function key_in(give, get)
+  local k = weir.kernel { name = "key_in", arch = "sm_90a" }
+  local n, q, a = k:dim "n", k:scalar { name = "q", dtype = "i32" }, ring(k, "a", 2)
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { n } }
+  for at, side in ipairs { fill, use } do
+    local how = at == 1 and give or get
+    k:task { name = at == 1 and "give" or "get", warps = { 4 * at, 1 }, schedule = function()
+      local function asked() for _ in T(gt(q, 3), { key = "many" }) do side(a) end end
+      if how ~= "tiles" then asked() end
+      for _ in weir.work_tile_loop(wq) do
+        if how ~= "once" then asked() end
+        wq:next()
+      end
+    end }
+  end
+  return k
+end
+check("a key asked once and in each tile, by both", "SAFE", key_in("both", "both"))
+check("a key asked once by one, in each tile by the other", "PROVE-DEADLOCK", key_in("once", "tiles"), { text = "'give' has ended" })
+
+-- Loops in loops: how often the inner ones run follows the outer one's index. give, get(k, q, i, op): what is around an inner loop of each side;
+-- o.lanes: tiles of which "get" and "get1" take every second.
+local function nests(o)
+  local k = weir.kernel { name = "nests", arch = "sm_90a" }
+  local n, q, a = k:dim "n", k:scalar { name = "q", dtype = "i32" }, ring(k, "a", 2)
+  local wq = o.lanes and k:work_queue { name = "wq", axes = { "t" }, extent = { k:dim "m" } }
+  local turn = o.lanes and k:barrier { name = "turn", pipeline = P.async_async { stages = 1 } }
+  local function nest(side, around, more)
+    for i in weir.domain_loop(0, n) do
+      around(q, i, function() for _ in weir.domain_loop(0, more and i + 1 or i) do side(a) end end)
+    end
+  end
+  local function plain(_, _, op) op() end
+  local function run(side, lane, around, more)
+    return function()
+      if not wq then return nest(side, around or plain, more) end
+      for _ in weir.work_tile_loop(wq, lane and { lane = lane, lanes = 2 } or nil) do
+        if lane == 0 then turn:acquire() elseif lane then turn:wait() end
+        nest(side, plain, more)
+        if lane == 0 then turn:commit() elseif lane then turn:release() end
+        wq:next()
+      end
+    end
+  end
+  k:task { name = "give", warps = { 0, 1 }, schedule = run(fill, nil, o.give) }
+  k:task { name = "get", warps = { 4, 1 }, schedule = run(use, o.lanes and 0, o.get) }
+  if o.lanes then k:task { name = "get1", warps = { 5, 1 }, schedule = run(use, 1, nil, o.more) } end
+  return k
+end
+local function beyond(x) return function(q, _, op) for _ in T(gt(q, x)) do op() end end end
+local function by_guard(q, i, op) for _ in T(gt(q, 3)) do i = i + 1 end op() end -- the guard has no loop in it
+local function at_first(_, i, op) for _ in i:first_iter() do op() end end
+local function at_last(_, i, op) for _ in i:last_iter() do op() end end
+check("loops in loops", "SAFE", nests {}, { sizes = counts })
+check("loops in loops, under one condition", "SAFE", nests { give = beyond(3), get = beyond(3) })
+check("loops in loops, under two", "PROVE-DEADLOCK", nests { give = beyond(5), get = beyond(3) }, { text = "'give' has ended" })
+check("loops in loops, beside a condition", "SAFE", nests { give = by_guard, get = by_guard })
+check("loops in loops, in the last turn", "SAFE", nests { give = at_last, get = at_last }, { sizes = counts })
+check("loops in loops, in the first turn and in the last", "PROVE-DEADLOCK", nests { give = at_first, get = at_last }, { text = "'give' has ended" })
+check("loops in loops, tiles of two lanes", "SAFE", nests { lanes = true })
+check("loops in loops, tiles of two lanes, one of which takes more", "UNSAFE", nests { lanes = true, more = true }, { text = "'get1' waits at a_full[1] for phase 0 (parity 0), 1 of 1 arrivals missing" })
+
 -- ---- lanes of the stages, and guards -------------------------------------------------------------------------------------------------------
 local function lanes(give, get)
   local k = weir.kernel { name = "dealt", arch = "sm_90a" }
@@ -703,6 +766,17 @@ for _, w in ipairs { { 1, "a lane of each warp" }, { 5, "one thread" } } do
     "the mma of 't2' reads stage 0 of 'p1' through the async proxy; threads of 't1' wrote it with no fence between the write and its hand-over (with N = 1)",
     copied(), act("fence_async", nil, 1, "who", w[1]))
 end
+-- What warpgroups fill and store themselves, without bytes of its own.
+do
+  local k = weir.kernel { name = "steps", arch = "sm_90a" }
+  local n, b, acc = k:dim "n", k:barrier { name = "b", pipeline = P.async_tma { stages = 2 } }, k:wgmma_tile { name = "acc", tile = { 128, 32 } }
+  k:task { name = "turn", warps = { 0, 8 }, schedule = function()
+    acc:zero()
+    for _ in weir.domain_loop(0, n) do b:acquire(); b:commit(); b:wait(); b:release() end
+  end }
+  check("a pipeline of warpgroups' own stores, of no bytes", "SAFE", k)
+end
+
 -- Bulk stores of which many more are open than a wait may leave so.
 local function far()
   local k = weir.kernel { name = "far", arch = "sm_90a" }
@@ -852,15 +926,15 @@ local function landing(o)
   local x, y = k:gmem_tile { name = "x", tensor = X, tile = { 64, 16 } }, k:gmem_tile { name = "y", tensor = Y, tile = { 64, 16 } }
   local a = k:smem_tile { name = "a", dtype = "bf16", tile = { 64, 16 }, pipeline = P.async_async { stages = 1 } }
   local b = o.storage and k:smem_tile { name = "b", storage = a, pipeline = P.async_async { stages = 1 } }
-  local function over() b:acquire(); if o.store then b:store(1.0) else b:cp_async(x:at(0, 1)) end b:commit() end
+  local function refill() b:acquire(); if o.store then b:store(1.0) else b:cp_async(x:at(0, 1)) end b:commit() end
   local function put(s) s:wait(); y:store(s:read(), y:at(0, 0)); s:release() end
   k:task { name = "give", warps = { 0, o.warps or 1 }, schedule = function()
     a:acquire(); a:cp_async(x:at(0, 0)); if o.twice then a:cp_async(x:at(0, 1)) end a:commit()
-    if o.storage == "give" then over() end
+    if o.storage == "give" then refill() end
   end }
   k:task { name = "get", warps = { 4, 1 }, schedule = function()
     if o.storage then a:wait(); a:release() else put(a) end
-    if o.storage == "get" then over() end
+    if o.storage == "get" then refill() end
   end }
   if o.storage then k:task { name = "put", warps = { 5, 1 }, schedule = function() put(b) end } end
   return k

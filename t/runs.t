@@ -114,6 +114,7 @@ check("a key in each tile", "SAFE", keyed("x", "x"))
 check("two keys in each tile", "PROVE-DEADLOCK", keyed("x", "y"), { text = "'get' has ended" })
 check("on an index that begins where the launch says", "SAFE", each({ from = "m" }, function(_, i) return gt(i, 3) end, function(_, i) return gt(i, 3) end))
 check("on an index that steps as the launch says", "SAFE", each({ by = "s" }, function(_, i) return gt(i, 3) end, function(_, i) return gt(i, 3) end))
+check("another on an index that steps as the launch says", "PROVE-LOST", each({ by = "s" }, function(_, i) return gt(i, 3) end, function(_, i) return gt(i, 4) end), { text = "(with n = 5, s = 1)" })
 local function clustered(o, x, y) o.cluster = { m = 2 } return when(o, x, y) end
 check("of the CTA and the launch", "SAFE", clustered({}, function(r) return gt(r.k.cta.m, r.n) end, function(r) return gt(r.k.cta.m, r.n) end))
 check("of the CTA and the launch, not alike", "PROVE-DEADLOCK", clustered({}, function(r) return gt(r.k.cta.m, r.n) end, function(r) return ge(r.k.cta.m, r.n) end), { text = "(with n = 1)" })

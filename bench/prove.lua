@@ -56,14 +56,17 @@ for _, row in ipairs {
     common.median(m.prove), common.median(m.emit), m.states))
 end
 
-for _, row in ipairs(growth.series) do
-  local series = { of = row.of, text = row.text, x = row.x, ms = {}, states = {}, work = {} }
-  for i, n in ipairs(row.x) do
-    local m = measure(function() return row.make(n):build() end)
-    series.ms[i], series.states[i], series.work[i] = math.min(table.unpack(m.prove)), m.states, m.work
+for pass = 1, 3 do                                         -- the least of passes far apart: the heap and the machine differ
+  for i, row in ipairs(growth.series) do
+    local series = result.growth[i] or { of = row.of, text = row.text, x = row.x, ms = {}, states = {}, work = {} }
+    result.growth[i] = series
+    for j, n in ipairs(row.x) do
+      local m = measure(function() return row.make(n):build() end)
+      series.ms[j] = math.min(series.ms[j] or math.huge, table.unpack(m.prove))
+      series.states[j], series.work[j] = m.states, m.work
+    end
+    if pass == 3 then print(row.text, table.concat(series.ms, " "), table.concat(series.work, " ")) end
   end
-  result.growth[#result.growth + 1] = series
-  print(row.text, table.concat(series.ms, " "), table.concat(series.states, " "))
 end
 
 -- Every state of the reference's model of the same schedule, for one length each, by the tests' explorer of credits.

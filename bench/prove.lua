@@ -88,7 +88,7 @@ common.write("bench/results/prove.json", result)
 
 -- ---- the plot ----------------------------------------------------------------------------------------------------------------------
 
-local W, H, PAD = 300, 200, 44
+local W, H, PAD = 300, 200, 52
 local svg = { ('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">'):format(#result.growth * W, H),
   '<rect width="100%" height="100%" fill="white"/>' }
 local function put(text, ...) svg[#svg + 1] = text:format(...) end

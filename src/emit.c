@@ -335,8 +335,8 @@ static void emit_coord(emitter *e, const weir_res *q, int axis, const char *at, 
     if (per > 1 && axis == q->axis_m)
         off = c.v > 1 ? em_fmt(e, " + (i32)(rank %% %d)", c.m * c.v) : em_fmt(e, " + %s", em_cta_expr(e, 'm'));
     else if (per > 1) off = em_fmt(e, " + %s", em_cta_expr(e, 'n'));
-    em_line(e, "%s%s = %s%s%s;", e->before ? "" : "const i32 ", em_coord_name(e, q, axis, before), at, per > 1 ? em_fmt(e, " * %d", per) : "",
-            off);
+    em_line(e, "%s%s = %s%s%s;", e->before ? "" : "const i32 ", em_coord_name(e, q, axis, before), at,
+            per > 1 ? em_fmt(e, " * %d", per) : "", off);
 }
 
 /* The variable that holds the extent of an axis, in tiles. */
@@ -344,51 +344,87 @@ static const char *extent_name(emitter *e, const weir_res *q, int axis) {
     return weiri_name(e->p, NAME_EXTENT, q->index, em_fmt(e, "%s_tiles_%s", q->name, q->axis[axis]));
 }
 
-/* The tile's coordinates from its number, at the head of `n`: of the loop over tiles, or of a guard that gives the tile before. */
+static const char *divisor(emitter *e, const weir_res *q, int i) { return em_fmt(e, "%s_by%d", em_queue(e, q), i); }
+
+/* Divisions by extents, in every tile: by a reciprocal made once. A grid's CTA has one tile. */
+static void emit_divisor(emitter *e, const weir_res *q, int i, const char *by) {
+    const char *Q = em_queue(e, q);
+    em_line(e, "const i32 %s_by%d = %s;", Q, i, by);
+    if (q->qkind != WEIR_QUEUE_GRID) em_line(e, "const u32 %s_per%d = w_reciprocal(%s_by%d);", Q, i, Q, i);
+}
+
+static const char *quotient(emitter *e, const weir_res *q, const char *x, int i) {
+    const char *Q = em_queue(e, q);
+    if (q->qkind == WEIR_QUEUE_GRID) return em_fmt(e, "%s / %s_by%d", x, Q, i);
+    return em_fmt(e, "w_quotient(%s, %s_by%d, %s_per%d)", x, Q, i, Q, i);
+}
+
+/* Rows of tiles side by side in a band, of the CTAs of a cluster one. */
+static int band_rows(const weir_res *q, weir_cluster c) {
+    int ctas = q->axis_m == q->qrank - 2 ? c.m * c.v : 1, g = q->group_rows / ctas;
+    return g < 1 ? 1 : g;
+}
+
+/* What coordinates are found by dividing by: for each outer axis the tiles within one step of it, for the inner two what the raster
+ * walks first. */
+static void emit_divisors(emitter *e, const weir_res *q) {
+    if (q->raster == WEIR_RASTER_CUSTOM) return;
+    int inner = q->qrank >= 2 ? 2 : 1;
+    for (int i = 0; i + inner < q->qrank; i++) {
+        weiri_buf d;
+        weiri_buf_init(&d, e->k->ctx);
+        for (int j = i + 1; j < q->qrank; j++) weiri_put(&d, "%s%s", j > i + 1 ? " * " : "", extent_name(e, q, j));
+        emit_divisor(e, q, i, d.s);
+        weiri_buf_free(&d);
+    }
+    if (inner == 1) return;
+    const char *rows = extent_name(e, q, q->qrank - 2), *columns = extent_name(e, q, q->qrank - 1);
+    emit_divisor(e, q, q->qrank - inner,
+                 q->raster == WEIR_RASTER_ROW      ? columns
+                 : q->raster == WEIR_RASTER_COLUMN ? rows
+                                                   : em_fmt(e, "%d * %s", band_rows(q, e->k->cluster), columns));
+}
+
+/* The tile's coordinates from its number, at the head of `n`: of the loop over tiles, or of a guard that gives the tile before. The two
+ * innermost axes by the raster, outer ones slowest. */
 static void emit_raster(emitter *e, const weiri_pnode *n, const weir_res *q, bool before) {
-    weir_cluster c = e->k->cluster;
     const char *Q = before ? em_fmt(e, "%s_before", em_queue(e, q)) : em_queue(e, q);
+    const char *rest = before ? Q : em_fmt(e, "%s_index", Q);
+    int inner = q->qrank >= 2 ? 2 : 1, last = q->qrank - inner;
     if (q->raster == WEIR_RASTER_CUSTOM) {
         e->walk++;
         for (int i = 0; i < q->qrank; i++) take(e, q->raster_coord[i].id, &several);
         name_taken(e, n, true);
         for (int i = 0; i < q->qrank; i++) emit_coord(e, q, i, em_expr(e, q->raster_coord[i].id), before);
-    } else {
-        /* the two innermost axes by raster; outer ones slowest */
-        const char *rest = before ? Q : em_fmt(e, "%s_index", Q);
-        int inner = q->qrank >= 2 ? 2 : 1;
-        for (int i = 0; i + inner < q->qrank; i++) {
-            weiri_buf d;
-            weiri_buf_init(&d, e->k->ctx);
-            for (int j = i + 1; j < q->qrank; j++) weiri_put(&d, "%s%s", j > i + 1 ? " * " : "", extent_name(e, q, j));
-            emit_coord(e, q, i, em_fmt(e, "(%s / (%s))", rest, d.s), before);
-            em_line(e, "const i32 %s_r%d = %s %% (%s);", Q, i, rest, d.s);
-            weiri_buf_free(&d);
-            rest = em_fmt(e, "%s_r%d", Q, i);
-        }
-        if (inner == 1) {
-            em_line(e, "const i32 %s_c0 = %s;", Q, rest);
-            emit_coord(e, q, 0, em_fmt(e, "%s_c0", Q), before);
-        } else {
-            int m = q->qrank - 2, nn = q->qrank - 1;
-            const char *nm = extent_name(e, q, m), *nn_ = extent_name(e, q, nn);
-            if (q->raster == WEIR_RASTER_ROW)
-                em_line(e, "const i32 %s_c0 = %s / %s, %s_c1 = %s %% %s;", Q, rest, nn_, Q, rest, nn_);
-            else if (q->raster == WEIR_RASTER_COLUMN)
-                em_line(e, "const i32 %s_c0 = %s %% %s, %s_c1 = %s / %s;", Q, rest, nm, Q, rest, nm);
-            else {
-                int g = q->group_rows / (c.m * c.v > 1 && q->axis_m == m ? c.m * c.v : 1);
-                if (g < 1) g = 1;
-                em_line(e, "// %d rows of tiles side by side", q->group_rows);
-                em_line(e,
-                        "const i32 %s_band = %s / (%d * %s), %s_in = %s %% (%d * %s), %s_high = w_min(%s - %s_band * %d, %d);",
-                        Q, rest, g, nn_, Q, rest, g, nn_, Q, nm, Q, g, g);
-                em_line(e, "const i32 %s_c0 = %s_band * %d + %s_in %% %s_high, %s_c1 = %s_in / %s_high;", Q, Q, g, Q, Q, Q, Q,
-                        Q);
-            }
-            for (int i = m; i <= nn; i++) emit_coord(e, q, i, em_fmt(e, "%s_c%d", Q, i - m), before);
-        }
+        return;
     }
+    for (int i = 0; i < last; i++) {
+        em_line(e, "const i32 %s_q%d = %s, %s_r%d = %s - %s_q%d * %s;", Q, i, quotient(e, q, rest, i), Q, i, rest, Q, i,
+                divisor(e, q, i));
+        emit_coord(e, q, i, em_fmt(e, "%s_q%d", Q, i), before);
+        rest = em_fmt(e, "%s_r%d", Q, i);
+    }
+    if (inner == 1) {
+        em_line(e, "const i32 %s_c0 = %s;", Q, rest);
+        emit_coord(e, q, 0, em_fmt(e, "%s_c0", Q), before);
+        return;
+    }
+    const char *whole = quotient(e, q, rest, last), *by = divisor(e, q, last);
+    if (q->raster == WEIR_RASTER_ROW) em_line(e, "const i32 %s_c0 = %s, %s_c1 = %s - %s_c0 * %s;", Q, whole, Q, rest, Q, by);
+    else if (q->raster == WEIR_RASTER_COLUMN)
+        em_line(e, "const i32 %s_c1 = %s, %s_c0 = %s - %s_c1 * %s;", Q, whole, Q, rest, Q, by);
+    else {
+        int g = band_rows(q, e->k->cluster);
+        em_line(e, "// %d rows of tiles side by side; the last band may have fewer", q->group_rows);
+        em_line(e, "const i32 %s_band = %s, %s_in = %s - %s_band * %s, %s_high = w_min(%s - %s_band * %d, %d);", Q, whole, Q,
+                rest, Q, by, Q, extent_name(e, q, q->qrank - 2), Q, g, g);
+        em_line(e, "i32 %s_row, %s_c1;", Q, Q);
+        em_line(e, "if (%s_high == %d) { %s_c1 = (i32)((u32)%s_in / %d); %s_row = (i32)((u32)%s_in %% %d); }", Q, g, Q, Q, g, Q,
+                Q, g);
+        em_line(e, "else { %s_c1 = %s_in / %s_high; %s_row = %s_in %% %s_high; }", Q, Q, Q, Q, Q, Q);
+        em_line(e, "const i32 %s_c0 = %s_band * %d + %s_row;", Q, Q, g, Q);
+    }
+    for (int i = last; i < q->qrank; i++) emit_coord(e, q, i, em_fmt(e, "%s_c%d", Q, i - last), before);
 }
 
 /* The same of the tile before. A raster of the author's own may have names already for what the present number makes: none of them holds. */
@@ -439,6 +475,7 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
     for (int i = 0; i < q->qrank; i++) weiri_put(&b, "%s%s", i ? " * " : "", extent_name(e, q, i));
     em_line(e, "const i32 %s_tiles = %s;", Q, b.s ? b.s : "1");
     weiri_buf_free(&b);
+    emit_divisors(e, q);
     int lanes = n->src->lanes;
     if (lanes > 1) em_line(e, "u32 %s_turn = 0;", Q);
     const bool back = looks_back(e->pt->task);
@@ -607,8 +644,9 @@ static void emit_task(emitter *e, int ti) {
         const weiri_preg *r = &p->regs.v[i];
         if (r->task != ti) continue;
         const char *n = em_reg(e, r->res);
-        em_line(e, "%s %s[%d];  // { %d, %d } of each warpgroup",
-                weiri_packed(r->res->dtype) ? "u32" : weiri_ctype(r->res->dtype), n, r->per_thread, r->rows, r->cols);
+        em_line(e, "%s %s[%d]%s;  // { %d, %d } of each warpgroup%s",
+                weiri_packed(r->res->dtype) ? "u32" : weiri_ctype(r->res->dtype), n, r->per_thread, r->zeroed ? " = { 0 }" : "",
+                r->rows, r->cols, r->zeroed ? "; stays 0 where the loop that adds to it does not run" : "");
         if (em_has_live_flag(e, r->res)) em_line(e, "u32 %s_live = 0;", n);
     }
     em_tc_flags(e);

@@ -229,6 +229,7 @@ typedef struct weiri_preg {      /* a register tile in one task */
     int rows, cols;              /* of one warpgroup */
     int frags;                   /* m64 blocks */
     int per_thread;              /* 32-bit registers */
+    bool zeroed;                 /* begins as 0 */
     char split;                  /* what the warpgroups share out: 'm' rows, 'n' columns; 'w' nothing, each has all of it */
 } weiri_preg;
 

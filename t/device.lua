@@ -174,6 +174,14 @@ case("__dp4a __dp2a", any, "o[0] = (u32)__dp4a((int)a, (int)b, (int)c); o[1] = _
   end)
 case("min and max of mixed signs", any, "o[0] = min((int)a, (int)b); o[1] = max(a, (int)b); o[2] = (u32)(min((long long)(int)a, 5ll) >> 1); o[3] = (u32)(max((u64)a << 4, (u64)b) >> 3);",
   function(_, a, b) return u32(math.min(i32(a), i32(b))), math.max(a, b), u32(math.min(i32(a), 5) >> 1), u32(math.max(a << 4, b) >> 3) end)
+case("w_quotient: by a reciprocal", any, [[
+  const i32 x = (i32)(a >> 1), d = (i32)(b >> 1 >> (c & 31)) | (c >> 5 & 1 ? 0 : 1), by = d > 0 ? d : 1, near = (i32)((u32)x / (u32)by * (u32)by);
+  o[0] = (u32)w_quotient(x, by, w_reciprocal(by)); o[1] = (u32)w_quotient(near, by, w_reciprocal(by)); o[2] = (u32)w_quotient(near ? near - 1 : 0, by, w_reciprocal(by));
+  o[3] = (u32)w_quotient(x, 1, w_reciprocal(1));]],
+  function(_, a, b, c)
+    local x, d = a >> 1, math.max(1, b >> 1 >> (c & 31) | (c >> 5 & 1 == 1 and 0 or 1))
+    return x // d, x // d, math.max(0, x // d * d - 1) // d, x
+  end)
 
 -- Lanes of a word: f(unsigned a, b; signed a, b; top; all)
 local function lanes(n, a, b, f)

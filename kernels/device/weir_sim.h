@@ -625,6 +625,9 @@ W_FN i32 w_mod(i32 a, i32 b) { return b == -1 || !b ? 0 : a % b; }
 W_FN i32 w_ceil_div(i32 a, i32 b) { return (i32)(w_div(a, b) + (w_mod(a, b) != 0 && (a < 0) == (b < 0))); }
 W_FN i32 w_floor_div(i32 a, i32 b) { i32 q = w_div(a, b); return q - ((w_mod(a, b) != 0) && ((a < 0) != (b < 0))); }
 W_FN i32 w_neg(i32 x) { return (i32)(0 - (u32)x); }
+// x / d for x >= 0, d > 0, by the reciprocal of d: r * d is within d of 2^32, so the product is less than 1/2 off, and one at most
+W_FN u32 w_reciprocal(i32 d) { return 0xffffffffu / (u32)(d > 0 ? d : 1); }
+W_FN i32 w_quotient(i32 x, i32 d, u32 r) { u32 q = (u32)((u64)(u32)x * r >> 32); return (i32)(q + ((u32)x - q * (u32)d >= (u32)d)); }
 W_FN i32 w_min(i32 a, i32 b) { return a < b ? a : b; }
 W_FN i32 w_max(i32 a, i32 b) { return a > b ? a : b; }
 W_FN u32 w_min_u32(u32 a, u32 b) { return a < b ? a : b; }

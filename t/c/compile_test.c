@@ -162,7 +162,7 @@ static const char everything[] =
     "w_ldmatrix4t(base, a);\n"
     "f[0] = w_exp2(f[1]) + w_log2(f[2]) + w_rcp(f[3]) + w_rsqrt(f[4]) + w_tanh(f[5]) + w_shfl_xor(f[6], 1) + r[0] + a[1] + "
     "d[2];\n"
-    "f[1] = w_pack_bf16(f[7], f[8]) + w_pack_f16(f[7], f[8]) + w_ceil_div(n, 64) + w_min(n, 3) + w_neg(n) + w_max(n, 7) + w_floor_div(n, "
+    "f[1] = w_pack_bf16(f[7], f[8]) + w_pack_f16(f[7], f[8]) + w_ceil_div(n, 64) + w_min(n, 3) + w_quotient(n, 3, w_reciprocal(3)) + w_neg(n) + w_max(n, 7) + w_floor_div(n, "
     "3) + w_unpack_bf16(n, 1) + w_unpack_f16(n, 0) + w_block() + w_blocks()\n"
     "  + w_elect() + w_warp() + w_lane() + w_cluster_rank() + *(u32 *)w_ptr(base);\n"
     "bf16 *b = (bf16 *)f; f16 *h = (f16 *)f; e4m3 *e = (e4m3 *)f; e5m2 *g = (e5m2 *)f; tf32 *t = (tf32 *)f; i32 i = w_tid();\n"

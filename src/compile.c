@@ -453,7 +453,8 @@ static bool knows_arch(weir_ctx *ctx, const nvrtc *n, const char *name, weir_arc
 }
 
 /* The PTX of a source that compiles as far as that; with `lines` it says which line each statement came from. */
-static bool ptx_of(weir_ctx *ctx, nvrtc *n, const char *source, const char *file, const char *arch_option, bool lines, weiri_buf *out) {
+static bool ptx_of(weir_ctx *ctx, nvrtc *n, const char *source, const char *file, const char *arch_option, bool lines,
+                   weiri_buf *out) {
     nvrtc_program prog = NULL;
     const char *option[MAX_OPTIONS];
     char virtual_arch[40];
@@ -476,8 +477,8 @@ static bool ends_in(const char *path, const char *name) {
     return m && n >= m && !strcmp(path + n - m, name) && (n == m || path[n - m - 1] == '/');
 }
 
-/* NVRTC has an asm statement at its last line: which of its lines, from the word asm on, has the instruction `what` of n characters? The file,
- * which NVRTC made absolute, becomes the source's name of it. */
+/* NVRTC has an asm statement at its last line: which of its lines, from the word asm on, has the instruction `what` of n
+ * characters? The file, which NVRTC made absolute, becomes the source's name of it. */
 static int line_in_asm(const char *source, char *file, size_t size, int last, const char *what, size_t n) {
     char here[PATH_MAX] = "";
     int line = 0, first = 0, hit = 0;
@@ -498,8 +499,9 @@ static int line_in_asm(const char *source, char *file, size_t size, int last, co
     return hit ? hit : first ? first : last;
 }
 
-/* ptxas knows lines of PTX alone. What it dislikes there is a body's asm, nearly always: whose line is it? Asm statements are counted in the
- * PTX up to that line, and as many in a PTX with lines. `out` becomes "file:8: in this asm: add.x %r1, %r2;", or stays empty. */
+/* ptxas knows lines of PTX alone. What it dislikes there is a body's asm, nearly always: whose line is it? Asm statements are
+ * counted in the PTX up to that line, and as many in a PTX with lines. `out` becomes "file:8: in this asm: add.x %r1, %r2;", or
+ * stays empty. */
 static void place_of_asm(weir_ctx *ctx, nvrtc *n, const char *source, const char *file, const char *arch_option, const char *log,
                          weiri_buf *out) {
     static const char begins[] = "// begin inline asm", ends[] = "// end inline asm";

@@ -53,7 +53,11 @@ typedef struct bar {             /* an mbarrier */
     u64 phase;                   /* phases completed */
     thread *waiting;             /* linked by next_waiting */
     u32 *arrived, *done;         /* clocks: of all who have arrived; of the phases completed */
+    u32 *issued;                 /* clock: of all who have arrived or have issued what will, whether or not that tells of memory */
+    struct seen_by *seen; int nseen, seen_cap;   /* who has seen the phase before the open one complete */
 } bar;
+
+struct seen_by { u32 who, clock, at, tid, joins; u64 mmas; };   /* a wait: its thread's clock, warp-wide operations and wgmmas then */
 
 typedef struct named {           /* named barrier of a CTA; [0] is unused: w_sync_cta counts live threads */
     u32 threads, arrived;        /* expected, 0 when idle; come so far */
@@ -166,6 +170,7 @@ struct weiri_thread {
     void *mma_d; const void *mma_a, *mma_b;   /* mma.sync: its registers */
     /* races */
     u32 *vc; u32 comp;           /* its clock, and its own place in one */
+    u32 joins;                   /* operations of its whole warp that it was part of */
     bool learnt;                 /* of others, since its warp last joined */
     u32 *fence_vc; bool fenced;  /* its clock at its last __threadfence */
     sync_var *met[4]; int nmet;  /* atomics since then */
@@ -298,6 +303,9 @@ void weiri_race_cta(cta *c);                         /* allocates */
 void weiri_race_reset(cta *c);                       /* a CTA starts */
 u32 *weiri_race_clock(machine *m);                   /* a new one, of nothing */
 u32 weiri_race_bar(const cta *c, const bar *b);      /* its component */
+u32 weiri_race_mmas(const cta *c, u32 warpgroup);
+u32 weiri_race_joined(const cta *c, u32 warp);
+void weiri_race_warp_joined(thread *t);
 void weiri_race_join(const machine *m, u32 *to, const u32 *from);
 void weiri_race_release(thread *t, u32 *to);
 void weiri_race_acquire(thread *t, const u32 *from);

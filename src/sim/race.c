@@ -8,6 +8,7 @@
  *   a warpgroup      wgmmas waited for by any of its threads: one operation of all four warps, whose operands are read
  *   bulk, by warp    bulk stores whose source is read; and those whose result is there
  *   the grid before  1: it is complete, as a griddepcontrol.wait said
+ *   a warp           operations of all its lanes: for the order of waits alone, no access is ordered by it
  *
  * What releases and acquires: mbarrier arrives and waits, named barriers, __syncthreads, __syncwarp, the cluster barrier, and the
  * pattern of fence, atomic, fence. Shuffles, votes, elect, ldmatrix and stmatrix order nothing. Between clusters only the last counts,
@@ -92,9 +93,12 @@ static int first_mma(const machine *m) { return first_bar(m) + m->bar_cap; }
 static int first_read(const machine *m) { return first_mma(m) + (m->threads_per_cta + 127) / 128; }
 static int first_done(const machine *m) { return first_read(m) + m->threads_per_cta / 32; }
 static int first_grid(const machine *m) { return first_done(m) + m->threads_per_cta / 32; }
+static int first_joined(const machine *m) { return first_grid(m) + 1; }
 static u32 base(const cta *c) { return c->rank * (u32)c->m->vc_cta; }
 u32 weiri_race_bar(const cta *c, const bar *b) { return base(c) + (u32)(first_bar(c->m) + (b - c->bars)); }
 static u32 mma_of(const cta *c, u32 warpgroup) { return base(c) + (u32)first_mma(c->m) + warpgroup; }
+u32 weiri_race_mmas(const cta *c, u32 warpgroup) { return mma_of(c, warpgroup); }
+u32 weiri_race_joined(const cta *c, u32 warp) { return base(c) + (u32)first_joined(c->m) + warp; }
 static u32 read_of(const cta *c, u32 warp) { return base(c) + (u32)first_read(c->m) + warp; }
 static u32 done_of(const cta *c, u32 warp) { return base(c) + (u32)first_done(c->m) + warp; }
 
@@ -102,7 +106,7 @@ void weiri_race_make(machine *m) {
     const weiri_plan *p = m->plan;
     int per = p->cluster > 0 ? p->cluster : 1;
     m->bar_cap = p->nbarriers + 32;
-    m->vc_cta = (first_grid(m) + 1 + 3) / 4 * 4;
+    m->vc_cta = (first_joined(m) + m->threads_per_cta / 32 + 3) / 4 * 4;
     m->vc_n = per * m->vc_cta;
 }
 
@@ -166,6 +170,9 @@ void weiri_race_join_warp(warp *w, u32 members) {
     for (int i = 0; i < 32; i++)
         if (members >> i & 1) w->lane[i]->vc[w->lane[i]->comp]++;
 }
+
+/* Orders no memory: it is known that all lanes have come as far. */
+void weiri_race_warp_joined(thread *t) { t->vc[weiri_race_joined(t->c, t->tid / 32)] = ++t->joins; }
 
 void weiri_race_mma_waited(thread *t, u64 ops) {
     raise(&t->vc[mma_of(t->c, t->tid / 128)], (u32)ops);

@@ -63,6 +63,7 @@ static bool need_ordered(const cta *c, const bar *b, const thread *by, const cha
 
 bar *weiri_sync_need(cta *c, u32 addr, const thread *by) {
     bar *b = need_bar(c, addr, by, by->at, "a copy that completes on");
+    if (b) weiri_race_join(c->m, b->issued, by->vc);
     return b && need_ordered(c, b, by, "a copy that completes on") && need_visible(c, b, by, "a copy that completes on") ? b : NULL;
 }
 
@@ -96,6 +97,9 @@ static void mbar_init(w_sim_api *api, u32 addr, u32 count) {
         weiri_sim_fault(m, t, t->at, "sim-bar-init", "mbarrier %s is initialised again while threads wait on it", name);
     }
     u32 *arrived = b->arrived ? b->arrived : weiri_race_clock(m), *done = b->done ? b->done : weiri_race_clock(m);
+    u32 *issued = b->issued ? b->issued : weiri_race_clock(m);
+    struct seen_by *seen = b->seen;
+    int seen_cap = b->seen_cap;
     *b = (bar){ .addr = addr,
                 .live = true,
                 .by = t->tid,
@@ -104,14 +108,41 @@ static void mbar_init(w_sim_api *api, u32 addr, u32 count) {
                 .count = count,
                 .pending = count,
                 .arrived = arrived,
-                .done = done };
+                .done = done,
+                .issued = issued,
+                .seen = seen,
+                .seen_cap = seen_cap };
     memset(arrived, 0, (size_t)m->vc_n * sizeof *arrived);
     memset(done, 0, (size_t)m->vc_n * sizeof *done);
+    memset(issued, 0, (size_t)m->vc_n * sizeof *issued);
     m->progress++;
 }
 
-static void try_complete(cta *c, bar *b) {
+/* The open phase ends. Whoever has seen the one before must have done so ahead of some arrival of this one, not only by chance: a
+ * thread that came later would find that the parity it waits for has come round. Ahead: the arrival's thread knows of it, of an
+ * operation of all of its warp, or of a wgmma of all of its warpgroup, that the thread was part of afterwards. Of the peer of a pair
+ * (v = 2) the leader knows by bytes alone, which clocks do not show: pairs are not looked at. */
+static void check_seen(const cta *c, const bar *b, const thread *by, u32 at) {
+    if (c->m->plan->k->cluster.v > 1) return;
+    for (int i = 0; i < b->nseen; i++) {
+        const struct seen_by *s = &b->seen[i];
+        if (b->issued[s->who] >= s->clock || b->issued[weiri_race_joined(c, s->tid / 32)] > s->joins ||
+            b->issued[weiri_race_mmas(c, s->tid / 128)] > s->mmas)
+            continue;
+        char name[96], place[256];
+        weiri_sync_bar_name(c, b, name, sizeof name);
+        weiri_sim_place(c->m, s->at, place, sizeof place);
+        weiri_sim_fault(c->m, by, at, "sim-lap",
+                        "parity lap on mbarrier %s: nothing puts the wait for phase %lld by warp %u, lane %u%s%s%s ahead of the arrivals "
+                        "of the next phase; a thread that comes late finds that the parity has come round",
+                        name, (i64)b->phase - 1, s->tid / 32, s->tid % 32, *place ? " (" : "", place, *place ? ")" : "");
+    }
+}
+
+static void try_complete(cta *c, bar *b, const thread *by, u32 at) {
     if (b->pending || b->tx) return;
+    check_seen(c, b, by, at);
+    b->nseen = 0;
     b->phase++;
     memcpy(b->done, b->arrived, (size_t)c->m->vc_n * sizeof *b->done);
     b->done[weiri_race_bar(c, b)] = (u32)b->phase;
@@ -163,12 +194,14 @@ void weiri_sync_arrive(cta *c, u32 addr, i64 arrivals, i64 expect, const thread 
     b->pending -= arrivals;
     m->progress++;
     check_tx(c, b, by, at);
-    try_complete(c, b);
+    try_complete(c, b, by, at);
 }
 
 void weiri_sync_tell(cta *c, u32 addr, const u32 *vc) {
     bar *b = c->running ? weiri_sync_bar(c, addr) : NULL;
-    if (b && b->live) weiri_race_join(c->m, b->arrived, vc);
+    if (!b || !b->live) return;
+    weiri_race_join(c->m, b->arrived, vc);
+    weiri_race_join(c->m, b->issued, vc);
 }
 
 void weiri_sync_tell_one(cta *c, u32 addr, const thread *by, u32 clock) {
@@ -183,7 +216,7 @@ void weiri_sync_complete(cta *c, u32 addr, u32 bytes, const thread *by, u32 at) 
     b->landed += bytes;
     c->m->progress++;
     check_tx(c, b, by, at);
-    try_complete(c, b);
+    try_complete(c, b, by, at);
 }
 
 static cta *target(thread *t, u32 rank) {
@@ -199,7 +232,10 @@ static void arrive_at(thread *t, u32 rank, u32 addr, u32 bytes) {
     bar *b = c->running ? weiri_sync_bar(c, addr) : NULL;
     if (b && c != t->c && !need_visible(c, b, t, "a remote arrive on")) return;
     if (b && b->live && !need_ordered(c, b, t, "an arrive on")) return;
-    if (b && b->live) weiri_race_release(t, b->arrived);
+    if (b && b->live) {
+        weiri_race_join(t->m, b->issued, t->vc);
+        weiri_race_release(t, b->arrived);
+    }
     weiri_sync_arrive(c, addr, 1, bytes, t, t->at);
 }
 
@@ -214,6 +250,7 @@ static void mbar_arrive_n(w_sim_api *api, u32 addr, u32 count) {
     bar *b = need_bar(t->c, addr, t, t->at, "an arrive on");
     weiri_sim_touch(t, addr);
     need_ordered(t->c, b, t, "an arrive on");
+    weiri_race_join(t->m, b->issued, t->vc);
     weiri_race_release(t, b->arrived);
     weiri_sync_arrive(t->c, addr, count, 0, t, t->at);
 }
@@ -286,7 +323,15 @@ static void check_lap(thread *t, const bar *b, u32 parity) {
 }
 
 /* The thread has seen the phase before the open one complete. */
-static void learn(thread *t, const bar *b) {
+static void learn(thread *t, bar *b) {
+    if (b->nseen == b->seen_cap) {
+        int cap = b->seen_cap ? 2 * b->seen_cap : 32;
+        struct seen_by *more = weiri_sim_alloc(t->m, (size_t)cap * sizeof *more);
+        if (b->nseen) memcpy(more, b->seen, (size_t)b->nseen * sizeof *more);
+        b->seen = more;
+        b->seen_cap = cap;
+    }
+    b->seen[b->nseen++] = (struct seen_by){ t->comp, t->vc[t->comp], t->at, t->tid, t->joins, t->mmas };
     if (b->phase && t->vc[weiri_race_bar(t->c, b)] < (u32)b->phase) weiri_race_acquire(t, b->done);
 }
 
@@ -524,6 +569,8 @@ void weiri_sync_warp(thread *t, u32 kind, u32 members, void (*fn)(warp *w, u32 m
         return;
     }
     if (fn) fn(w, members);
+    if (members == 0xffffffffu)
+        for (u32 i = 0; i < 32; i++) weiri_race_warp_joined(w->lane[i]);
     m->progress++;
     for (u32 i = 0; i < 32; i++)
         if ((members >> i & 1) && w->lane[i] != t) weiri_sim_wake(w->lane[i]);

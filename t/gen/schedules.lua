@@ -409,7 +409,9 @@ end
 --- What the first byte of a stage of p holds: other bytes than in its neighbours' stages.
 function schedules.mark(p) return 16 * tonumber(p.name:match "%d+") end
 
---- bodies: what threads fill and use is written and read (else the bodies are empty: for proofs)
+--- bodies: what threads fill and use is written and read (else the bodies are empty: for proofs). What threads fill tells how many stages
+--- were filled before (argument C of the pipe, { 2, 128 } of zeros: counts of fills and of uses, by thread), so that a stage read again
+--- is no other's.
 function schedules.kernel(weir, s, bodies)
   local P = weir.pipeline
   local k = weir.kernel { name = "random", arch = "sm_90a" }
@@ -425,11 +427,17 @@ function schedules.kernel(weir, s, bodies)
     elseif p.kind == "threads" or p.kind == "tx" then
       local bytes = p.kind == "tx" and 64 or nil
       local from = bytes and bodies and k:tensor { name = "B" .. p.name, dtype = "u8", shape = { 64 } }
-      local fill = from and "if (elected) w_bulk_load(w_addr(smem), from, 64, bar);" or ("for (u32 i = tid; i < 64; i += nthreads) smem[i] = (u8)(i + %d);"):format(schedules.mark(p))
-      of[p] = k:resource { name = p.name, space = "smem", dtype = "u8", tile = { 64 }, bind = from and { from = from } or nil,
+      local counts = not bytes and bodies and k:tensor { name = "C" .. p.name, dtype = "u32", shape = { 2, 128 }, out = true }
+      local bind = from and { from = from } or counts and { counts = counts } or nil
+      local own = counts and "+ 5 * n" or ""
+      local fill = from and "if (elected) w_bulk_load(w_addr(smem), from, 64, bar);"
+        or ("const u32 n = counts[tid]++; for (u32 i = tid; i < 64; i += nthreads) smem[i] = (u8)(i + %d %s);"):format(schedules.mark(p), own)
+      local use = ("%s for (u32 i = tid; i < 64; i += nthreads) if (smem[i] != (u8)(i + %d %s)) __trap();")
+        :format(counts and "const u32 n = counts[128 + tid]++;" or "", schedules.mark(p), own)
+      of[p] = k:resource { name = p.name, space = "smem", dtype = "u8", tile = { 64 }, bind = bind,
         pipeline = P[bytes and "tma_async" or "async_async"] { stages = p.stages },
         work = { fill = weir.producer_work { code = bodies and fill or ";", tx_bytes = bytes },
-          use = weir.consumer_work { code = bodies and ("for (u32 i = tid; i < 64; i += nthreads) if (smem[i] != i + %d) __trap();"):format(schedules.mark(p)) or ";" } } }
+          use = weir.consumer_work { code = bodies and use or ";" } } }
     else
       local pipe = copied[p.kind] == "tma_load" and P.tma_async { stages = p.stages } or P.async_async { stages = p.stages, producer_op = "load" }
       local shape = { name = p.name, dtype = "bf16", tile = { 64, 16 }, swizzle = 32, pipeline = pipe }

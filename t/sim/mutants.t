@@ -15,12 +15,10 @@ local unseen = { ["turns"] = "order tokens guard no memory here" }
 
 local tensors = { threads = "", tx = "", bar = "", pdl = "", mma = "X", out = "Y" }   -- of a kind of pipe; others load and store
 
--- Not found, of 679, and why.
-local known = {
-  ["6, ahead by one: swap t1: acquire 1 and the next"] = "the text's first stage is 0 before the first acquire, too",
-  ["13, ahead by one: drop advance 22"] = "reads the stage before: other data, in order",
-  ["18, lanes of the loading side: drop warp_sync 24"] = "a phase that comes round: up to the order, and three seeds are few",
-  ["18, bytes by a body: drop warp_sync 4"] = "the same: seeds 11 and 15 show it",
+-- Nothing to find: as plans they are broken, as texts they do what the base does. No schedule that is accepted becomes such a plan.
+local equal = {
+  -- Work in front of the task's first acquire: in the plan on the stage before the first, in the text on the first, which is free then.
+  ["6, ahead by one: swap t1: acquire 1 and the next"] = true,
 }
 
 -- Launches a program with what it takes: tensors of a schedule are { R, 64 }, those of a GEMM have M, N and K.
@@ -31,6 +29,7 @@ local function run(p, dev, base, at)
       for side in (tensors[pipe.kind] or "XY"):gmatch "." do
         args[side .. pipe.name], args.R = dev:tensor { dtype = "bf16", shape = { 64, 64 } }:fill(1), nil
       end
+      if pipe.kind == "threads" then args["C" .. pipe.name] = dev:tensor { dtype = "u32", shape = { 2, 128 } } end
       if pipe.kind == "tx" then
         local count = {}
         for i = 1, 64 do count[i] = i - 1 + schedules.mark(pipe) end
@@ -60,6 +59,13 @@ for _, base in ipairs(mutants.bases(weir, lab)) do
   end
 end
 
+-- Each needs a rule of its own, and is run whatever the step.
+local always = {
+  ["13, ahead by one: drop advance 22"] = true,                    -- reads the stage before, in order: only the data differ
+  ["18, lanes of the loading side: drop warp_sync 24"] = true,     -- a phase that comes round, in the one run and not in the other
+  ["18, bytes by a body: drop warp_sync 4"] = true,                -- the same
+}
+
 local all, step = mutants.all(plan, weir, lab), arg[1] == "all" and 1 or tonumber(arg[1]) or 16
 -- A change of the plan that the text does not show (a cursor's advance that another one brings with it) is for the proof alone.
 local texts = {}
@@ -73,11 +79,11 @@ local races, found, rules = 0, 0, {}
 for i = 1, #all do
   local m = all[i]
   if not unseen[m.base.name] and m.allowed:find "[XP]" then
-    local made = (i % step == 0 or m.number == 20) and m.make()
+    local name = ("%d, %s: %s"):format(m.number, m.base.name, m.what)
+    local made = (i % step == 0 or m.number == 20 or always[name] or equal[name]) and m.make()
     local verdict, findings
     if made then verdict, findings = plan.prove(made) end
     if verdict == "UNSAFE" and mutants.classes(findings):match "^[XP]+$" and plan.emit(made) ~= whole(m.base) then
-      local name = ("%d, %s: %s"):format(m.number, m.base.name, m.what)
       -- at the lengths of the prover's witnesses, and at others
       local tries, seen, message = { {} }, false, nil
       for _, f in ipairs(findings) do
@@ -98,8 +104,8 @@ for i = 1, #all do
         end
         if seen then break end
       end
-      if known[name] and not seen then
-        tap.diag("not found: " .. name .. ": " .. known[name])
+      if equal[name] and findings[1].message:find "nobody has filled" then -- the same name once more is another place
+        tap.ok(not seen, name .. ": the same text in effect")
         goto continue
       end
       races = races + 1

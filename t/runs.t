@@ -252,8 +252,8 @@ local function nests(o)
       end
     end
   end
-  k:task { name = "give", warps = { 0, 1 }, schedule = run(fill, nil, o.give) }
   k:task { name = "get", warps = { 4, 1 }, schedule = run(use, o.lanes and 0, o.get) }
+  k:task { name = "give", warps = { 0, 1 }, schedule = run(fill, nil, o.give) }
   if o.lanes then k:task { name = "get1", warps = { 5, 1 }, schedule = run(use, 1, nil, o.more) } end
   return k
 end

@@ -1170,7 +1170,8 @@ static void part_written(lowering *l, weiri_action *a, const weiri_op *op) {
     if (!a->neff || op->nargs < 2) return;
     weiri_view_of(l->k, op->arg[1], &v);
     if (v.res != op->res || v.op != WEIR_OP_VIEW_SUB || v.t || v.col0 || v.ncols || v.limit) return;
-    if (!weiri_geom(l->p, v.res, &g) || g.panels > 1 || !weiri_push_rows(l->k, &v, -1, &row)) return;
+    weiri_geom(l->p, v.res, &g); /* it is accessed, and so has a layout */
+    if (g.panels > 1 || !weiri_push_rows(l->k, &v, -1, &row)) return;
     int rows = g.rows;
     for (int i = 0; i < v.nsub; i++) rows /= v.res->tile[v.axis + i];
     if (v.nrows && v.axis + v.nsub + 2 != v.res->rank) return;
@@ -1431,7 +1432,8 @@ static int make_push(lowering *l, const weiri_op *op, const weiri_view *src, con
     const weir_res *r = op->res;
     weiri_tile_geom a, b;
     int shape[WEIR_MAX_RANK], rank = weiri_view_shape(l->k, op->arg[0], shape);
-    if (!weiri_geom(p, src->res, &a) || !weiri_geom(p, r, &b)) return -1; /* said elsewhere */
+    weiri_geom(p, src->res, &a); /* it has a place, and so a layout */
+    if (!weiri_geom(p, r, &b)) return -1; /* said elsewhere */
     int64_t rows = 1;
     for (int d = 0; d + 1 < rank; d++) rows *= shape[d];
     bool alike = a.swizzle == b.swizzle && a.panels == b.panels && a.row_bytes == b.row_bytes && a.elem == b.elem;

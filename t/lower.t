@@ -344,9 +344,9 @@ local function waits(name, want, kind, k)
   end
   tap.is(want, p and out or why, name)
 end
-local function drains(name, want, f)
+local function drains(name, want, f, pipe)
   waits(name, want, "mma_wait", kernel({ with = function(k, r)
-    r.a, r.b = sm(k, "a", { dtype = "bf16", swizzle = 128 }), sm(k, "b", { dtype = "bf16", swizzle = 128 })
+    r.a, r.b = sm(k, "a", { dtype = "bf16", swizzle = 128, pipe = pipe }), sm(k, "b", { dtype = "bf16", swizzle = 128, pipe = pipe })
     r.w, r.h, r.n = k:wgmma_tile { name = "w", tile = { 64, 64 } }, k:wgmma_tile { name = "h", tile = { 64, 64 } }, k:dim "n"
     r.q = k:scalar { name = "q", dtype = "i32" }
   end }, function(r)
@@ -370,6 +370,13 @@ drains("more ways, in a loop", {  }, function(r, mma)
   end
 end)
 drains("a loop of mmas, none drained", {  }, function(r, mma) for _ in weir.domain_loop(0, r.n) do mma(r.w) end end)
+local umma_ring = P.tma_umma { stages = 1 } -- whose release drains by itself
+drains("given back with none in flight", {  }, function() end, umma_ring)
+drains("with one", { 0 }, function(r, mma) mma(r.w) end, umma_ring)
+drains("with fourteen", { 7, 0 }, function(r, mma) for _ = 1, 14 do mma(r.w) end r.w:drain(13) end, umma_ring)
+drains("with more ways than are followed", { 0, 0 }, function(r, mma)
+  for i = 1, 7 do for _ in weir.when_true(weir.gt(r.q, i)) do mma(i % 2 == 0 and r.w or r.h) end end
+end, umma_ring)
 -- Bulk stores: an acquire waits until what was stored from that stage has been read.
 local function bulk(name, want, f, stages)
   waits(name, want, "bulk_wait", kernel({ with = function(k, r)
@@ -388,6 +395,9 @@ bulk("drained in between", { 7, 1, 0 }, function(r) for _ in weir.domain_loop(0,
 bulk("more ways than are followed", { 1, 1, 1, 1, 0 }, function(r)
   for _ in weir.domain_loop(0, r.n) do for i = 1, 4 do for _ in weir.when_true(weir.gt(r.q, i)) do r.put(i % 2 == 0 and r.o or r.p) end end end
 end)
+bulk("more by far", { 1, 3, 1, 3, 0 }, function(r)
+  for _ in weir.domain_loop(0, r.n) do for i = 1, 4 do for _ in weir.when_true(weir.gt(r.q, i)) do r.put(i % 2 == 0 and r.o or r.p) end end end
+end, 4)
 do
   local function released(name, want, f, o) -- a task that stores what another stages, and gives back
     local k, r = kernel { with = function(k, r) r.o, r.y = sm(k, "o", { pipe = P.async_tma { stages = 3 } }), gm(k, "y", { out = true }); r.n = k:dim "n" end }
@@ -564,6 +574,7 @@ local function pushed(name, want, o)
     r.b = sm(k, "b", { tile = o.bt or { 8, 32 }, swizzle = o.bs, dtype = o.bd, pipe = b_pipe })
   end }
   k:task { name = "t", warps = o.warps or { 0, 1 }, cta = { k = 1 }, schedule = function()
+    if o.math then k:reg_tile { name = "t", dtype = "f32", tile = { 128, 64 } }:zero() end
     if o.staged then r.a:acquire(); r.a:store(1); r.a:commit() end
     if o.plain ~= "a" then r.a:wait() end
     if o.plain ~= "b" then r.b:acquire() end
@@ -606,7 +617,7 @@ pushed("of a tile without stages", "", { plain = "a" })
 pushed("into one without", "PLAN-UNSUPPORTED: task 't': b:push brings bytes that no pipeline counts\n", { plain = "b" })
 pushed("of what two warpgroups stage", "PLAN-PUSH: task 't': b:push takes a stage of which each warpgroup of the task fills and stores its own share\n", { staged = true, at = { 128, 32 }, bt = { 128, 32 }, warps = { 0, 8 } })
 pushed("of what one warpgroup stages", "", { staged = true, at = { 64, 32 }, bt = { 64, 32 }, warps = { 0, 4 } })
-pushed("of what was loaded, by two warpgroups", "", { at = { 128, 32 }, bt = { 128, 32 }, warps = { 0, 8 } })
-pushed("of a tile without stages, by two warpgroups", "", { plain = "a", at = { 128, 32 }, bt = { 128, 32 }, warps = { 0, 8 } })
+pushed("of what was loaded, by two warpgroups", "", { math = true, at = { 128, 32 }, bt = { 128, 32 }, warps = { 0, 8 } })
+pushed("of a tile without stages, by two warpgroups", "", { math = true, plain = "a", at = { 128, 32 }, bt = { 128, 32 }, warps = { 0, 8 } })
 
 tap.done()

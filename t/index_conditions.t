@@ -106,7 +106,8 @@ local function when_cta(which, body) return function(r, ...) for _ in weir.when_
 local function again(times, body) return function(r, ...) for _ in weir.domain_loop(0, times) do body(r, ...) end end end
 local function in_tiles(body) return function(r, ...)
   r.q = r.q or r.k:work_queue { name = "q", axes = { "i" }, extent = { 2 } }
-  for _ in weir.work_tile_loop(r.q) do body(r, ...) r.q:next() end
+  local rounds, line = ...
+  for tile in weir.work_tile_loop(r.q) do body(r, rounds, line, tile) r.q:next() end
 end end
 local function steps(which) return function(r, rounds, line)
   for i in weir.domain_loop(0, r.n) do
@@ -137,6 +138,20 @@ local function twice(loops, factor, plus) return twice_over(function(i)
   for _ = 1, loops do b[#b + 1] = 0; b[#b + 1] = factor * (i + (plus or 0)) end
   return b
 end) end
+local function keyed(plus) return function(r, rounds)
+  for i in weir.domain_loop(0, r.n) do
+    for _ in weir.when_true(weir.lt(i, r.m), { key = "x" }) do rounds(1) end
+    for _ in weir.domain_loop(0, i + plus) do rounds(1) end
+  end
+end end
+local function from_tile(plus) return function(r, rounds, _, tile)
+  for i in weir.domain_loop(tile.i, tile.i + 3) do rounds(i + plus) end
+end end
+local function late_ones(r, rounds)
+  for i in weir.domain_loop(0, r.n) do
+    for _, period in ipairs { 31, 32 } do for _ in weir.when_true(weir.eq(i % period, 0)) do rounds(1) end end
+  end
+end
 for _, c in ipairs {
   { "each time", each(0, n), each(0, n), "SAFE", "right" },
   { "from 0 and from 1 on: a line too many", each(0, n), each(1, n), "UNSAFE", "right" },
@@ -177,6 +192,15 @@ for _, c in ipairs {
   { "three times the index, and three loops", twice(3, 1), twice(1, 3), "SAFE", "right" },
   { "three times the index, and two loops", twice(2, 1), twice(1, 3), "UNSAFE", "sim-deadlock" },
   { "twice the index, and a loop to it and to the next", twice(1, 2), twice_over(function(i) return { 0, i, 0, i + 1 } end), "UNSAFE", "sim-deadlock" },
+  { "twice the index, and a loop to it, always and for the first time", twice(1, 2), function(r, rounds)
+    for i in weir.domain_loop(0, r.n) do
+      for _ in weir.domain_loop(0, i) do rounds(1) end
+      for _ in i:first_iter() do for _ in weir.domain_loop(0, i) do rounds(1) end end
+    end
+  end, "UNSAFE", "sim-deadlock" },
+  { "under one key, to the index and to the next", keyed(0), keyed(1), "UNSAFE", "sim-deadlock" },
+  { "from a tile's coordinate on, to the index and to the next", in_tiles(from_tile(0)), in_tiles(from_tile(1)), "UNSAFE", "sim-deadlock" },
+  { "two conditions that repeat themselves late", late_ones, late_ones, "SAFE", "right" },
   -- right, though the prover cannot follow: never called unsafe
   { "three times the index less one, and three loops", twice(1, 3, -1), twice(3, 1, -1), "INCOMPLETE", "right" },
   { "to the index and from it on, and all", twice_over(function(i, r) return { 0, i, i, r.n } end), twice_over(function(_, r) return { 0, r.n } end), "INCOMPLETE", "right" },

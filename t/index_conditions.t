@@ -138,13 +138,13 @@ local function twice(loops, factor, plus) return twice_over(function(i)
   for _ = 1, loops do b[#b + 1] = 0; b[#b + 1] = factor * (i + (plus or 0)) end
   return b
 end) end
-local function keyed(plus) return function(r, rounds)
-  for i in weir.domain_loop(0, r.n) do
-    for _ in weir.when_true(weir.lt(i, r.m), { key = "x" }) do rounds(1) end
+local function keyed(plus, start) return function(r, rounds)
+  for i in weir.domain_loop(start or 0, r.n + (start or 0)) do
+    for _ in weir.when_true(weir.lt(i - (start or 0), r.m), { key = "x" }) do rounds(1) end
     for _ in weir.domain_loop(0, i + plus) do rounds(1) end
   end
 end end
-local function from_tile(plus) return function(r, rounds, _, tile)
+local function from_tile(plus) return function(_, rounds, _, tile)
   for i in weir.domain_loop(tile.i, tile.i + 3) do rounds(i + plus) end
 end end
 local function late_ones(r, rounds)
@@ -199,6 +199,7 @@ for _, c in ipairs {
     end
   end, "UNSAFE", "sim-deadlock" },
   { "under one key, to the index and to the next", keyed(0), keyed(1), "UNSAFE", "sim-deadlock" },
+  { "under one key, in loops through other numbers", keyed(0), keyed(0, 1), "UNSAFE", "sim-deadlock" },
   { "from a tile's coordinate on, to the index and to the next", in_tiles(from_tile(0)), in_tiles(from_tile(1)), "UNSAFE", "sim-deadlock" },
   { "two conditions that repeat themselves late", late_ones, late_ones, "SAFE", "right" },
   -- right, though the prover cannot follow: never called unsafe

@@ -83,6 +83,9 @@ check("two loops, and one twice as long and one more", "LOST DEADLOCK", {}, both
 check("three loops and two, and one as long as all", "SAFE INCOMPLETE", { limit = 20000, most = 2 }, both(function(_, d)
   return { { 0, N(d) }, { 0, N(d) }, { 0, N(d) }, { 0, d "M" }, { 0, d "M" } }
 end, function(_, d) return { { 0, 3 * N(d) + 2 * d "M" } } end))
+check("two loops against two rounds a step, and a sum", "SAFE INCOMPLETE", { limit = 20000, most = 2 }, both(function(_, d)
+  return { { 0, N(d) }, { 0, N(d) }, { 0, N(d) + d "M" } }
+end, function(_, d) return { { 0, N(d), 1, 2 }, { 0, N(d) }, { 0, d "M" } } end))
 check("less what is more", "SAFE", {}, both(function(_, d) return { { 0, N(d) - (d "M" - d "M") } } end, function(_, d) return { { 0, N(d) } } end))
 check("minus minus", "SAFE", {}, both(function(_, d) return { { 0, -(-N(d)) } } end, function(_, d) return { { 0, N(d) } } end))
 check("cast", "SAFE", {}, both(function(_, d) return { { 0, weir.cast(N(d), "i64") } } end, function(_, d) return { { 0, N(d) } } end))

@@ -139,9 +139,9 @@ local function rest(side) return function(r) last(r, r[side]) end end
 local function judged(name, want, o)
   local program, why = plan.of(pair(o))
   if not tap.ok(program, name .. ": is planned") then return tap.diag(why) end
-  local sizes = { tiles = 5 }
-  for T = 0, 4 do for N = 0, 2 do sizes[#sizes + 1] = { T = T, N = N, tiles = T } end end
-  local said = agreement.compare(plan, program, sizes, { limit = 40000, far = 100000 })
+  local small = { tiles = 5 }
+  for T = 0, 4 do for N = 0, 2 do small[#small + 1] = { T = T, N = N, tiles = T } end end
+  local said = agreement.compare(plan, program, small, { limit = 40000, far = 100000 })
   local seen = said.verdict == "UNSAFE" and said.findings[1].rule or said.verdict
   tap.is(want, seen, name)
   if not tap.ok(not said.wrong and not said.open, name .. ": the explorer agrees") then tap.diag(said.wrong or said.open) end
@@ -195,7 +195,6 @@ local function tensor(one, two, o)
 end
 local function store(x) return function(t, r) r.y:store(x, r.y:at(t.i, 0)) end end
 local function store_late(t, r, at_end) if at_end then store(2.0)(t, r) else previous(r, function(b) store(2.0)(b, r) end) end end
-local function nothing() end
 local function verdict(k)
   local report = k:verify()
   return report.proof.verdict == "UNSAFE" and report.text:match "%[(PROVE%-%w+)%]" or report.proof.verdict, report
@@ -258,9 +257,9 @@ do
     s.tiles = true
     local ok, program = pcall(function() return schedules.late(s, 1) and plan.of(schedules.kernel(weir, s)) end)
     if ok and program then
-      local sizes = { tiles = 4 }
-      for N = 0, 2 do for T = 0, 4 do sizes[#sizes + 1] = { N = N, M = 1, T = T, R = 64, tiles = T } end end
-      local said = agreement.compare(plan, program, sizes, { limit = 8000, far = 20000 })
+      local small = { tiles = 4 }
+      for N = 0, 2 do for T = 0, 4 do small[#small + 1] = { N = N, M = 1, T = T, R = 64, tiles = T } end end
+      local said = agreement.compare(plan, program, small, { limit = 8000, far = 20000 })
       verdicts[said.verdict] = (verdicts[said.verdict] or 0) + 1
       if said.wrong then wrong[#wrong + 1] = schedules.text(s) .. ": " .. said.wrong end
     end

@@ -10,6 +10,7 @@ local from, to = tonumber(arg[1] or 1), tonumber(arg[2] or arg[1] or 24)
 local dev = assert(weir.device("sim", { seed = 3 }))
 local sum = kernels.test(tap, dev, from, to, { other = not arg[1] and assert(weir.device("sim", { seed = 4 })) or nil })
 tap.diag(sum.text)
+if not arg[1] then tap.diag(kernels.test(tap, dev, 1, 16, { kind = "late", other = assert(weir.device("sim", { seed = 5 })) }).text) end
 
 -- The checks find what is wrong: one bit of one element, and one element of a reference.
 local case = kernels.make(2, "gemm")

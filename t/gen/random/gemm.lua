@@ -143,7 +143,7 @@ local function text(o)
   word(true, o.kind .. " " .. o.raster); word(o.registers, "registers")
   word(true, ("%s %s %d swizzle %d"):format(o.store, o.out, o.en, o.swizzle_d)); word(o.split_k, "K over " .. tostring(o.split_k))
   word(o.bias ~= "none", "bias " .. o.bias); word(o.c, "C " .. tostring(o.c)); word(o.alpha, "alpha")
-  word(o.real, "real")
+  word(o.late, "late, " .. tostring(o.late)); word(o.real, "real")
   return table.concat(words, ", ")
 end
 
@@ -294,43 +294,56 @@ local function describe(o, name, e)
     local function put_stage(t, j)
       if o.store == "reduce" then gd:tma_reduce_add(stage:read(), place(t, j)) else gd:tma_store(stage:read(), place(t, j)) end
     end
+    local kept = o.late and k:reg_tile { name = "kept" .. suffix, dtype = "f32", tile = { rows, BN } }
+    local function finish(t, sums)
+      local row = tasks > 1 and t.m * tasks + i or t.m
+      local env = { acc = sums:read(), alpha = alpha, bias = bias and (o.bias == "n" and bias:at(t.n):load() or bias:at(row, 0):load()),
+        c = gc and gc:at(row, t.n):load() }
+      local x = e:weir(env)
+      for j = 0, BN // EN - 1 do
+        local part = BN == EN and x or x:cols(j * EN, EN)
+        if stage then
+          stage:acquire(); stage:store(part); stage:commit()
+          if o.store ~= "task" then stage:wait(); put_stage(t, j); stage:release() end
+        else gd:store(part, place(t, j)) end
+      end
+    end
+    -- of the tile before: at once, or behind the first step's product, or where there is no step
+    local function before() for tile in weir.previous_tile(wq) do finish(tile, kept) end end
+    local in_step = o.late == "step" and not S
+    local function step(kk) if in_step then for _ in kk:first_iter() do before() end end end
     task("mma" .. suffix, 4 * o.wgs // tasks, 0, function()
       for t in weir.work_tile_loop(wq) do
+        if o.late and not in_step then before() end
         if sum then
           sum:zero()
-          for _ in loop(t) do
+          for kk in loop(t) do
             acc:zero()
-            wait(); multiply(); acc:drain(); release()
+            wait(); multiply(); step(kk); acc:drain(); release()
             sum:set(sum:read() + acc:read())
           end
         else
           acc:zero()
-          for _ in loop(t) do
-            wait(); multiply()
+          for kk in loop(t) do
+            wait(); multiply(); step(kk)
             acc:drain(o.lag); release(o.lag)
           end
           acc:drain(); release(0)
         end
-        local row = tasks > 1 and t.m * tasks + i or t.m
-        local env = { acc = (sum or acc):read(), alpha = alpha, bias = bias and (o.bias == "n" and bias:at(t.n):load() or bias:at(row, 0):load()),
-          c = gc and gc:at(row, t.n):load() }
-        local x = e:weir(env)
-        for j = 0, BN // EN - 1 do
-          local part = BN == EN and x or x:cols(j * EN, EN)
-          if stage then
-            stage:acquire(); stage:store(part); stage:commit()
-            if o.store ~= "task" then stage:wait(); put_stage(t, j); stage:release() end
-          else gd:store(part, place(t, j)) end
-        end
+        if in_step then for _ in weir.when_true(weir.le(steps, 0)) do before() end end
+        if kept then kept:set((sum or acc):read()) else finish(t, sum or acc) end
         wq:next()
       end
+      if kept then for tile in weir.last_tile(wq) do finish(tile, kept) end end
     end)
     if o.store == "task" then
       task("put" .. suffix, 1, nil, function()
+        local function all(t) for j = 0, BN // EN - 1 do stage:wait(); put_stage(t, j); stage:release() end end
         for t in weir.work_tile_loop(wq) do
-          for j = 0, BN // EN - 1 do stage:wait(); put_stage(t, j); stage:release() end
+          if kept then for past in weir.previous_tile(wq) do all(past) end else all(t) end
           wq:next()
         end
+        if kept then for last in weir.last_tile(wq) do all(last) end end
       end)
     end
   end
@@ -375,8 +388,11 @@ local function product(o, A, B, m, n, K)
   return out, size
 end
 
-return function(d, name)
+-- more.late: the epilogue a turn late, where its sums fit beside those of the next tile.
+return function(d, name, more)
   local o = draw(d)
+  o.late = more and more.late and o.mode ~= "fork" and o.bm * o.bn <= 56 * 128 * o.wgs and d.one { "first", "step" } or nil
+  if o.late and o.store == "task" then o.late = "first" end    -- that a loop and what stands for it come to one, for another task, is no proof's matter
   local e = epilogue(d, o)
   local case = { name = name, text = text(o), real = o.real, launches = {} }
   case.kernel = function()

@@ -57,8 +57,11 @@ local function draw(d)
   return o
 end
 
-return function(d, name)
+-- more.late: stores each tile a turn late.
+return function(d, name, more)
   local o = draw(d)
+  o.late = more and more.late
+  if o.late then o.stages = o.stages + 1 end
   local case = { name = name, real = o.real, launches = {} }
   -- what the expressions are of
   local leaves = {}
@@ -86,6 +89,7 @@ return function(d, name)
     words[#words + 1] = ("-> %s of %d nodes"):format(y.dtype, y.expr.size)
   end
   if o.scalar then words[#words + 1] = "scalar " .. o.scalar end
+  if o.late then words[#words + 1] = "late" end
   if o.real then words[#words + 1] = "real" end
   case.text = table.concat(words, ", ")
 
@@ -113,18 +117,31 @@ return function(d, name)
       end }
     end
     k:task { name = "map", warps = { 0, o.warps }, schedule = function()
-      for t in weir.work_tile_loop(wq) do
+      -- of tile t, in its own turn, or (back = 1) in the next
+      local function store(t, back)
         local env = { s = s }
         for i, x in ipairs(o.inputs) do env[x.name] = view(i, t):load() end
         if held then
-          held:set(env.x1)
+          if not o.late then held:set(env.x1) end
           env.x1, env.row, env.col = held:read(), held:row_index(), held:col_index()
         end
-        if ring then ring:wait(); env.x1 = ring:read():load() end
+        if ring then
+          if not o.late then ring:wait() end
+          env.x1 = ring:read(back):load()
+        end
         for i, y in ipairs(o.outputs) do gy[i]:store(y.expr:weir(env), gy[i]:at(t.m, t.n)) end
         if ring then ring:release() end
+      end
+      for t in weir.work_tile_loop(wq) do
+        if not o.late then store(t)
+        else
+          if ring then ring:wait() end
+          for b in weir.previous_tile(wq) do store(b, 1) end
+          if held then held:set(view(1, t):load()) end
+        end
         wq:next()
       end
+      if o.late then for b in weir.last_tile(wq) do store(b) end end
     end }
     return k
   end

@@ -90,7 +90,13 @@ void weiri_stack_fill(char *stack, size_t size, size_t bytes, unsigned word) {
 #ifdef FIBER_ASAN
     __asan_unpoison_memory_region(stack, size);
 #endif
-    for (char *p = stack + size - bytes; p < stack + size; p += sizeof word) memcpy(p, &word, sizeof word);
+    char *p = stack + size - bytes;
+    size_t n = bytes < sizeof word ? bytes : sizeof word;
+    memcpy(p, &word, n);
+    for (size_t more; n < bytes; n += more) { /* what is there once more: most of a CTA that does little is this */
+        more = n < bytes - n ? n : bytes - n;
+        memcpy(p + n, p, more);
+    }
 }
 
 void weiri_fiber_make(weiri_fiber *f, char *stack, size_t size, void (*fn)(void *), void *arg) {

@@ -83,6 +83,8 @@ bool weiri_forms_dealt(weiri_forms *f, const weiri_span *x, const weiri_span *y,
 /* By the conditions and loops around two nodes of one task: does a turn (what is outside of all: a launch) that comes to the one never come to
  * the other? Loops' bounds must have been collected. */
 bool weiri_forms_exclude(weiri_forms *f, const weiri_node *x, const weiri_node *y);
+/* ... does a turn come to the node once at most? */
+bool weiri_forms_once(weiri_forms *f, const weiri_node *node);
 /* How a value changes: its leaves vary with the launch only / with the tile / with the CTA of a cluster. */
 bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta);
 

@@ -218,7 +218,8 @@ void weiri_gmem_places(weiri_prog *g) {
             if (never_both(g, x, y)) continue;
             if (x->task != y->task) g->beside[i * n + j] = m;
             else if (x->share != SHARE_LATER && y->share != SHARE_LATER) { /* (lower.c sees to what is later in one task) */
-                g->meets[i * n + j] = meet_in_actor(g, x, y);
+                const bool once = i == j && x->of && weiri_forms_once(g->forms, node_of(g, x)); /* an actor, in one tile */
+                g->meets[i * n + j] = once ? SPANS_APART : meet_in_actor(g, x, y);
                 g->beside[i * n + j] = meet_in_task(g, x, y);
             }
             g->gmem_ring = 0;

@@ -632,22 +632,52 @@ static void without(facts *all, int index) {
         }
 }
 
-/* What loops and conditions around the node say of numbers that are one for a turn. */
-static void facts_at(weiri_forms *f, const weiri_node *node, facts *all) {
+/* What loops and conditions around the node say. */
+static void collect(weiri_forms *f, const weiri_node *node, facts *all) {
     all->n = 0;
     for (const weiri_node *n = node->parent; n && n->kind != NODE_TILES; n = n->parent) {
         if (n->kind == NODE_LOOP) note_loop(f, all, n);
         if (n->kind == NODE_GUARD && n->of && (n->guard == WEIR_GUARD_TRUE || n->guard == WEIR_GUARD_FALSE))
             note_condition(f, all, n->of, n->guard == WEIR_GUARD_TRUE, 0);
     }
+}
+
+static bool one_a_turn(weiri_forms *f, const lin *x) {
+    for (int i = 0; i < x->n; i++)
+        if (wanders(f, x->atom[i], false)) return false;
+    return true;
+}
+
+/* Is the index one number in all of a turn? */
+static bool pinned(weiri_forms *f, const facts *all, int index) {
+    for (int i = 0; i < all->n; i++)
+        for (int j = 0; j < i; j++) {
+            lin sum = all->v[i], rest = { 0 };
+            int64_t coef = 0;
+            for (int q = 0; q < sum.n; q++)
+                if (sum.atom[q] == index) coef = sum.coef[q];
+                else rest.atom[rest.n] = sum.atom[q], rest.coef[rest.n++] = sum.coef[q];
+            if (coef && one_a_turn(f, &rest) && add(&sum, &all->v[j], 1) && !sum.n && !sum.c) return true; /* at least that, and at most */
+        }
+    return false;
+}
+
+bool weiri_forms_once(weiri_forms *f, const weiri_node *node) {
+    facts all;
+    collect(f, node, &all);
+    for (const weiri_node *n = node->parent; n && n->kind != NODE_TILES; n = n->parent)
+        if (n->kind == NODE_LOOP && !pinned(f, &all, lin_of(f, n->index, 0).atom[0])) return false;
+    return true;
+}
+
+/* What they say of numbers that are one for a turn. */
+static void facts_at(weiri_forms *f, const weiri_node *node, facts *all) {
+    collect(f, node, all);
     for (const weiri_node *n = node->parent; n && n->kind != NODE_TILES; n = n->parent)
         if (n->kind == NODE_LOOP) without(all, lin_of(f, n->index, 0).atom[0]);
     int kept = 0;
-    for (int i = 0; i < all->n; i++) {
-        bool w = false;
-        for (int q = 0; q < all->v[i].n; q++) w = w || wanders(f, all->v[i].atom[q], false);
-        if (!w) all->v[kept++] = all->v[i];
-    }
+    for (int i = 0; i < all->n; i++)
+        if (one_a_turn(f, &all->v[i])) all->v[kept++] = all->v[i];
     all->n = kept;
 }
 

@@ -29,6 +29,7 @@ local function delayed(o)
   local dynamic = o.kind == "atomic" or o.kind == "clc"
   local raster = o.raster
   if raster == "traced" then raster = function(i, a) return i % a, i // a end end
+  if raster == "shared" then raster = function(i, a) local q = i // a; return (i % a + q * q + q) % a, q end end
   local wq = k:work_queue { name = "wq", kind = o.kind, over = Y, tile = { R, C }, raster = raster, group = o.raster == "grouped" and 2 * m or nil,
     stages = dynamic and 2 or nil }
   local function tiles(lane) return weir.work_tile_loop(wq, lane and lanes > 1 and { lane = lane, lanes = lanes } or nil) end
@@ -87,6 +88,7 @@ end
 for _, kind in ipairs { "static", "atomic", "clc", "grid" } do check("queue of kind " .. kind, { kind = kind }) end
 for _, raster in ipairs { "row", "column", "grouped", "traced" } do check("raster " .. raster, { raster = raster, grid = 3 }) end
 for _, raster in ipairs { "grouped", "traced" } do check("raster " .. raster .. ", clusters of 2 x 2", { raster = raster, m = 2, n = 2 }) end
+check("a raster with named parts", { raster = "shared", grid = 2 })
 check("atomic, clusters of 2 x 1", { kind = "atomic", m = 2 })
 check("one CTA", { grid = 1, stages = 3 })
 check("in the last step of a loop", { late = true, stages = 3 })
@@ -177,14 +179,14 @@ judged("as often as the tile before says", "SAFE", { give = times "give", take =
 judged("against as often as there are steps", "PROVE-DEADLOCK", { give = function(r) previous(r, function() for _ in weir.domain_loop(r.N) do r.give() end end) end, take = times "take" })
 
 -- Tensors: the place of the tile before is the place that its turn had, and another one than that of this turn.
-local function tensor(one, two, o)
+local function tensor(one, two, o, stages)
   local k = weir.kernel { name = "shared", arch = "sm_90a" }
   local N = k:dim("N", { min = 1 })
   local r = { N = N }
   local Y = k:tensor { name = "y", dtype = "f32", shape = { N, 256 }, out = true }
   r.y = k:gmem_tile { name = "y", tensor = Y, tile = { 1, 128 } }
   r.wq = k:work_queue { name = "wq", axes = { "i" }, extent = { N } }
-  r.turn = k:barrier { name = "turn", pipeline = P.async_async { stages = 1 } }
+  r.turn = k:barrier { name = "turn", pipeline = P.async_async { stages = stages or 1 } }
   for i, body in ipairs { one, two } do
     k:task { name = "t" .. i, warps = { 4 * i - 4, 4 }, schedule = function()
       for t in weir.work_tile_loop(r.wq, o) do body(t, r); r.wq:next() end
@@ -199,8 +201,8 @@ local function verdict(k)
   local report = k:verify()
   return report.proof.verdict == "UNSAFE" and report.text:match "%[(PROVE%-%w+)%]" or report.proof.verdict, report
 end
-local function race(name, want, one, two)
-  local seen, report = verdict(tensor(one, two))
+local function race(name, want, one, two, stages)
+  local seen, report = verdict(tensor(one, two, nil, stages))
   if not tap.is(want, seen, name) then tap.diag(report.text) end
   if want == "SAFE" then tap.ok(not report.proof.text:find "trusting", name .. ": nothing is on trust") end
 end
@@ -211,6 +213,11 @@ race("one place, in turn", "SAFE", function(t, r) r.turn:acquire(); store(1.0)(t
     if not at_end then r.turn:wait(); r.turn:release() end
     store_late(t, r, at_end)
   end)
+race("one place, in turn, five tiles ahead", "SAFE", function(t, r) r.turn:acquire(); store(1.0)(t, r); r.turn:commit() end,
+  function(t, r, at_end)
+    if not at_end then r.turn:wait(); r.turn:release() end
+    store_late(t, r, at_end)
+  end, 5)
 race("the order comes too late", "PROVE-RACE", function(t, r) r.turn:acquire(); r.turn:commit(); store(1.0)(t, r) end,
   function(t, r, at_end)
     if not at_end then r.turn:wait(); r.turn:release() end
@@ -223,7 +230,7 @@ tap.like("trusting that tasks keep apart in tensor 'y'",
 -- What conditions and loops leave out: a store in the step j, or behind a loop that had no such step.
 local function steps(stored_behind, at)
   local k = weir.kernel { name = "steps", arch = "sm_90a" }
-  local N, S = k:dim "N", k:dim "S"
+  local N, S, T = k:dim "N", k:dim "S", k:dim "T"
   local stage = k:smem_tile { name = "stage", dtype = "f32", tile = { 1, 64 }, pipeline = P.async_tma { stages = 2 } }
   local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "y", dtype = "f32", shape = { N, 256 }, out = true }, tile = { 1, 64 } }
   local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { N } }
@@ -234,9 +241,9 @@ local function steps(stored_behind, at)
     end
     for _ in weir.work_tile_loop(wq) do
       for i in weir.domain_loop(0, S) do
-        for b in weir.previous_tile(wq) do for j = 0, 1 do for _ in weir.when_true(at and at(i, j) or weir.eq(i, j)) do put(b, j) end end end
+        for b in weir.previous_tile(wq) do for j = 0, 1 do for _ in weir.when_true(at and at(i, j, S, T) or weir.eq(i, j)) do put(b, j) end end end
       end
-      for b in weir.previous_tile(wq) do for j = 0, 1 do for _ in weir.when_true(stored_behind(S, j)) do put(b, j) end end end
+      for b in weir.previous_tile(wq) do for j = 0, 1 do for _ in weir.when_true(stored_behind(S, j, T)) do put(b, j) end end end
       wq:next()
     end
     for b in weir.last_tile(wq) do put(b, 0); put(b, 1) end
@@ -245,9 +252,30 @@ local function steps(stored_behind, at)
 end
 proved("in step j, else behind", steps(function(S, j) return weir.le(S, j) end))
 proved("... written otherwise", steps(function(S, j) return ~weir.gt(S, j) end, function(i, j) return weir.ge(i, j) & weir.lt(i, j + 1) end))
+proved("under a condition, else behind", steps(function(S, _, T) return ~weir.lt(T, S) end, function(i, j, S, T) return weir.eq(i, j) & weir.lt(T, S) end))
+proved("in more than one step", steps(function(S, _, T) return ~weir.lt(T, S) end, function(i, j, S, T) return weir.ge(i, j) & weir.lt(T, S) end),
+  "that the accesses of one task keep apart in tensor 'y'")
 proved("behind, where there was such a step", steps(function(S, j) return weir.le(S, j + 1) end), "that the accesses of one task keep apart in tensor 'y'")
 proved("behind, whatever there was", steps(function(S) return weir.ge(S, 0) end), "that the accesses of one task keep apart in tensor 'y'")
-proved("a number that may wrap is no fact", steps(function(S, j) return weir.le(S * 65536 * 65536, j * 65536 * 65536) end), "that the accesses of one task keep apart in tensor 'y'")
+proved("a number that may wrap is no fact", steps(function(S, j) return weir.le(S + (1 << 30), j + (1 << 30)) end), "that the accesses of one task keep apart in tensor 'y'")
+
+-- A register tile that is set at a turn's end and read in the next has been set.
+do
+  local k = weir.kernel { name = "kept", arch = "sm_90a" }
+  local N = k:dim "N"
+  local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "y", dtype = "f32", shape = { N, 64 }, out = true }, tile = { 64, 64 } }
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { weir.ceil_div(N, 64) } }
+  local kept = k:reg_tile { name = "kept", dtype = "f32", tile = { 64, 64 } }
+  k:task { name = "t", warps = { 0, 4 }, schedule = function()
+    for t in weir.work_tile_loop(wq) do
+      for b in weir.previous_tile(wq) do y:store(kept:read(), y:at(b.i, 0)) end
+      kept:set(kept:row_index() + t.i + 0.0 * kept:col_index())
+      wq:next()
+    end
+    for b in weir.last_tile(wq) do y:store(kept:read(), y:at(b.i, 0)) end
+  end }
+  proved("registers kept over the turns", k)
+end
 
 -- Random schedules some of whose segments are a turn late.
 do

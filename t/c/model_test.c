@@ -356,6 +356,16 @@ static void left_by_break(void) {
     at(15);
     weir_block_end(k, true);
 }
+static void looks_back_at_nothing(void) {
+    begin();
+    weir_guard_begin(k, &(weir_guard_desc){ .kind = WEIR_GUARD_PREVIOUS_TILE });
+    weir_block_end(k, false);
+    weir_tiles t = weir_last_tile_begin(k, NULL);
+    ok(weir_tile_coord(k, t, 0).id == 0, "the last tile of no queue has no coordinates");
+    weir_block_end(k, false);
+    weir_task_end(k);
+    weir_kernel_print(k, WEIR_PRINT_CAPTURE);
+}
 static void tiles_of_nothing(void) {
     begin();
     weir_tiles t = weir_tiles_begin(k, NULL, 0, 1);
@@ -461,6 +471,9 @@ static void test_broken(void) {
     broken("break", left_by_break,
            "gemm.lua:14: error: this domain_loop was left by `break` (or an error) and cannot be captured [C-BREAK]\n"
            "    hint: the body runs once, to be recorded: cut the range with weir.min or weir.clamp instead\n1 error\n");
+    broken("the tile before of no queue", looks_back_at_nothing,
+           "gemm.lua:10: error: previous_tile: nothing is no work queue [C-WTL-01]\n"
+           "gemm.lua:10: error: last_tile: nothing is no work queue [C-WTL-01]\n2 errors\n");
     broken("tiles of no queue", tiles_of_nothing, "gemm.lua:10: error: work_tile_loop: nothing is no work queue [C-WTL-01]\n1 error\n");
     broken("no such move", no_such_move, "gemm.lua:10: error: smem_tile 'a': unknown move 99 [C-ARG-01]\n1 error\n");
     broken("step 0", step_zero,

@@ -1,12 +1,14 @@
 #!/usr/bin/env lua5.4
 -- weir.previous_tile and weir.last_tile: each tile is stored once, a turn late, whatever hands the tiles out; what the proof knows of them;
--- what is refused.
+-- what is refused. (On a GPU, by t/gpu/previous.t: the first part.)
 local tap = require "tap"
 local lab = require "lab"
 local weir, plan = lab.weir, lab.plan
 local agreement, schedules = require "gen.agreement", require "gen.schedules"
 local P = weir.pipeline
-local dev = assert(weir.device("sim", { seed = 5 }))
+local gpu = arg[0]:find "gpu/previous%.t$" ~= nil
+local dev = assert(gpu and weir.device(0) or weir.device("sim", { seed = 5 }))
+local function findings() return dev.is_sim and dev:findings() or "" end
 local R, C = 8, 32 -- rows and columns of a tile
 
 -- ---- every element once, with every queue and raster ------------------------------------------------------------------------------------
@@ -78,8 +80,8 @@ local function check(name, o)
     for i, v in ipairs(launched and Y:get() or {}) do
       if v ~= 1000 + data[i] then wrong = wrong + 1; why = why or ("element %d: %g, wanted %g"):format(i - 1, v, 1000 + data[i]) end
     end
-    if not tap.ok(launched and wrong == 0 and dev:findings() == "", ("%s: %d x %d"):format(name, H, W)) then
-      tap.diag(wrong, "wrong", why, dev:findings())
+    if not tap.ok(launched and wrong == 0 and findings() == "", ("%s: %d x %d"):format(name, H, W)) then
+      tap.diag(wrong, "wrong", why, findings())
     end
   end
   p:close()
@@ -95,6 +97,8 @@ check("in the last step of a loop", { late = true, stages = 3 })
 check("places that are written out", { place = function(y, b) return y:at(b.m, b.n) end })
 check("two lanes", { lanes = 2 })
 check("two lanes, atomic, traced", { lanes = 2, kind = "atomic", raster = "traced" })
+
+if gpu then tap.done() end
 
 -- ---- what the proof knows -----------------------------------------------------------------------------------------------------------------
 

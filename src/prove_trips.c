@@ -440,25 +440,24 @@ static bool wanders(const weiri_forms *f, int at, bool ctas) {
 }
 
 /* Of a span of a tile that a task had before: the same function of the coordinates as one of the tile it is in. */
-static bool of_own_tile(weiri_forms *f, lin *x) {
+static void of_own_tile(weiri_forms *f, lin *x) {
     lin r = { .c = x->c };
     for (int i = 0; i < x->n; i++) {
         atom a = f->atoms.v[x->atom[i]];
-        const weiri_value *v = a.kind == ATOM_VALUE ? weiri_val(f->k, a.id) : NULL;
-        if (v && v->op == WEIR_OP_BEFORE) a.id = v->loop->of_tiles->coord[v->i];
-        if (a.kind == ATOM_CEIL && !of_own_tile(f, &a.of)) return false;
+        const weiri_value *v = weiri_val(f->k, a.id);
+        if (v->op == WEIR_OP_BEFORE) a.id = v->loop->of_tiles->coord[v->i];
+        of_own_tile(f, &a.of);
         lin one = single(f, &a);
-        if (!add(&r, &one, x->coef[i])) return false;
+        add(&r, &one, x->coef[i]); /* as many terms: nothing is about two tiles here */
     }
     *x = r;
-    return true;
 }
 
 static bool start_of(weiri_forms *f, const weiri_span *x, lin *out) {
     *out = (lin){ .c = x->plus };
     lin v = { 0 };
     if (x->value) v = lin_of(f, x->value, 0);
-    if (x->value && weiri_val(f->k, x->value)->before && !of_own_tile(f, &v)) return false;
+    if (weiri_val(f->k, x->value)->before) of_own_tile(f, &v);
     return add(out, &v, x->by);
 }
 
@@ -627,8 +626,8 @@ static void without(facts *all, int index) {
             int64_t x = 0, y = 0;
             for (int q = 0; q < all->v[i].n; q++) x = all->v[i].atom[q] == index ? all->v[i].coef[q] : x;
             for (int q = 0; q < all->v[j].n; q++) y = all->v[j].atom[q] == index ? all->v[j].coef[q] : y;
-            lin sum = { 0 };
-            if (x > 0 && y < 0 && add(&sum, &all->v[i], -y) && add(&sum, &all->v[j], x)) note(all, &sum);
+            lin sum = all->v[i];
+            if (x > 0 && x + y == 0 && add(&sum, &all->v[j], 1)) note(all, &sum);
         }
 }
 

@@ -236,6 +236,11 @@ local function digits(t, r, at_end)
   local function put(b) r.y:store(2.0, r.y:at(b.i // 2, b.i % 2)) end
   if at_end then put(t) else previous(r, put) end
 end
+tap.is("SAFE", (verdict(tensor(function(t, r) r.y:store(1.0, r.y:at(t.i + r.N, 1)) end,
+  function(t, r, at_end)
+    local function put(b) r.y:store(2.0, r.y:at(b.i + r.N, 0)) end
+    if at_end then put(t) else previous(r, put) end
+  end))), "a sum of the tile before")
 race("quotient and remainder of the tile before", "SAFE", nothing, digits)
 race("... of the turn's tile in another task", "PROVE-RACE", function(t, r) r.y:store(1.0, r.y:at(t.i // 2, t.i % 2)) end, digits)
 
@@ -308,6 +313,57 @@ proved("in more than one step", steps(function(S, _, T) return ~weir.lt(T, S) en
 proved("behind, where there was such a step", steps(function(S, j) return weir.le(S, j + 1) end), "that the accesses of one task keep apart in tensor 'y'")
 proved("behind, whatever there was", steps(function(S) return weir.ge(S, 0) end), "that the accesses of one task keep apart in tensor 'y'")
 proved("a number that may wrap is no fact", steps(function(S, j) return weir.le(S + (1 << 30), j + (1 << 30)) end), "that the accesses of one task keep apart in tensor 'y'")
+
+-- What is too much for the facts is left to trust; what is enough is not.
+local function nested(body)
+  local k = weir.kernel { name = "nested", arch = "sm_90a" }
+  local N, S, T, d = k:dim "N", k:dim "S", k:dim "T", {}
+  for i = 1, 16 do d[i] = k:dim("d" .. i) end
+  local stage = k:smem_tile { name = "stage", dtype = "f32", tile = { 1, 64 }, pipeline = P.async_tma { stages = 2 } }
+  local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "y", dtype = "f32", shape = { N, 256 }, out = true }, tile = { 1, 64 } }
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { N } }
+  k:task { name = "t", warps = { 0, 4 }, schedule = function()
+    for t in weir.work_tile_loop(wq) do
+      body(function() stage:acquire(); stage:store(1.0); stage:commit(); stage:wait(); y:tma_store(stage:read(), y:at(t.i, 0)); stage:release() end, S, T, d)
+      wq:next()
+    end
+  end }
+  return k
+end
+local function when(c, f) for _ in weir.when_true(c) do f() end end
+local function sum(d, from, to) local x = d[from]; for i = from + 1, to do x = x + d[i] end return x end
+local trust = "that the accesses of one task keep apart in tensor 'y'"
+proved("a bound by where another loop begins", nested(function(put, S, T)
+  for i in weir.domain_loop(weir.ceil_div(T, 2), S) do when(weir.eq(i, weir.ceil_div(T, 2)), put) end
+  when(weir.le(S, weir.ceil_div(T, 2)), put)
+end))
+proved("by where it ends", nested(function(put, S)
+  for i in weir.domain_loop(weir.ceil_div(S, 2)) do when(weir.eq(i, 1), put) end
+  when(weir.le(weir.ceil_div(S, 2), 1), put)
+end))
+proved("by what is no bound", nested(function(put, S, T)
+  for i in weir.domain_loop(S) do when(weir.eq(i, 1), put) end
+  when(weir.le(S, T * 2), put)
+  when(weir.lt(S, T * 2), put)
+end), trust)
+proved("many conditions at once", nested(function(put, S, T, d)
+  local c = weir.ge(S, 1)
+  for i = 1, 8 do c = c & weir.ge(d[i], i) end
+  when(c & weir.lt(T, S), put)
+  when(weir.ge(T, S), put)
+end))
+proved("sums of many sizes", nested(function(put, _, _, d)
+  for _ in weir.domain_loop(0, sum(d, 1, 8)) do put() end
+  for _ in weir.domain_loop(sum(d, 1, 5), sum(d, 6, 10)) do put() end
+  for _ in weir.domain_loop(0, sum(d, 11, 15)) do put() end
+  for _ in weir.domain_loop(0, sum(d, 6, 10)) do put() end
+end), trust)
+proved("loops in loops", nested(function(put, S)
+  for a in weir.domain_loop(S) do for b in weir.domain_loop(a, S) do for c in weir.domain_loop(b, S) do for e in weir.domain_loop(c, S) do
+    when(weir.ge(e, a) & weir.ge(e, b) & weir.ge(c, a) & weir.le(a, e), put)
+  end end end end
+  when(weir.lt(S, 1), put)
+end), trust)
 
 -- A register tile that is set at a turn's end and read in the next has been set.
 do

@@ -162,7 +162,7 @@ static void search_all(search *s, int cap, bool merge) {
     weiri_run_canonical(g, now, scratch);
     add_node(s, &r, now, -1, 0);
     int stop = cap;
-    for (int q = 0; q < s->queue.n && s->nodes.n < stop && !s->capped && !(s->found.n && g->narrow); q++) {
+    for (int q = 0; q < s->queue.n && s->nodes.n < stop && !s->capped && !(s->found.n && (g->narrow || g->told)); q++) {
         int at = s->queue.v[q], answers = 0;
         s->nodes.v[at].queued = false;
         for (int letter = 0; letter < 2; letter++) {
@@ -917,7 +917,7 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
     int misses = 3000;
     search_start(&s, g, ctx, NULL, &misses);
     search_all(&s, MAX_NODES, merge);
-    if (s.found.n && g->narrow) { /* only what is not kept may be to blame */
+    if ((s.found.n && g->narrow) || (g->told && (s.found.n || s.capped || s.letters_out))) { /* only what is not kept may be to blame */
         const uint64_t work = *g->work;
         weiri_arena_free(&s.a);
         g = weiri_prog_new(g->p, mine, g->without | WEIRI_WIDE);

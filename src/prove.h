@@ -69,6 +69,9 @@ bool weiri_forms_same_loop(const weir_kernel *k, const weiri_node *x, const weir
 bool weiri_forms_same_index(const weir_kernel *k, const weiri_node *x, const weiri_node *y);
 /* Is condition x, however it is written, y, or (*not) its opposite? */
 bool weiri_forms_alike(const weir_kernel *k, uint32_t x, uint32_t y, bool *not);
+/* A condition, known at launch, on nothing but how often a loop has run: `equal`: so often; else so often or less often; `not`: the opposite. */
+typedef struct weiri_ran { bool equal, not; int64_t times; } weiri_ran;
+bool weiri_forms_ran(weiri_forms *f, int loop, uint32_t condition, weiri_ran *out);
 /* A span of elements along an axis of a tensor: from value * by + plus on, `extent` of them; value 0: none. */
 typedef struct weiri_span { uint32_t value; int64_t by, plus, extent; } weiri_span;
 typedef enum weiri_meet { SPANS_APART, SPANS_MEET, SPANS_MAY } weiri_meet;
@@ -91,22 +94,23 @@ bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta
 /* ---- code --------------------------------------------------------------------------------------------------------------- */
 
 typedef enum weiri_ins_op {
-    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_DEAL, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_TRUTHS, IN_WHEN, IN_CTA, IN_BEFORE, IN_HELD,
+    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_DEAL, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_TRUTHS, IN_WHEN, IN_RAN, IN_CTA, IN_BEFORE, IN_HELD,
     IN_JUMP, IN_END
 } weiri_ins_op;
 typedef struct weiri_ins {
     weiri_ins_op op;
     int jump;                /* where to go when the test fails, or at a JUMP or BACK */
-    int a, b;                /* LOOP to TRUTHS: loop; TRUTHS: iteration from which on it repeats itself; WHEN: key, wanted truth;
+    int a, b;                /* LOOP to TRUTHS: loop; TRUTHS: iteration from which on it repeats itself; WHEN: key, wanted truth; RAN: loop, ...;
                               * HELD: cursor (task-local), keep; BEFORE: tiles of its own that the task has begun, at least; its lane */
     uint64_t ctas;           /* CTA: those that go on, a bit each. TRUTHS: so iterations */
     int from, by;            /* FIRST, LAST, EVERY: of a lane's loop, its first iteration and the step to the next; else 0, 1 */
-    int period, phase;       /* EVERY, TRUTHS; DEAL: lanes, and the actor's (-1: its number in the task) */
+    int period, phase;       /* EVERY, TRUTHS; DEAL: lanes, and the actor's (-1: its number in the task); RAN: phase: tape of the question it was */
     int skip;                /* TILES: where a tile of another lane (not a of b) goes on; jump: when there are no more */
     const weiri_action *act; /* ACT */
     const weiri_node *guard; /* TRUTHS */
     uint32_t of;             /* WHEN: the condition as it is written here; `is`: the truth under which it goes on */
     bool is;
+    bool equal;              /* RAN: the loop has run `by` times; else by times at most */
 } weiri_ins;
 
 typedef struct weiri_loop {
@@ -114,6 +118,7 @@ typedef struct weiri_loop {
     int deal, lane;          /* as in weiri_pnode */
     int count_to;            /* iteration number is kept up to here, then modulo `period` */
     int period;
+    int end, told;           /* where it is left; behind the last question that is answered by how often it has run, 0: there is none */
     const weiri_node *node;
 } weiri_loop;
 
@@ -156,7 +161,7 @@ typedef struct weiri_actor {
 
 /* STOP: nonzero: inside a rendezvous. TURN: lane of the next tile. HAD, of code that looks back: tiles of its own begun so far, 0, 1 or more */
 enum { V_PC, V_STOP, V_TILE, V_TURN, V_CLUSTER, V_HAD, V_FIXED };
-enum { L_PART, L_SUB, L_IDX, L_VARS };
+enum { L_PART, L_SUB, L_IDX, L_RAN /* iterations, once it is left, where that tells something */, L_VARS };
 enum { C_OPEN, C_CLOSE, C_VARS };
 /* a tape: how many letters, units of the last instance (COUNT saturated, TOTAL exact and kept in a replay only), the letters */
 enum { T_LEN, T_COUNT, T_LO, T_HI, T_TOTAL, T_VARS };
@@ -303,6 +308,7 @@ typedef struct weiri_prog {
     weiri_known *rows;           /* where each row lies */
     const weiri_keep *whole;     /* all words */
     bool narrow;                 /* of their own ring, rows of barriers keep their own stage only */
+    bool told;                   /* conditions are worked out from how often loops have run */
     weiri_held *held;            /* by word */
     int named_row, cluster_row;
     uint64_t *must_mask;         /* ... for what must have happened, not for what may still go on */
@@ -331,6 +337,7 @@ enum {
     WEIRI_EVERYWHERE = 8, /* every row keeps all that could be known */
     WEIRI_WIDE = 16,      /* what a barrier's stage brings is kept of all stages of its ring */
     WEIRI_STAGEWISE = 32, /* no way is gone on ahead until its rings have turned */
+    WEIRI_ASKED = 128,    /* conditions on how often a loop has run are questions */
     WEIRI_IN_TURN = 64    /* no reduction: a loop n times as long as another reads n instances of that one, not one n times */
 };
 /* Returns what it cost: the instructions run and the words of states touched. */

@@ -310,7 +310,7 @@ static void compile_block(builder *b, const weiri_pnode *n) {
         compile(b, n->first);
         emit(b, (weiri_ins){ .op = IN_BACK, .a = l, .jump = at });
         if (n->deal) b->c->ins.v[own].jump = b->c->ins.n - 1;
-        b->c->ins.v[at].jump = b->c->ins.n;
+        b->c->ins.v[at].jump = b->c->loops.v[l].end = b->c->ins.n;
         b->open.n--;
         return;
     }
@@ -458,6 +458,54 @@ static void compile_task(builder *b, int task) {
     note_cursors(g, b->c);
 }
 
+/* ---- conditions that a loop's end tells --------------------------------------------------------------------------------- */
+
+/* Whoever comes to instruction i has left the loop at `loop` behind, in the same tile and the same iterations of what is around both. */
+static bool leads_to(const weiri_code *c, int loop, int i) {
+    if (c->loops.v[c->ins.v[loop].a].end > i) return false;
+    for (int q = 0; q < loop; q++) {
+        const weiri_ins *x = &c->ins.v[q];
+        if ((x->jump > loop && x->jump <= i) || (x->skip > loop && x->skip <= i)) return false;
+    }
+    return true;
+}
+
+/* Of the question at i: is the answer how often a loop has run that is behind it, and whose iterations are counted so far anyway? */
+static bool told(builder *b, const weiri_code *c, const int *handles, int i, weiri_ins *out) {
+    const weiri_ins *x = &c->ins.v[i];
+    for (int q = i; q-- > 0;) {
+        weiri_ran ran;
+        if (c->ins.v[q].op != IN_LOOP) continue;
+        const int l = c->ins.v[q].a;
+        if (c->loops.v[l].deal || !leads_to(c, q, i) || !weiri_forms_ran(b->g->forms, handles[l], x->of, &ran) || ran.times >= c->loops.v[l].count_to)
+            continue;
+        *out = *x;
+        out->op = IN_RAN, out->a = l, out->b = x->is != ran.not, out->equal = ran.equal, out->by = (int)ran.times;
+        out->phase = c->keys.v[x->a].tape;
+        return true;
+    }
+    return false;
+}
+
+/* A condition that is known at launch, and that every task asks where such a loop is behind it, is no question. */
+static void tell(builder *b) {
+    weiri_prog *g = b->g;
+    for (int tape = 0; tape < g->tapes.n; tape++)
+        for (int pass = 0, all = g->tapes.v[tape].kind == TAPE_CONST; pass < 2 && all; pass++)
+            for (int ci = 0, h = 0; ci < g->code.n && all; h += g->code.v[ci].loops.n, ci++) {
+                weiri_code *c = &g->code.v[ci];
+                for (int i = 0; i < c->ins.n && all; i++) {
+                    weiri_ins *x = &c->ins.v[i], ran;
+                    if (x->op != IN_WHEN || c->keys.v[x->a].tape != tape) continue;
+                    all = told(b, c, b->handles.v + h, i, &ran);
+                    if (!all || !pass) continue;
+                    *x = ran;
+                    if (c->loops.v[x->a].told < i + 1) c->loops.v[x->a].told = i + 1;
+                    g->told = true;
+                }
+            }
+}
+
 /* ---- tapes of trip counts ----------------------------------------------------------------------------------------------- */
 
 /* Where the code at `i` is left when it does not go on inside; 0: no loop may stand inside. Loops that warps share out have none. */
@@ -465,7 +513,7 @@ static int inside_to(const weiri_code *c, int i) {
     const weiri_ins *x = &c->ins.v[i];
     switch (x->op) {
     case IN_LOOP: return c->ins.v[i + 1].jump;
-    case IN_FIRST: case IN_LAST: case IN_EVERY: case IN_TRUTHS: case IN_WHEN: case IN_CTA: case IN_BEFORE: return x->jump;
+    case IN_FIRST: case IN_LAST: case IN_EVERY: case IN_TRUTHS: case IN_WHEN: case IN_RAN: case IN_CTA: case IN_BEFORE: return x->jump;
     default: return 0;
     }
 }
@@ -535,6 +583,9 @@ static bool ask_alike(const builder *b, int x, int xi, int xto, int y, int yi, i
         case IN_WHEN:
             if (c->keys.v[p->a].tape != d->keys.v[q->a].tape || p->b != q->b) return false;
             break;
+        case IN_RAN:
+            if (p->phase != q->phase || p->is != q->is) return false;
+            break;
         case IN_BEFORE:
             if (p->a != q->a || p->b != q->b) return false; /* of one lane: within one tile of both, as a stretch is */
             break;
@@ -558,7 +609,7 @@ static bool by_cta(const builder *b, const stretch *s, int cls) {
     bool any = false;
     for (int i = s->from; i < s->to && !any; i++) {
         const weiri_ins *x = &c->ins.v[i];
-        any = (x->op == IN_CTA || x->op == IN_WHEN) && next_ask(b, s->code, i + 1, x->jump, cls) < x->jump;
+        any = (x->op == IN_CTA || x->op == IN_WHEN || x->op == IN_RAN) && next_ask(b, s->code, i + 1, x->jump, cls) < x->jump;
     }
     return any;
 }
@@ -1263,6 +1314,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     for (int i = 0; i < p->ntasks; i++) compile_task(&b, i);
     compile_task(&b, -1);
     if (g->why) return g;
+    if (!(without & (WEIRI_WIDE | WEIRI_ASKED))) tell(&b);
     place_tapes(&b);
     weiri_gmem_places(g);
     place_actors(g);

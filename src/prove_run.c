@@ -677,9 +677,11 @@ static outcome step(weiri_run *r, int ai, int *want) {
         int *l = r->v + me->loops + L_VARS * x->a;
         int yes = r->launch ? weiri_exact_more(r, ai, x->a, r->iter[me->loops + L_VARS * x->a], 1) : more(r, me, loop, l, 1, want);
         if (yes < 0) return ASKS;
+        const int ran = l[L_IDX];
         if (r->launch && !yes) memset(l, 0, sizeof(int) * L_VARS);
         else if (!r->launch && yes) next_iteration(r, me, loop, l);
         else if (!r->launch) leave_loop(r, me, loop, l);
+        if (!yes && loop->told) l[L_RAN] = ran;
         if (yes) reset_keys(r, me, c, x->a);
         v[V_PC] = yes ? pc + 1 : x->jump;
         return MOVED;
@@ -766,6 +768,11 @@ static outcome step(weiri_run *r, int ai, int *want) {
             ++*t.off;
         }
         v[V_PC] = *cached - 1 == x->b ? pc + 1 : x->jump;
+        return MOVED;
+    }
+    case IN_RAN: {
+        const int ran = r->v[me->loops + L_VARS * x->a + L_RAN];
+        v[V_PC] = (x->equal ? ran == x->by : ran <= x->by) == x->b ? pc + 1 : x->jump;
         return MOVED;
     }
     case IN_CTA: v[V_PC] = x->ctas >> me->cta & 1 ? pc + 1 : x->jump; return MOVED;

@@ -94,6 +94,10 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
         const weiri_actor *me = &g->actors.v[i];
         const weiri_code *c = &g->code.v[me->code];
         bool ended = c->ins.v[a.v[me->vars + V_PC]].op == IN_END;
+        for (int l = 0; l < c->loops.n; l++) { /* a count is of use from the loop's end to the last question */
+            const int pc = a.v[me->vars + V_PC];
+            if (pc < c->loops.v[l].end || pc >= c->loops.v[l].told) a.v[me->loops + L_VARS * l + L_RAN] = 0;
+        }
         for (int k = 0; k < c->ncursors; k++) {
             const weiri_ring *q = &g->rings.v[me->ring[k]];
             int *u = a.v + me->cursors + C_VARS * k;

@@ -680,6 +680,28 @@ static void facts_at(weiri_forms *f, const weiri_node *node, facts *all) {
     all->n = kept;
 }
 
+bool weiri_forms_ran(weiri_forms *f, int loop, uint32_t condition, weiri_ran *out) {
+    const loop_form *l = &f->loops.v[loop];
+    comparison c;
+    bool not = false;
+    condition = bare(f->k, condition, &not);
+    if (l->fixed || l->lane >= 0 || weiri_forms_wanders(f, l->cls)) return false;
+    if (!comparison_of(f->k, condition, &c) || !is_whole(f->k, c.a) || !stays(f, c.a) || (c.b && (!is_whole(f->k, c.b) || !stays(f, c.b)))) return false;
+    /* d < 0 or d = 0, of whole numbers; the loop runs max(0, n) times */
+    lin d = lin_of(f, c.a, 0), n = f->classes.v[l->cls].terms;
+    const lin b = c.b ? lin_of(f, c.b, 0) : (lin){ .c = c.c };
+    n.c = l->c;
+    if (!add(&d, &b, -1)) return false;
+    lin more = d, less = d;
+    *out = (weiri_ran){ .equal = c.op == WEIR_OP_EQ, .not = not != c.not };
+    if (add(&more, &n, -1) && !more.n) out->times = -more.c - !out->equal; /* n + more < 0: n <= -more - 1 */
+    else if (add(&less, &n, 1) && !less.n) { /* less - n < 0: not n <= less */
+        out->times = less.c;
+        if (!out->equal) out->not = !out->not;
+    } else return false;
+    return out->times > 0 || (!out->times && (!out->equal || low(f, &n, 0) >= 0));
+}
+
 bool weiri_forms_exclude(weiri_forms *f, const weiri_node *x, const weiri_node *y) {
     facts a, b;
     facts_at(f, x, &a);

@@ -917,7 +917,7 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
     int misses = 3000;
     search_start(&s, g, ctx, NULL, &misses);
     search_all(&s, MAX_NODES, merge);
-    if ((s.found.n && g->narrow) || (g->told && (s.found.n || s.capped || s.letters_out))) { /* only what is not kept may be to blame */
+    if ((s.found.n && (g->narrow || g->told)) || (g->told && (s.capped || s.letters_out))) { /* what is not kept, or asked, may be to blame */
         const uint64_t work = *g->work;
         weiri_arena_free(&s.a);
         g = weiri_prog_new(g->p, mine, g->without | WEIRI_WIDE);

@@ -69,7 +69,7 @@ bool weiri_forms_same_loop(const weir_kernel *k, const weiri_node *x, const weir
 bool weiri_forms_same_index(const weir_kernel *k, const weiri_node *x, const weiri_node *y);
 /* Is condition x, however it is written, y, or (*not) its opposite? */
 bool weiri_forms_alike(const weir_kernel *k, uint32_t x, uint32_t y, bool *not);
-/* A condition, known at launch, on nothing but how often a loop has run: `equal`: so often; else so often or less often; `not`: the opposite. */
+/* A condition, known at launch, on nothing but how often a loop has run: `equal`: so often; else so often or less; `not`: the opposite. */
 typedef struct weiri_ran { bool equal, not; int64_t times; } weiri_ran;
 bool weiri_forms_ran(weiri_forms *f, int loop, uint32_t condition, weiri_ran *out);
 /* A span of elements along an axis of a tensor: from value * by + plus on, `extent` of them; value 0: none. */
@@ -94,17 +94,18 @@ bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta
 /* ---- code --------------------------------------------------------------------------------------------------------------- */
 
 typedef enum weiri_ins_op {
-    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_DEAL, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_TRUTHS, IN_WHEN, IN_RAN, IN_CTA, IN_BEFORE, IN_HELD,
-    IN_JUMP, IN_END
+    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_DEAL, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_TRUTHS, IN_WHEN, IN_RAN, IN_CTA, IN_BEFORE,
+    IN_HELD, IN_JUMP, IN_END
 } weiri_ins_op;
 typedef struct weiri_ins {
     weiri_ins_op op;
     int jump;                /* where to go when the test fails, or at a JUMP or BACK */
-    int a, b;                /* LOOP to TRUTHS: loop; TRUTHS: iteration from which on it repeats itself; WHEN: key, wanted truth; RAN: loop, ...;
+    int a, b;                /* LOOP to TRUTHS: loop; TRUTHS: iteration from which on it repeats itself; WHEN: key, wanted truth;
+                              * RAN: loop, wanted truth;
                               * HELD: cursor (task-local), keep; BEFORE: tiles of its own that the task has begun, at least; its lane */
     uint64_t ctas;           /* CTA: those that go on, a bit each. TRUTHS: so iterations */
     int from, by;            /* FIRST, LAST, EVERY: of a lane's loop, its first iteration and the step to the next; else 0, 1 */
-    int period, phase;       /* EVERY, TRUTHS; DEAL: lanes, and the actor's (-1: its number in the task); RAN: phase: tape of the question it was */
+    int period, phase;       /* EVERY, TRUTHS; DEAL: lanes, and the actor's (-1: its number in the task); RAN: a question's tape */
     int skip;                /* TILES: where a tile of another lane (not a of b) goes on; jump: when there are no more */
     const weiri_action *act; /* ACT */
     const weiri_node *guard; /* TRUTHS */
@@ -271,7 +272,7 @@ typedef struct weiri_held { int n; int *row, *at; } weiri_held;                 
 
 typedef struct weiri_prog {
     const weiri_plan *p;
-    int without;                 /* WEIRI_STILL, WEIRI_APART, WEIRI_EVERYWHERE, WEIRI_STAGEWISE */
+    int without;                 /* WEIRI_STILL, WEIRI_APART, WEIRI_EVERYWHERE, WEIRI_STAGEWISE, WEIRI_ASKED */
     weiri_arena *a;
     WEIRI_LIST(weiri_code) code;
     WEIRI_LIST(weiri_actor) actors;

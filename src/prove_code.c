@@ -477,7 +477,8 @@ static bool told(builder *b, const weiri_code *c, const int *handles, int i, wei
         weiri_ran ran;
         if (c->ins.v[q].op != IN_LOOP) continue;
         const int l = c->ins.v[q].a;
-        if (c->loops.v[l].deal || !leads_to(c, q, i) || !weiri_forms_ran(b->g->forms, handles[l], x->of, &ran) || ran.times >= c->loops.v[l].count_to)
+        if (c->loops.v[l].deal || !leads_to(c, q, i) || !weiri_forms_ran(b->g->forms, handles[l], x->of, &ran) ||
+            ran.times >= c->loops.v[l].count_to)
             continue;
         *out = *x;
         out->op = IN_RAN, out->a = l, out->b = x->is != ran.not, out->equal = ran.equal, out->by = (int)ran.times;

@@ -686,7 +686,8 @@ bool weiri_forms_ran(weiri_forms *f, int loop, uint32_t condition, weiri_ran *ou
     bool not = false;
     condition = bare(f->k, condition, &not);
     if (l->fixed || l->lane >= 0 || weiri_forms_wanders(f, l->cls)) return false;
-    if (!comparison_of(f->k, condition, &c) || !is_whole(f->k, c.a) || !stays(f, c.a) || (c.b && (!is_whole(f->k, c.b) || !stays(f, c.b)))) return false;
+    if (!comparison_of(f->k, condition, &c) || !is_whole(f->k, c.a) || !stays(f, c.a)) return false;
+    if (c.b && (!is_whole(f->k, c.b) || !stays(f, c.b))) return false;
     /* d < 0 or d = 0, of whole numbers; the loop runs max(0, n) times */
     lin d = lin_of(f, c.a, 0), n = f->classes.v[l->cls].terms;
     const lin b = c.b ? lin_of(f, c.b, 0) : (lin){ .c = c.c };

@@ -6,13 +6,13 @@ package.cpath = (os.getenv "WEIR_BUILD" or "build") .. "/t/?.so;" .. package.cpa
 local plan = require "weir_plan"
 local growth = require "gen.growth"
 
---- Work and states of the proof of series `of` at n; stagewise, wide: with that reduction left out.
-local function cost(of, n, stagewise, wide)
+--- Work and states of the proof of series `of` at n; stagewise, wide, asked: with that reduction left out.
+local function cost(of, n, stagewise, wide, asked)
   for _, s in ipairs(growth.series) do
     if s.of == of then
       local k = s.make(n)
       local p = assert(plan.of(k))
-      local verdict, _, text, work = plan.prove(p, true, wide, stagewise)
+      local verdict, _, text, work = plan.prove(p, true, wide, stagewise, asked)
       local kept = plan.known(p)
       p:close()
       k:close()
@@ -39,5 +39,15 @@ tap.ok(kept2 <= 2 * kept, ("twice the stages: a state of %d words for %d"):forma
 for _, c in ipairs { { "visited stage by stage", true, false }, { "all kept everywhere", false, true } } do
   local work, more = cost("stages", 6, c[2], c[3]), cost("stages", 12, c[2], c[3])
   tap.ok(more > 2.3 * work, ("%s: %.2f times the work, and %.1f times what it is at 12 stages"):format(c[1], more / work, more / cost("stages", 12)))
+end
+
+-- Parts of a tile that leave behind the next one's first steps, under conditions on index and length that exclude each other: a state or two
+-- a part, where each condition on the length, as a question of its own, would double them.
+do
+  local work, states = cost("parts", 6)
+  local more, states2 = cost("parts", 12)
+  tap.ok(states2 <= 2 * states and more <= 3 * work, ("parts, 6 and 12: %d and %d states, %.2f times the work"):format(states, states2, more / work))
+  local answered, asked = select(2, cost("parts", 4)), select(2, cost("parts", 4, false, false, true))
+  tap.ok(asked > 5 * answered, ("four parts: %d states, %d if lengths are asked for once more"):format(answered, asked))
 end
 tap.done()

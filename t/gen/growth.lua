@@ -119,6 +119,44 @@ function growth.ring(n)
   return k
 end
 
+--- A task that keeps a tile's n parts and lets them leave a turn late: one behind each of the next tile's first n steps, and what that has no
+--- steps for behind the last one.
+function growth.late(n)
+  local k = weir.kernel { name = "late", arch = "sm_90a" }
+  local N, M = k:dim "N", k:dim "M"
+  local Y = k:tensor { name = "Y", dtype = "bf16", shape = { M, 64 * n }, out = true }
+  local y = k:gmem_tile { name = "y", tensor = Y, tile = { 64, 64 } }
+  local wq = k:work_queue { name = "wq", axes = { "m" }, extent = { cd(M, 64) } }
+  local s = bytes(k, "s", 2)
+  local parts = k:smem_tile { name = "parts", dtype = "bf16", tile = { 64, 64 }, pipeline = P.async_tma { stages = 2 } }
+  k:task { name = "give", warps = { 4, 1 }, schedule = function()
+    for _ in weir.work_tile_loop(wq) do
+      for _ in weir.domain_loop(0, N) do s:acquire(); s:fill(); s:commit() end
+      wq:next()
+    end
+  end }
+  k:task { name = "late", warps = { 0, 4 }, schedule = function()
+    local function leave(b, j)
+      parts:acquire(); parts:store(1.0); parts:commit()
+      parts:wait(); y:tma_store(parts:read(), y:at(b.m, j)); parts:release()
+    end
+    for _ in weir.work_tile_loop(wq) do
+      for i in weir.domain_loop(0, N) do
+        s:wait(); s:use(); s:release()
+        for j = 0, n - 1 do
+          for _ in weir.when_true(weir.eq(i, j)) do for b in weir.previous_tile(wq) do leave(b, j) end end
+        end
+      end
+      for j = 0, n - 1 do
+        for _ in weir.when_true(weir.le(N, j)) do for b in weir.previous_tile(wq) do leave(b, j) end end
+      end
+      wq:next()
+    end
+    for b in weir.last_tile(wq) do for j = 0, n - 1 do leave(b, j) end end
+  end }
+  return k
+end
+
 growth.series = {
   { of = "stages", text = "stages of the GEMM of four tasks", make = growth.four_tasks, x = { 1, 2, 3, 4, 6, 8, 10, 12 } },
   { of = "ring", text = "stages of a ring of bytes", make = growth.ring, x = { 1, 2, 4, 8, 12, 16, 24, 32, 48, 64 } },
@@ -126,6 +164,7 @@ growth.series = {
   { of = "arms", text = "tasks of a star", make = growth.star, x = { 2, 4, 6, 8, 12, 16, 20, 24, 28, 32 } },
   { of = "warps", text = "warps of a task", make = growth.warps, x = { 1, 2, 4, 8, 12, 16, 20, 24, 28, 31 } },
   { of = "moves", text = "rounds of a ring in one step", make = growth.rounds, x = { 1, 2, 4, 6, 8, 12, 16, 20, 28, 36, 44 } },
+  { of = "parts", text = "parts that leave a turn late", make = growth.late, x = { 1, 2, 3, 4, 6, 8 } },
 }
 
 return growth

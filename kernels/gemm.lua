@@ -7,7 +7,8 @@
 -- m, n, k only choose the configuration: what is built takes every size. Give none and it is the one for large matrices.
 --
 -- One warp loads by TMA into a ring of stages; one or two warpgroups multiply, one k-step in flight while the next is issued; sums
--- leave through two staging tiles and TMA stores while the next tile's loads run. CTAs are persistent. With `stagger` the two
+-- leave through two staging tiles and TMA stores while the next tile's loads run. CTAs are persistent. With `defer` a tile's sums are
+-- packed to 16 bits when they are done and leave behind the next tile's first products, a part a k-step. With `stagger` the two
 -- warpgroups are out of step by an epilogue, as far as the ring is deep: one keeps the tensor core busy while the other stores. With
 -- `pingpong` each takes every second tile, whole, and a turn passes between them: one runs its k-loop while the other stores.
 local weir = require "weir"
@@ -56,6 +57,8 @@ local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias
 ---@field swap? boolean       for few rows: rows of B are the rows of the tensor core's tile, rows of A (bm, a multiple of 8) its columns
 ---@field stagger? integer    the two math warpgroups are tasks of their own, and the second begins its epilogue when the first has stored
 ---                           this many parts of its own: each multiplies while the other stores. 0: they go in step
+---@field defer? boolean      a tile's sums are packed to D's 16 bits and stored while the next tile's first k-steps run. Not with beta,
+---                           promoted sums, split, swap, blocks, stagger, pingpong, stream
 ---@field staging? integer    staging tiles of a math task, 1 or 2: with one, a store begins when the one before has left
 ---@field blocks? integer     with bm = 256: 2 accumulators of a math task, one below the other, so that bn may be up to 160, any multiple of 8
 ---@field pingpong? boolean   two math warpgroups with a tile each: one multiplies while the other stores. bm 64 or 128, bm * bn at most 16384
@@ -116,6 +119,7 @@ local function clocks(o, c, sms)
   local shared = torn * (c.bm / c.cluster_n + c.bn / c.cluster_m) * KBYTES / feed
   local own = (c.bm + c.bn) * KBYTES / 64                -- what multicast brings arrives all the same
   local border = c.pingpong and 200 or 1200 + c.bm * c.bn / 14   -- epilogue and the ring filling again; or the turn changing hands
+  if c.defer then border = 1000 + c.bm * c.bn / 25 end   -- what is left of it, and packing
   if c.blocks then border = border + 1200 end            -- one staging tile, filled and left in turn
   local tm, tn = math.ceil(m / c.bm), math.ceil(n / c.bn)
   tm, tn = math.ceil(tm / c.cluster_m) * c.cluster_m, math.ceil(tn / c.cluster_n) * c.cluster_n
@@ -135,6 +139,11 @@ local function hints(options)
   return o
 end
 
+-- May the sums wait in registers, packed, until the next tile's products run? Promoted ones leave none.
+local function may_defer(o, c)
+  return SIZE[o.out] == 2 and not (o.beta or o.accumulate == "promoted" or c.swap or c.blocks or c.pingpong or c.stream) and c.split == 1 and (c.stagger or 0) == 0
+end
+
 -- Configurations with the clocks the model gives them, fastest first; of a `form` that is asked for: "pingpong", "stream".
 local function ranked(o, sms, form)
   local pingpong, stream = form == "pingpong" or nil, form == "stream" or nil
@@ -150,6 +159,7 @@ local function ranked(o, sms, form)
     -- Two warpgroups with a product each keep the tensor core busy; what one releases at once is loaded a step earlier (measured: 1.00 to
     -- 1.03, most for short sums; 0.92 with two accumulators, 0.98 with one warpgroup).
     if bm == 128 and bn >= 160 and not pingpong then c.lag = 0 end
+    c.defer = c.lag == 0 and may_defer(o, c) or nil
     local s = staging(o, c)
     if not s or s.stages < 2 then return end
     c.stages = s.stages
@@ -384,7 +394,7 @@ local function frame(o, c, d_tile, rows)
     local share = cd(all, S)
     return weir.min(t.s * share, all), weir.min((t.s + 1) * share, all)
   end
-  f.finish = not S and epilogue(k, o, d_tile[1], d_tile[2], rest and rest[2]) or function(x) return x end
+  f.finish = not S and epilogue(k, o, d_tile[1], c.defer and bn or d_tile[2], rest and rest[2]) or function(x) return x end
   return k, f
 end
 
@@ -394,7 +404,8 @@ end
 
 -- The main loop of a math task: what `multiply` adds to its accumulators for every k-step, as a list; with promoted sums in f32
 -- registers, `sum`. take_turn and end_turn stand around it where lanes share the ring: a lane's first wait must follow the other's last.
-local function accumulate(f, c, t, ab, acc, sum, multiply, take_turn, end_turn)
+-- meanwhile(kk) is what there is to do while the products of step kk run.
+local function accumulate(f, c, t, ab, acc, sum, multiply, take_turn, end_turn, meanwhile)
   local first, last = f.steps(t)
   if take_turn then take_turn() end
   if sum then
@@ -408,8 +419,10 @@ local function accumulate(f, c, t, ab, acc, sum, multiply, take_turn, end_turn)
     return { sum:read() }
   end
   each(acc, "zero")
-  for _ in weir.domain_loop(first, last) do
-    ab:wait(); multiply(); each(acc, "drain", c.lag); ab:release(c.lag)
+  for kk in weir.domain_loop(first, last) do
+    ab:wait(); multiply()
+    if meanwhile then meanwhile(kk) end
+    each(acc, "drain", c.lag); ab:release(c.lag)
   end
   if end_turn then end_turn() end                        -- with the last products still in flight
   each(acc, "drain"); ab:release(0)
@@ -491,6 +504,31 @@ local function product(o, c)
     end }
   end
 
+  -- The parts of a tile's sums, packed in registers, and how each leaves: behind the next tile's first products; what that tile has no
+  -- k-steps for behind its last one, and the last tile's at the end.
+  local packed = c.defer and k:reg_tile { name = "packed", dtype = f.out, tile = { rows, bn } } or nil
+  local function leave(t, j)
+    local stage = half[1].stage
+    stage:acquire(); stage:store(packed:read():cols(j * en, en)); stage:commit()
+    stage:wait(); f.gd:tma_store(stage:read(), f.place(t, f.m(t), f.n(t) * parts + j)); stage:release()
+  end
+  local function leave_meanwhile(kk)
+    for j = 0, parts - 1 do
+      for _ in weir.when_true(weir.eq(kk, j)) do
+        for before in weir.previous_tile(f.queue) do leave(before, j) end
+      end
+    end
+  end
+  local function leave_rest(steps)
+    for _ in weir.when_true(weir.lt(steps, parts)) do
+      for before in weir.previous_tile(f.queue) do
+        for j = 0, parts - 1 do
+          for _ in weir.when_true(weir.le(steps, j)) do leave(before, j) end
+        end
+      end
+    end
+  end
+
   for i, h in ipairs(half) do
     local stage, sc = h.stage, h.c
     local first_warp, warps = 4 * i, 4 * warpgroups // #half
@@ -498,12 +536,13 @@ local function product(o, c)
     local function end_turn() if i == 1 then turn:commit() else turn:release() end end
     k:task { name = "mma" .. h.name, warps = { first_warp, warps }, registers = 232, schedule = function()
       wait()
+      if packed then packed:zero() end
       for t in weir.work_tile_loop(f.queue, h.of) do
         local function multiply()
           local a = ab:member(h.a.name):read()
           for b, acc in ipairs(h.acc) do acc:mma(f.operands(blocks > 1 and a:rows((b - 1) * rows, rows) or a, ab.b:read())) end
         end
-        local sums = accumulate(f, c, t, ab, h.acc, h.sum, multiply, h.of and take_turn, h.of and end_turn)
+        local sums = accumulate(f, c, t, ab, h.acc, h.sum, multiply, h.of and take_turn, h.of and end_turn, packed and leave_meanwhile)
         local function finish()
           if halves > 1 then take_turn() end
           for b, of_block in ipairs(sums) do
@@ -525,13 +564,21 @@ local function product(o, c)
           if halves > 1 and i == 2 then end_turn() end
         end
         local share = f.share(t)
-        if share then
+        if packed then
+          leave_rest(select(2, f.steps(t)))
+          packed:set(f.finish(sums[1], nil, f.m(t), f.n(t)))
+        elseif share then
           for _ in weir.when_true(share.whole) do finish() end
           for _ in weir.when_true(share.part) do f.gw:store(sums[1], f.gw:at(share.slot, 0, 0)) end
         else
           finish()
         end
         f.queue:next()
+      end
+      if packed then
+        for last in weir.last_tile(f.queue) do
+          for j = 0, parts - 1 do leave(last, j) end
+        end
       end
     end }
   end
@@ -668,7 +715,7 @@ end
 
 -- The best of the model's configurations that have what is given; where none has, the best that is no special form, changed.
 local function configure(o)
-  local given = common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger swap pingpong staging stream blocks")
+  local given = common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger swap pingpong staging stream blocks defer")
   local list, pick = ranked(hints(o), o.device and not o.device.is_sim and o.device.sms or 132, given.pingpong and "pingpong" or given.stream and "stream" or nil), nil
   for _, x in ipairs(list) do
     local fits = not (x.swap and (given.stagger or 0) > 0)
@@ -681,6 +728,10 @@ local function configure(o)
   local c = common.with(pick, given)
   c.blocks = given.blocks or c.bm * c.bn > 32768 and c.bm == 256 and 2 or nil
   c.staging = given.staging or c.blocks and 1 or nil
+  if given.defer and not may_defer(o, c) then
+    error(("gemm.build: config.defer packs sums to 16 bits: not with D of %s, beta, promoted sums, split, swap, blocks, stagger, pingpong or stream"):format(o.out), 0)
+  end
+  c.defer = c.defer and may_defer(o, c) or nil
   if c.staging and c.staging ~= 1 and c.staging ~= 2 then error(("gemm.build: config.staging is 1 or 2, got %s"):format(tostring(c.staging)), 0) end
   if c.blocks and c.blocks ~= 1 then
     if c.blocks ~= 2 or c.bm ~= 256 or c.bn % 8 ~= 0 or c.bn > 160 or c.swap or c.pingpong or c.stream or o.beta or o.accumulate == "promoted" or o.a_major == "m" then

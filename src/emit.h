@@ -93,6 +93,7 @@ typedef struct emitter {
 #define em_view_element weiri_em_view_element
 #define em_stage_pointer weiri_em_stage_pointer
 #define em_slab weiri_em_slab
+#define em_packed_word weiri_em_packed_word
 #define em_share weiri_em_share
 #define em_frag_tile weiri_em_frag_tile
 #define em_count_uses weiri_em_count_uses
@@ -164,6 +165,7 @@ void weiri_em_gmem_index(emitter *e, const weiri_view *v, const char *row, const
 const char *weiri_em_view_element(emitter *e, uint32_t view, const char *row, const char *col, bool load);
 const char *weiri_em_stage_pointer(emitter *e, uint32_t view, const char *row, const char *col);
 const char *weiri_em_slab(emitter *e, const weiri_view *v, const char **col);
+const char *weiri_em_packed_word(emitter *e, uint32_t id, weir_dtype dtype);
 int weiri_em_share(emitter *e, const weiri_preg *r);
 const weiri_preg *weiri_em_frag_tile(emitter *e, uint32_t id);
 void weiri_em_count_uses(emitter *e, uint32_t id, uint8_t *seen);

@@ -172,6 +172,24 @@ static const char *leaf_tile(emitter *e, uint32_t id, const weiri_value *v) {
     return em_fmt(e, "%s[%s]", name, idx);
 }
 
+/* The register with elements el and el + 1, el even, of a value that is a register tile of `dtype`, or columns of one: as it lies.
+ * NULL: the value is none. */
+const char *em_packed_word(emitter *e, uint32_t id, weir_dtype dtype) {
+    const weiri_value *v = weiri_val(e->k, id);
+    if (v->op == WEIR_OP_TILE_COLS && e->made[id] != MADE) {
+        const char *el = e->el;
+        e->el = em_fmt(e, "(%s + %d)", el, (int)v->i / 2);
+        const char *word = em_packed_word(e, v->arg[0], dtype);
+        e->el = el;
+        return word;
+    }
+    if (v->op != WEIR_OP_READ_REG || v->res->dtype != dtype || !weiri_packed(dtype)) return NULL;
+    if (v->res->tile[1] == 1 || v->res->tile[1] == 4) return NULL;
+    const weiri_preg *g = &e->p->regs.v[weiri_preg_of(e->p, e->task, v->res)];
+    const char *name = e->made[id] ? em_fmt(e, "v%u", id) : em_reg(e, v->res);
+    return em_fmt(e, "%s[(%s) / 2]", name, g->frags > 1 ? em_fmt(e, "%s * %d + %s", e->fr, g->cols / 2, e->el) : e->el);
+}
+
 /* `share`: what a warpgroup has of the rows (of the columns, where they share those), 0: it is not shared out. */
 static const char *frag_row(emitter *e, int share) {
     const char *wg = e->pt->warpgroups > 1 && !e->pt->by_cols && share ? em_fmt(e, "wg * %d + ", share) : "";

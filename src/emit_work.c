@@ -453,14 +453,19 @@ void em_store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const
         em_line(e, "#pragma unroll");
         em_line(e, "for (int j = 0; j < %d; j += 2) {", groups);
         e->depth++;
-        em_line(e, "float x[8];");
+        e->el = "(j * 4 + 2 * i)";
+        const char *word = value ? em_packed_word(e, value, dtype) : NULL;
+        e->el = "(j * 4 + i)";
+        em_line(e, word ? "u32 x[4];" : "float x[8];");
         em_line(e, "#pragma unroll");
-        em_line(e, "for (int i = 0; i < 8; i++) x[i] = %s;", stored_element(e, value, pr));
+        em_line(e, "for (int i = 0; i < %d; i++) x[i] = %s;", word ? 4 : 8, word ? word : stored_element(e, value, pr));
         const char *panel = g.panels > 1 ? em_fmt(e, "%s / %d * %" PRId64 " + ", j, g.panel_cols / 8, g.panel_bytes) : "";
         const char *in = g.panels > 1 ? em_fmt(e, "(%s %% %d * 16u + lane / 16 * 16u)", j, g.panel_cols / 8)
                                       : em_fmt(e, "(%s * 16u + lane / 16 * 16u)", j);
-        em_line(e, "w_stmatrix4(at + %s(%s ^ twist), %s(x[0], x[1]), %s(x[2], x[3]), %s(x[4], x[5]), %s(x[6], x[7]));", panel,
-                in, pack, pack, pack, pack);
+        if (word) em_line(e, "w_stmatrix4(at + %s(%s ^ twist), x[0], x[1], x[2], x[3]);", panel, in);
+        else
+            em_line(e, "w_stmatrix4(at + %s(%s ^ twist), %s(x[0], x[1]), %s(x[2], x[3]), %s(x[4], x[5]), %s(x[6], x[7]));", panel,
+                    in, pack, pack, pack, pack);
         e->depth--;
         em_line(e, "}");
     } else {

@@ -284,7 +284,7 @@ local function sum(t, terms, fraction, kept)
   end
   if whole then return special(t, whole) end
   if largest == -math.huge then return 0 end
-  local lsb, total = largest - fraction, 0
+  local lsb, total = math.max(largest, -133) - fraction, 0
   for _, x in ipairs(terms) do if x.m ~= 0 then total = total + cut_right(x.m, x.e - lsb) end end
   return pack(t, total, lsb, kept)
 end

@@ -3,7 +3,7 @@
  * The rule was fitted to what an H200 showed (t/vectors/h200_rounding.lua; docs/simulator.md says on how many results). Products
  * are exact. The exponent of a product is the sum of its factors', though it may be twice as large; a subnormal factor has the
  * least exponent of its type. Every product and the old sum are cut, towards zero, below `fraction` bits under the largest
- * exponent; what is left is added exactly and cut, towards zero, to `kept` bits; what is 0 then is +0. Each instruction is a row of
+ * exponent, or under SMALLEST; what is left is added exactly and cut, towards zero, to `kept` bits; what is 0 then is +0. Each instruction is a row of
  * `rules`.
  *
  * sm_90 has no 8-bit mma.sync: the compiler makes two of f16 of it, of bytes 0 and 1 and then of bytes 2 and 3 of each register,
@@ -18,7 +18,7 @@
 
 #include "machine.h"
 
-enum { WIDTH = 8, LOWEST = -60, HIGHEST = 100, OF_ZERO = -4000, OF_SPECIAL = 15000, ONE_NAN = 0x7fffffff };
+enum { WIDTH = 8, LOWEST = -60, HIGHEST = 100, SMALLEST = -133, OF_ZERO = -4000, OF_SPECIAL = 15000, ONE_NAN = 0x7fffffff };
 
 typedef struct rule {
     int fraction;            /* bits that count below the largest exponent */
@@ -131,6 +131,7 @@ static float one(const rule *r, const factors *f, u32 column, float old) {
     }
     if (largest >= OF_SPECIAL) return special == special ? special : float_of(ONE_NAN);
     if (largest <= OF_ZERO) return 0;
+    if (largest < SMALLEST) largest = SMALLEST;
     int lsb = largest - r->fraction;
     i64 sum = 0;
     if (old != 0) {

@@ -159,7 +159,8 @@ local function ranked(o, sms, form)
     -- Two warpgroups with a product each keep the tensor core busy; what one releases at once is loaded a step earlier (measured: 1.00 to
     -- 1.03, most for short sums; 0.92 with two accumulators, 0.98 with one warpgroup).
     if bm == 128 and bn >= 160 and not pingpong then c.lag = 0 end
-    c.defer = c.lag == 0 and may_defer(o, c) or nil
+    -- Where a CTA has one tile nothing runs behind its sums, and packing them first is in the way (0.99 at 2048^3, measured).
+    c.defer = c.lag == 0 and may_defer(o, c) and math.ceil(o.m / bm) * math.ceil(o.n / bn) > sms or nil
     local s = staging(o, c)
     if not s or s.stages < 2 then return end
     c.stages = s.stages

@@ -193,7 +193,6 @@ static bool is_there(emitter *e, const weiri_pnode *block, uint32_t id) {
     const weiri_value *v = weiri_val(e->k, id);
     if (e->made[id]) return true;
     if (v->op == WEIR_OP_INDEX) return within(block, PN_LOOP, v->loop, NULL);
-    if (v->op == WEIR_OP_QUEUE_INDEX && e->before) return true;
     if (v->op == WEIR_OP_COORD || v->op == WEIR_OP_QUEUE_INDEX) return within(block, PN_TILES, NULL, v->res);
     if (v->op == WEIR_OP_BEFORE) return within(block, PN_GUARD, NULL, v->res);
     for (int i = 0; i < v->nargs; i++)
@@ -327,16 +326,15 @@ static void emit_skip(emitter *e, const weiri_pnode *loop, const char *trips) {
     close_brace(e);
 }
 
-/* A coordinate of this CTA's tile, from that of its cluster's; `before`: of the tile before. */
-static void emit_coord(emitter *e, const weir_res *q, int axis, const char *at, bool before) {
+/* A coordinate of this CTA's tile, from that of its cluster's. */
+static void emit_coord(emitter *e, const weir_res *q, int axis, const char *at) {
     weir_cluster c = e->k->cluster;
     int per = axis == q->axis_m ? c.m * c.v : axis == q->axis_n ? c.n : 1;
     const char *off = "";
     if (per > 1 && axis == q->axis_m)
         off = c.v > 1 ? em_fmt(e, " + (i32)(rank %% %d)", c.m * c.v) : em_fmt(e, " + %s", em_cta_expr(e, 'm'));
     else if (per > 1) off = em_fmt(e, " + %s", em_cta_expr(e, 'n'));
-    em_line(e, "%s%s = %s%s%s;", e->before ? "" : "const i32 ", em_coord_name(e, q, axis, before), at,
-            per > 1 ? em_fmt(e, " * %d", per) : "", off);
+    em_line(e, "const i32 %s = %s%s%s;", em_coord_name(e, q, axis, false), at, per > 1 ? em_fmt(e, " * %d", per) : "", off);
 }
 
 /* The variable that holds the extent of an axis, in tiles. */
@@ -385,28 +383,26 @@ static void emit_divisors(emitter *e, const weir_res *q) {
                                                    : em_fmt(e, "%d * %s", band_rows(q, e->k->cluster), columns));
 }
 
-/* The tile's coordinates from its number, at the head of `n`: of the loop over tiles, or of a guard that gives the tile before. The two
- * innermost axes by the raster, outer ones slowest. */
-static void emit_raster(emitter *e, const weiri_pnode *n, const weir_res *q, bool before) {
-    const char *Q = before ? em_fmt(e, "%s_before", em_queue(e, q)) : em_queue(e, q);
-    const char *rest = before ? Q : em_fmt(e, "%s_index", Q);
+/* The tile's coordinates from its number, at the head of the loop over tiles: the two innermost axes by the raster, outer ones slowest. */
+static void emit_raster(emitter *e, const weiri_pnode *n, const weir_res *q) {
+    const char *Q = em_queue(e, q), *rest = em_fmt(e, "%s_index", Q);
     int inner = q->qrank >= 2 ? 2 : 1, last = q->qrank - inner;
     if (q->raster == WEIR_RASTER_CUSTOM) {
         e->walk++;
         for (int i = 0; i < q->qrank; i++) take(e, q->raster_coord[i].id, &several);
         name_taken(e, n, true);
-        for (int i = 0; i < q->qrank; i++) emit_coord(e, q, i, em_expr(e, q->raster_coord[i].id), before);
+        for (int i = 0; i < q->qrank; i++) emit_coord(e, q, i, em_expr(e, q->raster_coord[i].id));
         return;
     }
     for (int i = 0; i < last; i++) {
         em_line(e, "const i32 %s_q%d = %s, %s_r%d = %s - %s_q%d * %s;", Q, i, quotient(e, q, rest, i), Q, i, rest, Q, i,
                 divisor(e, q, i));
-        emit_coord(e, q, i, em_fmt(e, "%s_q%d", Q, i), before);
+        emit_coord(e, q, i, em_fmt(e, "%s_q%d", Q, i));
         rest = em_fmt(e, "%s_r%d", Q, i);
     }
     if (inner == 1) {
         em_line(e, "const i32 %s_c0 = %s;", Q, rest);
-        emit_coord(e, q, 0, em_fmt(e, "%s_c0", Q), before);
+        emit_coord(e, q, 0, em_fmt(e, "%s_c0", Q));
         return;
     }
     const char *whole = quotient(e, q, rest, last), *by = divisor(e, q, last);
@@ -424,30 +420,7 @@ static void emit_raster(emitter *e, const weiri_pnode *n, const weir_res *q, boo
         em_line(e, "else { %s_c1 = %s_in / %s_high; %s_row = %s_in %% %s_high; }", Q, Q, Q, Q, Q, Q);
         em_line(e, "const i32 %s_c0 = %s_band * %d + %s_row;", Q, Q, g, Q);
     }
-    for (int i = last; i < q->qrank; i++) emit_coord(e, q, i, em_fmt(e, "%s_c%d", Q, i - last), before);
-}
-
-/* The same of the tile before. A raster of the author's own may have names already for what the present number makes: none of them holds. */
-static void emit_before(emitter *e, const weiri_pnode *n) {
-    const weir_res *q = n->src->queue;
-    if (q->raster != WEIR_RASTER_CUSTOM) {
-        emit_raster(e, n, q, true);
-        return;
-    }
-    const int mark = e->made_list.n;
-    uint8_t *made = WEIRI_NEW_N(e->a, uint8_t, e->k->values.n + 1);
-    for (int id = 0; id < e->k->values.n; id++) {
-        made[id] = e->made[id];
-        if (weiri_value_uses(e->k, (uint32_t)id, WEIR_OP_QUEUE_INDEX)) e->made[id] = 0;
-    }
-    for (int i = 0; i < q->qrank; i++) em_line(e, "i32 %s;", em_coord_name(e, q, i, true));
-    open_brace(e, "");
-    e->before = true;
-    emit_raster(e, n, q, true);
-    e->before = false;
-    close_brace(e);
-    forget(e, mark);
-    memcpy(e->made, made, (size_t)e->k->values.n);
+    for (int i = last; i < q->qrank; i++) emit_coord(e, q, i, em_fmt(e, "%s_c%d", Q, i - last));
 }
 
 /* Does the task ask for the tile it had before, or last? */
@@ -479,7 +452,9 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
     int lanes = n->src->lanes;
     if (lanes > 1) em_line(e, "u32 %s_turn = 0;", Q);
     const bool back = looks_back(e->pt->task);
-    if (back) em_line(e, "i32 %s_before = -1;  // the tile before, once there is one", Q);
+    if (back) em_line(e, "u32 %s_before = 0;  // is there a tile before?", Q);
+    for (int i = 0; i < q->qrank && back; i++)
+        em_line(e, "i32 %s = 0; (void)%s;", em_coord_name(e, q, i, true), em_coord_name(e, q, i, true));
     if (q->qkind == WEIR_QUEUE_GRID) {
         em_line(e, "const i32 %s_index = %s;", Q, first);
         open_brace(e, em_fmt(e, "if (%s_index < %s_tiles)", Q, Q));
@@ -490,12 +465,14 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
         open_brace(e, em_fmt(e, "for (i32 %s_index = %s; %s_index < %s_tiles; %s_index += %s)", Q, first, Q, Q, Q, step));
     }
     const int mark = e->made_list.n;
-    emit_raster(e, n, q, false);
+    emit_raster(e, n, q);
     const weiri_node *before = e->tiles;
     e->tiles = n->src;
     if (lanes > 1) open_brace(e, em_fmt(e, "if (%s_turn == %d)", Q, n->src->lane));
     emit_nodes(e, n->first);
-    if (back) em_line(e, "%s_before = %s_index;", Q, Q);
+    if (back) em_line(e, "%s_before = 1;", Q);
+    for (int i = 0; i < q->qrank && back; i++)
+        em_line(e, "%s = %s;", em_coord_name(e, q, i, true), em_coord_name(e, q, i, false));
     if (lanes > 1) close_brace(e);
     if (n->skip) {
         open_brace(e, "else");
@@ -551,7 +528,7 @@ static void emit_nodes(emitter *e, const weiri_pnode *n) {
         }
         case PN_GUARD: {
             const char *cond = "true";
-            if (weiri_of_before(s)) cond = em_fmt(e, "%s_before >= 0", em_queue(e, s->queue));
+            if (weiri_of_before(s)) cond = em_fmt(e, "%s_before", em_queue(e, s->queue));
             else if (s->guard == WEIR_GUARD_TRUE) cond = em_expr(e, s->of);
             else if (s->guard == WEIR_GUARD_FALSE) cond = em_fmt(e, "!%s", em_expr(e, s->of));
             else {
@@ -568,7 +545,6 @@ static void emit_nodes(emitter *e, const weiri_pnode *n) {
                 }
             }
             open_brace(e, em_fmt(e, "if (%s)", cond));
-            if (weiri_of_before(s)) emit_before(e, n);
             emit_nodes(e, n->first);
             close_brace(e);
             break;

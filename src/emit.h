@@ -33,7 +33,6 @@ typedef struct emitter {
     const weiri_pnode *loop; /* innermost domain loop */
     const weiri_node *tiles; /* enclosing work-tile loop */
     bool skipping;           /* in a tile of another lane */
-    bool before;             /* coordinates of the tile before are computed: its number is the raster's */
     const char *row, *col;   /* names of the element's coordinates in a linear store, or NULL: fragments */
     const char *el;          /* index of the fragment element, 0 .. N/2 */
     const char *fr;          /* index of the m64 block */

@@ -359,7 +359,7 @@ static const char *part(emitter *e, uint32_t id) {
     case WEIR_OP_INDEX: return em_loop(e, v->loop);
     case WEIR_OP_COORD: return em_coord_name(e, v->res, (int)v->i, false);
     case WEIR_OP_BEFORE: return em_coord_name(e, v->res, (int)v->i, true);
-    case WEIR_OP_QUEUE_INDEX: return em_fmt(e, e->before ? "%s_before" : "%s_index", em_queue(e, v->res));
+    case WEIR_OP_QUEUE_INDEX: return em_fmt(e, "%s_index", em_queue(e, v->res));
     case WEIR_OP_RETURN:
     case WEIR_OP_LOAD:
         if (v->kind == WEIR_VALUE_TILE)

@@ -23,10 +23,7 @@ static const char *const *suffixes_of(weiri_name_kind kind) {
     static const char *const tensor[] = { "_stride0", "_stride1", "_stride2", "_stride3", "_stride4", "_wide", "_pairs", NULL };
     static const char *const queue[] = { "_tile", "_tiles", "_index", "_next", "_turn", "_counter", "_by0", "_by1", "_by2",
                                          "_by3", "_per0", "_per1", "_per2", "_per3", "_before", "_band", "_in", "_high",
-                                         "_row", "_c0", "_c1", "_q0", "_q1", "_q2", "_r0", "_r1", "_r2", "_before_band",
-                                         "_before_in", "_before_high", "_before_row", "_before_c0", "_before_c1",
-                                         "_before_q0", "_before_q1", "_before_q2", "_before_r0", "_before_r1",
-                                         "_before_r2", NULL };
+                                         "_row", "_c0", "_c1", "_q0", "_q1", "_q2", "_r0", "_r1", "_r2", NULL };
     static const char *const reg[] = { "", "_live", NULL };
     static const char *const cursor[] = { "_stage", "_phase", "_at", "_close", "_held", NULL };
     static const char *const loop[] = { "", "_end", NULL };

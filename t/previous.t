@@ -510,6 +510,6 @@ end
 tap.like("a task looks back at the tile before: 2 tiles are shown", k:print "schedule", "the schedule table")
 tap.like('".wq" -> "store0.y"', k:dot(), "the graph: the queue places the tile")
 local source = k:build { device = dev }:source()
-for _, part in ipairs { "i32 wq_before = -1;", "if (wq_before >= 0) {", "wq_before = wq_index;" } do tap.like(part, source, "the source: " .. part) end
+for _, part in ipairs { "u32 wq_before = 0;", "if (wq_before) {", "wq_before = 1;" } do tap.like(part, source, "the source: " .. part) end
 
 tap.done()

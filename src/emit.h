@@ -32,6 +32,9 @@ typedef struct emitter {
     const weiri_action *act; /* the action in work */
     const weiri_pnode *loop; /* innermost domain loop */
     const weiri_node *tiles; /* enclosing work-tile loop */
+    const weiri_node *peeled; /* the loop whose first steps stand for themselves */
+    int peeled_steps;        /* how many */
+    int peeled_at;           /* which of them is in work; -1: those behind them */
     bool skipping;           /* in a tile of another lane */
     const char *row, *col;   /* names of the element's coordinates in a linear store, or NULL: fragments */
     const char *el;          /* index of the fragment element, 0 .. N/2 */

@@ -2318,7 +2318,8 @@ typedef struct adders {
 } adders;
 
 static bool alike(const weir_kernel *k, uint32_t x) {
-    static const weir_op by_tile[] = { WEIR_OP_COORD, WEIR_OP_QUEUE_INDEX, WEIR_OP_INDEX, WEIR_OP_LOAD, WEIR_OP_RETURN, WEIR_OP_READ_REG };
+    static const weir_op by_tile[] = { WEIR_OP_COORD,  WEIR_OP_BEFORE, WEIR_OP_QUEUE_INDEX, WEIR_OP_INDEX,
+                                       WEIR_OP_LOAD, WEIR_OP_RETURN, WEIR_OP_READ_REG };
     for (size_t i = 0; i < sizeof by_tile / sizeof *by_tile; i++)
         if (weiri_value_uses(k, x, by_tile[i])) return false;
     return true;

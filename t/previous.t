@@ -507,9 +507,12 @@ local text = k:print "capture"
 for _, part in ipairs { "previous_tile(wq)", "last_tile(wq)", "y:store(a0:read(1):load() + y:at(previous.m, previous.n):load(), y:at(previous.m, previous.n))", "y:at(last.m, last.n)" } do
   tap.like(part, text, "the schedule: " .. part)
 end
+for _, part in ipairs { "guard previous tile of wq\n", "guard last tile of wq\n" } do tap.like(part, k:print "plan", "the plan: " .. part) end
 tap.like("a task looks back at the tile before: 2 tiles are shown", k:print "schedule", "the schedule table")
 tap.like('".wq" -> "store0.y"', k:dot(), "the graph: the queue places the tile")
 local source = k:build { device = dev }:source()
+tap.ok(#pair { give = every "give", take = late "take", after = { take = rest "take" } }:promela { T = 3, N = 1 } > #pair { give = every "give", take = late "take" }:promela { T = 3, N = 1 },
+  "the model for spin has the last tile's moves")
 for _, part in ipairs { "u32 wq_before = 0;", "if (wq_before) {", "wq_before = 1;" } do tap.like(part, source, "the source: " .. part) end
 
 tap.done()

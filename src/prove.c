@@ -161,9 +161,12 @@ static void search_all(search *s, int cap, bool merge) {
     if (r.fatal || r.stuck) return;
     weiri_run_canonical(g, now, scratch);
     add_node(s, &r, now, -1, 0);
+    /* Of a proof that stands only if nothing is found, any order will do, and the newest first visits each the least often: a loop has told what
+     * it loses before others go by it. Ways to what is found are shortest the other way. */
+    const bool lean = g->narrow || g->told;
     int stop = cap;
-    for (int q = 0; q < s->queue.n && s->nodes.n < stop && !s->capped && !(s->found.n && (g->narrow || g->told)); q++) {
-        int at = s->queue.v[q], answers = 0;
+    for (int q = 0; q < s->queue.n && s->nodes.n < stop && !s->capped && !(s->found.n && lean);) {
+        int at = lean ? s->queue.v[--s->queue.n] : s->queue.v[q++], answers = 0;
         s->nodes.v[at].queued = false;
         for (int letter = 0; letter < 2; letter++) {
             memcpy(now, s->state[at], s->size);

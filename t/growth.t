@@ -49,5 +49,13 @@ do
   tap.ok(states2 <= 2 * states and more <= 3 * work, ("parts, 6 and 12: %d and %d states, %.2f times the work"):format(states, states2, more / work))
   local answered, asked = select(2, cost("parts", 4)), select(2, cost("parts", 4, false, false, true))
   tap.ok(asked > 5 * answered, ("four parts: %d states, %d if lengths are asked for once more"):format(answered, asked))
+  local eight = cost("parts", 8)
+  tap.ok(eight <= 140000, ("eight parts: %d of work, where states are visited newest first"):format(eight))
+  local k = require "weir.kernels.gemm".kernels { dtype = "bf16" }[1]
+  local p = assert(plan.of(k))
+  local verdict, _, text, of_gemm = plan.prove(p, true)
+  tap.ok(verdict == "SAFE" and of_gemm <= 150000, ("the library's GEMM: %s, %s, %d of work"):format(verdict, text, of_gemm))
+  p:close()
+  k:close()
 end
 tap.done()

@@ -426,7 +426,8 @@ static int options_for(const char *arch_option, bool extras, const char *option[
 
 /* A message has room for a part of the log: that which says why, not warnings that came before. */
 static const char *first_error(const char *log) {
-    const char *s = strstr(log, "error");
+    const char *s = strstr(log, "error"), *fatal = strstr(log, "fatal");
+    if (fatal && (!s || fatal < s)) s = fatal; /* ptxas gives its reason first, then that there were errors */
     while (s && s > log && s[-1] != '\n') s--;
     return s ? s : log;
 }

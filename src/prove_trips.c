@@ -27,7 +27,7 @@ typedef struct form_class {
 struct weiri_forms {
     const weir_kernel *k;
     weiri_arena *a;
-    lin **memo;               /* by value: its form, once asked */
+    lin **memo, **own;        /* by value: its form, once asked; as the same of the tile that one is in, where it is about the one before */
     WEIRI_LIST(atom) atoms;
     WEIRI_LIST(loop_form) loops;
     WEIRI_LIST(form_class) classes;
@@ -457,7 +457,15 @@ static bool start_of(weiri_forms *f, const weiri_span *x, lin *out) {
     *out = (lin){ .c = x->plus };
     lin v = { 0 };
     if (x->value) v = lin_of(f, x->value, 0);
-    if (weiri_val(f->k, x->value)->before) of_own_tile(f, &v);
+    if (weiri_val(f->k, x->value)->before) {
+        lin **own = &f->own[x->value];
+        if (!*own) {
+            of_own_tile(f, &v);
+            *own = WEIRI_NEW(f->a, lin);
+            **own = v;
+        }
+        v = **own;
+    }
     return add(out, &v, x->by);
 }
 
@@ -757,6 +765,7 @@ weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a) {
     f->k = k;
     f->a = a;
     f->memo = WEIRI_NEW_N(a, lin *, k->values.n + 1);
+    f->own = WEIRI_NEW_N(a, lin *, k->values.n + 1);
     return f;
 }
 

@@ -303,6 +303,10 @@ local function last(f) return function(c) for b in weir.last_tile(c.wq) do f(b, 
 local function there_of(b, c) c.y:store(1.0, c.y:at(b.i, 0)) end
 check("stored a turn late, and behind the last", "SAFE", false, "runs", { tasks = { late(there_of) }, after = { last(there_of) } })
 check("... and by another task in its turn", "PROVE-RACE", "in no order", "sim-race", { tasks = { late(there_of), store(2.0) }, after = { last(there_of) } })
+local function from_second(f) return function(t, c) for _ in weir.previous_tile(c.wq) do f(t, c) end end end
+check("... and by another task in its turn, but for the first", "PROVE-RACE", "in no order", nil, { tasks = { late(there_of), from_second(store(2.0)) } })
+check("... beside places of many bits", "PROVE-RACE", "in no order", nil, { tasks = {
+  late(function(b, c) for i = 9, 0, -1 do c.y:store(1.0, c.y:at(b.i, i)) end end), from_second(store(2.0)) } })
 check("... and by another task behind the last", "PROVE-RACE", "in no order", "sim-race", { tasks = { late(there_of), function() end }, after = { last(there_of), last(there_of) } })
 check("... and by another task at the next place", "SAFE", false, "runs", { tasks = { late(there_of), store(2.0, 1) }, after = { last(there_of) } })
 check("... and at a place of two tiles", "SAFE", "trusting that tasks keep apart in tensor 'y' (tensors.t:", nil,

@@ -671,7 +671,8 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         in.tensor_wait = in.tensor_wait || (tensor && r->group->mode == WEIR_GROUP_FUSED_MERGE);
         in.tensor_release = in.tensor_release || (tensor && !fork);
         in.fence_release = in.fence_release || (!fork && of & READ_THREADS && tma_refills(k, m));
-        if (r->group->mode == WEIR_GROUP_FUSED_MERGE && producer_op(p, m, false) == WEIR_PRODUCER_LOAD) in.fence_wait = true;
+        bool copied = producer_op(p, m, false) == WEIR_PRODUCER_LOAD && (async_reads(of) || only_mma_reads(of));
+        in.fence_wait = in.fence_wait || (copied && r->group->mode == WEIR_GROUP_FUSED_MERGE);
     }
     for (int i = 0; r->group && r->group->mode == WEIR_GROUP_FORK && i < r->group->nmembers; i++) {
         const weir_res *m = r->group->members[i];

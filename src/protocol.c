@@ -665,7 +665,7 @@ static void consume(const facts *f, weiri_proto *out) {
     /* cp.async completes in the generic proxy and arrives by itself: the fence can only stand behind the wait */
     bool read_async =
         types[f->type].consumer == BY_MMA || types[f->type].consumer == BY_STORE || c->only_mma_reads || c->async_reads;
-    if ((d->producer_op == WEIR_PRODUCER_LOAD || f->in->fence_wait) && read_async)
+    if ((d->producer_op == WEIR_PRODUCER_LOAD && read_async) || f->in->fence_wait)
         row(out->wait, (weiri_row){ .kind = ROW_FENCE_ASYNC, .leader_only = wait_gated });
     bool tensor = f->native && (types[f->type].consumer == BY_MMA || types[f->type].producer == BY_MMA);
     if (tensor || (f->native && f->in->tensor_wait)) row(out->wait, (weiri_row){ .kind = ROW_TC_AFTER, .leader_only = wait_gated });

@@ -67,7 +67,7 @@ typedef struct weiri_proto_in {
     int8_t dest[WEIRI_MAX_CTAS]; /* then, by rank: the CTA that it pushes to, -1 none */
     int64_t tx;                 /* bytes that the copies bring to one CTA per phase, 0 none or not known */
     bool same_warpgroup;        /* async_tma: filled and stored by the same warpgroups of one task */
-    bool fence_wait;            /* fused_merge: the one wait is also for a member that cp.async fills */
+    bool fence_wait;            /* fused_merge: the one wait is also for a member that cp.async fills and the async proxy reads */
     bool tensor_wait;           /* fused merge: the wait also takes over tensor memory, of another member */
     bool tensor_release;        /* merge: the release also gives back tensor memory, of another member */
     bool fence_release;         /* threads read the stage with plain loads, and the async proxy fills its bytes again; of a merge, of any member */

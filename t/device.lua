@@ -182,6 +182,25 @@ case("w_quotient: by a reciprocal", any, [[
     local x, d = a >> 1, math.max(1, b >> 1 >> (c & 31) | (c >> 5 & 1 == 1 and 0 or 1))
     return x // d, x // d, math.max(0, x // d * d - 1) // d, x
   end)
+-- ptxas must not see the negation (weir_cuda.h, w_neg): each form, of numbers with ties and signs.
+local forms = {
+  { "X(X(a, N(a)), b)", "X(b, X(a, N(a)))", "X(A(a), N(A(a)))", "X(b, X(A(a), N(A(a))))" }, { "M(b, X(a, N(a)))", "X(X(a, N(b)), c)", "M(M(a, N(b)), c)", "X(M(a, N(b)), c)" },
+  { "M(X(a, N(b)), c)", "X(a, N(X(b, c)))", "X(c, N(A(a)))", "M(c, N(A(a)))" }, { "X(b, N(a))", "X(A(a), N(b))", "X(X(A(a), N(b)), c)", "X(A(a), A(b))" },
+  { "X(X(A(a), A(b)), c)", "M(A(a), N(A(b)))", "X(X(N(a), N(b)), N(c))", "A(X(b, A(A(a))))" }, { "M(M(N(a), N(b)), c)", "X(N(M(a, b)), c)", "M(N(X(a, b)), N(c))", "A(A(A(a)))" },
+  { "N(X(A(a), b))", "X(M(A(a), b), c)", "M(X(N(a), b), N(c))", "X(N(X(a, N(b))), M(N(c), a))" },
+}
+for _, four in ipairs(forms) do
+  local body, want = { "const i32 p = (i32)a >> 24, q = (i32)b >> 24, r = (i32)c >> 24;" }, {}
+  for i, form in ipairs(four) do
+    body[i + 1] = ("o[%d] = (u32)%s;"):format(i - 1, form:gsub("%a", { X = "w_max", M = "w_min", N = "w_neg", a = "p", b = "q", c = "r" }):gsub("A(%b())", "A%1"))
+    want[i] = load("local X, M, N, A, a, b, c = ... return " .. form)
+  end
+  case("negated: " .. table.concat(four, ", "), any, "#define A(x) w_max(x, w_neg(x))\n" .. table.concat(body, " ") .. "\n#undef A\n", function(_, a, b, c)
+    local out = {}
+    for i, f in ipairs(want) do out[i] = u32(f(math.max, math.min, function(x) return -x end, math.abs, i32(a) // 0x1000000, i32(b) // 0x1000000, i32(c) // 0x1000000)) end
+    return table.unpack(out)
+  end)
+end
 
 -- Lanes of a word: f(unsigned a, b; signed a, b; top; all)
 local function lanes(n, a, b, f)

@@ -570,9 +570,10 @@ W_FN i32 w_div(i32 a, i32 b) { return a / b; } // of a value computed ahead: b m
 W_FN i32 w_mod(i32 a, i32 b) { return a % b; }
 W_FN i32 w_ceil_div(i32 a, i32 b) { return (i32)(a / b + (a % b != 0 && (a < 0) == (b < 0))); } // a + b - 1 could overflow
 W_FN i32 w_floor_div(i32 a, i32 b) { i32 q = a / b; return q - ((a % b != 0) && ((a < 0) != (b < 0))); }
-// -x. Spelt so that ptxas does not see a negation: for sm_90a that of 13.0 loses it in max(max(x, -y), z), and in min, where it makes one
-// instruction of the two (VIMNMX3; seen on an H200).
-W_FN i32 w_neg(i32 x) { i32 r; asm("sub.cc.s32 %0, 0, %1;" : "=r"(r) : "r"(x)); return r; }
+// -x. Spelt so that ptxas does not see a negation: that of 13.0 for sm_90a loses it in max(max(x, -y), z), in min and in max(|x|, -|x|), where
+// it makes one instruction of the two (VIMNMX3). On an H200 neg, sub.cc from 0 and mul by -1 are all lost in some of 27 such forms,
+// not and add in none.
+W_FN i32 w_neg(i32 x) { i32 r; asm("{ .reg .s32 t; not.b32 t, %1; add.s32 %0, t, 1; }" : "=r"(r) : "r"(x)); return r; }
 // x / d for x >= 0, d > 0, by the reciprocal of d: r * d is within d of 2^32, so the product is less than 1/2 off, and one at most
 W_FN u32 w_reciprocal(i32 d) { return 0xffffffffu / (u32)(d > 0 ? d : 1); }
 W_FN i32 w_quotient(i32 x, i32 d, u32 r) { u32 q = (u32)((u64)(u32)x * r >> 32); return (i32)(q + ((u32)x - q * (u32)d >= (u32)d)); }

@@ -307,22 +307,22 @@ void weiri_gmem_access(weiri_run *r, int ai, const weiri_action *act, int ri) {
 void weiri_gmem_leave(weiri_run *r, int tiles) {
     const weiri_prog *g = r->g;
     const weiri_ring *ring = &g->rings.v[g->gmem_ring];
-    const int most = ring->stages - 1, stay = tiles < most ? most - tiles : 0; /* stage 0 is of no tile */
+    const int most = ring->stages - 1, stay = most - tiles; /* stage 0 is of no tile */
     const weiri_held *held = &g->held[ring->at / 64];
     if (!ring->bits) return;
     worked(g, held->n);
     if (ring->stride % 64) { /* all of it lies in one word */
-        const int at = ring->at % 64, first = at + ring->stride, by = tiles < most ? tiles * ring->stride : 0;
+        const int at = ring->at % 64, first = at + ring->stride, by = tiles * ring->stride;
         const uint64_t all = ~(uint64_t)0 >> (64 - most * ring->stride) << first;
         for (int i = 0; i < held->n; i++) {
-            uint64_t *x = r->w + held->at[i], moved = stay ? (*x & all) >> by & all : 0;
-            *x = (*x & ~all) | moved;
+            uint64_t *x = r->w + held->at[i];
+            *x = (*x & ~all) | ((*x & all) >> by & all);
         }
     } else {
         const size_t words = (size_t)ring->stride / 64;
         for (int i = 0; i < held->n; i++) { /* who keeps one of a ring's words keeps all, side by side */
             uint64_t *x = r->w + held->at[i] + words;
-            if (stay) memmove(x, x + words * (size_t)tiles, sizeof *x * words * (size_t)stay);
+            memmove(x, x + words * (size_t)tiles, sizeof *x * words * (size_t)stay);
             memset(x + words * (size_t)stay, 0, sizeof *x * words * (size_t)(most - stay));
         }
     }
@@ -330,7 +330,7 @@ void weiri_gmem_leave(weiri_run *r, int tiles) {
         const weiri_rec *q = &g->recs.v[i];
         if (!q->place) continue;
         int *aux = r->v + q->aux + R_VARS;
-        if (stay) memmove(aux, aux + R_VARS * tiles, sizeof *aux * R_VARS * (size_t)stay);
+        memmove(aux, aux + R_VARS * tiles, sizeof *aux * R_VARS * (size_t)stay);
         memset(aux + R_VARS * stay, 0, sizeof *aux * R_VARS * (size_t)(most - stay));
         for (int t = 1; r->replay && t <= stay; t++) r->rec_act[q->aux + R_VARS * t] = r->rec_act[q->aux + R_VARS * (t + tiles)];
     }

@@ -600,6 +600,12 @@ static bool stays(const weiri_forms *f, uint32_t id) {
     return is;
 }
 
+/* The comparison of whole numbers that are what their forms say. */
+static bool lasting(const weiri_forms *f, uint32_t id, comparison *c) {
+    if (!comparison_of(f->k, id, c) || !is_whole(f->k, c->a) || !stays(f, c->a)) return false;
+    return !c->b || (is_whole(f->k, c->b) && stays(f, c->b));
+}
+
 static void note_condition(weiri_forms *f, facts *all, uint32_t id, bool truth, int depth) {
     bool not = false;
     id = bare(f->k, id, &not);
@@ -610,7 +616,7 @@ static void note_condition(weiri_forms *f, facts *all, uint32_t id, bool truth, 
         return;
     }
     comparison c;
-    if (!comparison_of(f->k, id, &c) || !is_whole(f->k, c.a) || !stays(f, c.a) || (c.b && (!is_whole(f->k, c.b) || !stays(f, c.b)))) return;
+    if (!lasting(f, id, &c)) return;
     truth = truth != c.not;
     const lin a = lin_of(f, c.a, 0), b = c.b ? lin_of(f, c.b, 0) : (lin){ .c = c.c };
     const int strict = c.op == WEIR_OP_LT;
@@ -688,23 +694,23 @@ static void facts_at(weiri_forms *f, const weiri_node *node, facts *all) {
     all->n = kept;
 }
 
+/* Does x + m * y come to a number? Left in x. */
+static bool cancels(lin *x, const lin *y, int64_t m) { return add(x, y, m) && !x->n; }
+
 bool weiri_forms_ran(weiri_forms *f, int loop, uint32_t condition, weiri_ran *out) {
     const loop_form *l = &f->loops.v[loop];
     comparison c;
     bool not = false;
     condition = bare(f->k, condition, &not);
-    if (l->fixed || l->lane >= 0 || weiri_forms_wanders(f, l->cls)) return false;
-    if (!comparison_of(f->k, condition, &c) || !is_whole(f->k, c.a) || !stays(f, c.a)) return false;
-    if (c.b && (!is_whole(f->k, c.b) || !stays(f, c.b))) return false;
-    /* d < 0 or d = 0, of whole numbers; the loop runs max(0, n) times */
-    lin d = lin_of(f, c.a, 0), n = f->classes.v[l->cls].terms;
-    const lin b = c.b ? lin_of(f, c.b, 0) : (lin){ .c = c.c };
+    if (l->fixed || !lasting(f, condition, &c)) return false;
+    /* a < b or a = b, of whole numbers; the loop runs max(0, n) times. What is known at launch has no index in it, so n has none if they meet */
+    const lin a = lin_of(f, c.a, 0), b = c.b ? lin_of(f, c.b, 0) : (lin){ .c = c.c };
+    lin n = f->classes.v[l->cls].terms, more = a, less = a;
     n.c = l->c;
-    if (!add(&d, &b, -1)) return false;
-    lin more = d, less = d;
     *out = (weiri_ran){ .equal = c.op == WEIR_OP_EQ, .not = not != c.not };
-    if (add(&more, &n, -1) && !more.n) out->times = -more.c - !out->equal; /* n + more < 0: n <= -more - 1 */
-    else if (add(&less, &n, 1) && !less.n) { /* less - n < 0: not n <= less */
+    lin up = b, down = b; /* b + n, b - n */
+    if (add(&up, &n, 1) && cancels(&more, &up, -1)) out->times = -more.c - !out->equal; /* n + more < 0: n <= -more - 1 */
+    else if (add(&down, &n, -1) && cancels(&less, &down, -1)) { /* less - n < 0: not n <= less */
         out->times = less.c;
         if (!out->equal) out->not = !out->not;
     } else return false;

@@ -316,11 +316,11 @@ local function behind(o)
   local bytes = { space = "smem", dtype = "i32", tile = { 32 }, pipeline = P.async_async { stages = 2 },
     work = { fill = weir.producer_work { code = ";" }, use = weir.consumer_work { code = ";" } } }
   local function resource(name) bytes.name = name; return k:resource(bytes) end
-  local a, b = resource "a", resource "b"
+  local a, b, m = resource "a", resource "b", k:dim "m"
   local wq = o.tiles and k:work_queue { name = "wq", axes = { "i" }, extent = { N } }
   for at, conds in ipairs { o.give, o.take } do
     local function move(r) if at == 1 then r:acquire(); r:fill(); r:commit() else r:wait(); r:use(); r:release() end end
-    local function ask(length) conds(function(f) return weir.when_true(f(length, in_weir)) end, function() move(b) end) end
+    local function ask(length) conds(function(f) return weir.when_true(f(length, in_weir)) end, function() move(b) end, m) end
     local function turn(length)
       if o.front then ask(length) end
       for i in weir.domain_loop(o.start or 0, o.down and o.down - length or length + (o.plus or 0)) do
@@ -361,6 +361,29 @@ tap.is("UNSAFE", behind_proof { start = 2, give = once(function(x, w) return w.e
   "a loop that does not run may be shorter than nothing")
 tap.is("SAFE", behind_proof { down = 10, give = once(to(7)), take = function(guard, body) for _ in guard(to(8)) do for _ in guard(to(7)) do body() end end end },
   "a length that falls")
+tap.is("SAFE", behind_proof { down = 10, give = once(function(x, w) return w.eq(x, 7) end),
+    take = function(guard, body) for _ in guard(to(8)) do for _ in guard(function(x, w) return w.eq(x, 7) end) do body() end end end }, "... to a number")
+-- another question stands between the loop and what it tells
+local function between(guard, body, m)
+  for _ in guard(function() return weir.lt(m, 2) end) do body() end
+  for _ in guard(to(1)) do body() end
+end
+tap.is("SAFE", behind_proof { give = between, take = between }, "a question in between")
+tap.is("UNSAFE", behind_proof { give = between, take = function(guard, body, m) between(guard, body, m); for _ in guard(to(1)) do body() end end },
+  "... and one more taken")
+-- these are questions: sums that 32 bits may not hold, floats, two conditions in one, another length, numbers beyond what forms hold
+for name, cond in pairs {
+  ["a sum"] = function(x, w) return w.lt(x * 3, 4) end, ["a float"] = function(x, w) return w.lt(weir.cast(x, "f32"), 2.5) end,
+  ["two in one"] = function(x, w) return w.lor(w.lt(x, 2), w.eq(x, 3)) end, ["far from its start"] = { function(x, w) return w.lt(x, -1000000000) end, start = 2000000000 },
+  ["far from its end"] = { function(x, w) return w.lt(x, 1000000000) end, plus = -2000000000 },
+  ["a sum on the right"] = function(x, w) return w.lt(x, x * x) end,
+} do
+  local o = type(cond) == "table" and cond or { cond }
+  o.give, o.take = once(o[1]), once(o[1])
+  local verdict, answered, text = behind_proof(o)
+  if not tap.is("SAFE", verdict, name .. ": the condition is one of both") then tap.diag(text) end
+  tap.is(answered, select(2, behind_proof(o, true)), name .. ": ... and a question")
+end
 local function in_front(c) return { give = once(to(c)), take = once(to(c)), front = true } end
 tap.is("SAFE", behind_proof(in_front(2)), "asked in front of the loop as well")
 tap.is(select(2, behind_proof(in_front(2))), select(2, behind_proof(in_front(2), true)), "... is a question for both")

@@ -326,6 +326,9 @@ local function behind(o)
       for i in weir.domain_loop(o.start or 0, o.down and o.down - length or length + (o.plus or 0)) do
         for _ in weir.when_true(weir.eq(i, 3 + (o.start or 0))) do move(a) end
       end
+      if o.fixed then
+        for i in weir.domain_loop(0, 5) do for _ in weir.when_true(weir.eq(i, 3)) do move(a) end end
+      end
       ask(length)
     end
     k:task { name = at == 1 and "give" or "take", warps = { at - 1, 1 }, schedule = function()
@@ -363,6 +366,11 @@ tap.is("SAFE", behind_proof { down = 10, give = once(to(7)), take = function(gua
   "a length that falls")
 tap.is("SAFE", behind_proof { down = 10, give = once(function(x, w) return w.eq(x, 7) end),
     take = function(guard, body) for _ in guard(to(8)) do for _ in guard(function(x, w) return w.eq(x, 7) end) do body() end end end }, "... to a number")
+do
+  local o = { fixed = true, give = once(to(1)), take = once(to(1)) }
+  local fewer, most = select(2, behind_proof(o)), select(2, behind_proof(o, true))
+  tap.ok(fewer < most, ("a loop of plain numbers in between: %d states, %d with a question"):format(fewer, most))
+end
 -- another question stands between the loop and what it tells
 local function between(guard, body, m)
   for _ in guard(function() return weir.lt(m, 2) end) do body() end
@@ -376,6 +384,8 @@ for name, cond in pairs {
   ["a sum"] = function(x, w) return w.lt(x * 3, 4) end, ["a float"] = function(x, w) return w.lt(weir.cast(x, "f32"), 2.5) end,
   ["two in one"] = function(x, w) return w.lor(w.lt(x, 2), w.eq(x, 3)) end, ["far from its start"] = { function(x, w) return w.lt(x, -1000000000) end, start = 2000000000 },
   ["far from its end"] = { function(x, w) return w.lt(x, 1000000000) end, plus = -2000000000 },
+  ["far below"] = { function(x, w) return w.lt(x, 1000000000) end, down = -2000000000 },
+  ["far above"] = { function(x, w) return w.lt(x + 2000000000, -1000000000) end, start = 2000000000, plus = 2000000000 },
   ["a sum on the right"] = function(x, w) return w.lt(x, x * x) end,
 } do
   local o = type(cond) == "table" and cond or { cond }

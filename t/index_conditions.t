@@ -379,6 +379,15 @@ end
 tap.is("SAFE", behind_proof { give = between, take = between }, "a question in between")
 tap.is("UNSAFE", behind_proof { give = between, take = function(guard, body, m) between(guard, body, m); for _ in guard(to(1)) do body() end end },
   "... and one more taken")
+-- lengths by an index, under what a loop tells: asked alike under one guard only
+local function in_nest(f)
+  return function(guard, body, m)
+    for _ in guard(f) do for i in weir.domain_loop(0, m) do for _ in weir.domain_loop(0, i) do body() end end end
+  end
+end
+tap.is("SAFE", behind_proof { give = in_nest(to(1)), take = in_nest(to(1)) }, "a nest under a condition that a loop tells")
+tap.is("UNSAFE", behind_proof { give = in_nest(to(1)), take = in_nest(to(2)) }, "... and under another")
+tap.is("UNSAFE", behind_proof { give = in_nest(to(1)), take = in_nest(function(x, w) return w.ge(x, 2) end) }, "... and under its opposite")
 -- these are questions: sums that 32 bits may not hold, floats, two conditions in one, another length, numbers beyond what forms hold
 for name, cond in pairs {
   ["a sum"] = function(x, w) return w.lt(x * 3, 4) end, ["a float"] = function(x, w) return w.lt(weir.cast(x, "f32"), 2.5) end,

@@ -210,7 +210,9 @@ function M.candidates(options, sms)
   local first = table.move(list, 1, math.min(2, #list), 1, {})
   for i, c in ipairs(first) do
     local changes = { { group = 4 }, { group = 16 }, { lag = 1 - c.lag } }
-    if c.bm > 64 then changes[4] = { stagger = 4, lag = 1 } end        -- alone at times, a warpgroup needs a product in flight
+    -- Alone at times, a warpgroup needs a product in flight. C comes to both in step.
+    if c.bm > 64 and not (options and options.beta) then changes[4] = { stagger = 4, lag = 1, defer = false } end
+    if c.defer then table.insert(changes, 1, { defer = false }) end
     for j, change in ipairs(changes) do
       if change.group ~= c.group then table.insert(list, math.min(#list, 2 + 4 * (i - 1) + j), common.with(c, change)) end
     end

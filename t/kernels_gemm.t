@@ -68,6 +68,24 @@ refused("dtype is one of bf16, f16, tf32, e4m3, e5m2, got f64", { dtype = "f64" 
 refused("config.swap takes no cluster, bn = 64 and bm a multiple of 8", { config = { swap = true, bm = 12, bn = 64 } }, "few rows, in tiles of 12")
 refused("(of 64 with m-major A)", { a_major = "m", config = { swap = true, bm = 8, bn = 64 } }, "few rows, m-major, in tiles of 8")
 refused("unknown option 'pingpongs'", { config = { pingpongs = true } }, "an unknown field of config")
+-- What the tuner is given is right as it stands.
+for _, o in ipairs { {}, { beta = true }, { dtype = "e4m3" }, { dtype = "e4m3", accumulate = "promoted" }, { a_major = "m", b_major = "n" } } do
+  local wrong, count = {}, 0
+  for _, c in ipairs(gemm.candidates(o)) do
+    local options = { device = dev, config = c }
+    for name, value in pairs(o) do options[name] = value end
+    local ok, why = pcall(function()
+      for _, k in ipairs((gemm.kernels(options))) do
+        local report = k:build { device = dev }.report
+        if report.proof.verdict ~= "SAFE" then error(tostring(report)) end
+        k:close()
+      end
+    end)
+    count = count + 1
+    if not ok then wrong[#wrong + 1] = ("%d x %d, stagger %s, defer %s: %s"):format(c.bm, c.bn, c.stagger, c.defer, tostring(why):sub(1, 200)) end
+  end
+  tap.is({}, wrong, ("%d candidates of %s %s are built and proved"):format(count, o.dtype or o.out or "bf16", o.beta and "with C" or ""))
+end
 refused("config.defer packs sums to 16 bits: not with D of f32", { out = "f32", config = { bm = 128, bn = 256, defer = true } }, "32-bit sums deferred")
 refused("config.defer packs sums to 16 bits", { beta = true, config = { bm = 128, bn = 256, defer = true } }, "deferred beside C")
 refused("stagger and pingpong are two ways", { config = { bm = 128, bn = 128, stagger = 2, pingpong = true } }, "staggered and in turn")

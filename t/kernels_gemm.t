@@ -71,8 +71,8 @@ refused("unknown option 'pingpongs'", { config = { pingpongs = true } }, "an unk
 -- What the tuner is given is right as it stands.
 for _, o in ipairs { {}, { beta = true }, { dtype = "e4m3" }, { dtype = "e4m3", accumulate = "promoted" }, { a_major = "m", b_major = "n" } } do
   local wrong, count = {}, 0
-  for _, c in ipairs(gemm.candidates(o)) do
-    local options = { device = dev, config = c }
+  for _, each in ipairs(gemm.candidates(o)) do
+    local options = { device = dev, config = each }
     for name, value in pairs(o) do options[name] = value end
     local ok, why = pcall(function()
       for _, k in ipairs((gemm.kernels(options))) do
@@ -82,7 +82,7 @@ for _, o in ipairs { {}, { beta = true }, { dtype = "e4m3" }, { dtype = "e4m3", 
       end
     end)
     count = count + 1
-    if not ok then wrong[#wrong + 1] = ("%d x %d, stagger %s, defer %s: %s"):format(c.bm, c.bn, c.stagger, c.defer, tostring(why):sub(1, 200)) end
+    if not ok then wrong[#wrong + 1] = ("%d x %d, stagger %s, defer %s: %s"):format(each.bm, each.bn, each.stagger, each.defer, tostring(why):sub(1, 200)) end
   end
   tap.is({}, wrong, ("%d candidates of %s %s are built and proved"):format(count, o.dtype or o.out or "bf16", o.beta and "with C" or ""))
 end

@@ -435,13 +435,6 @@ weir_tiles weir_tiles_begin(weir_kernel *k, weir_res *queue, int lane, int lanes
     return (weir_tiles){ (uint32_t)n->id };
 }
 
-/* The task's work-tile loop, open or not. */
-static weiri_node *tile_loop(const weir_kernel *k) {
-    for (weiri_node *n = NULL; (n = weiri_node_next(k->task->root, n));)
-        if (n->kind == NODE_TILES) return n;
-    return NULL;
-}
-
 /* Where the guard stands, is there a tile before, or a last one? */
 static void check_before(weir_kernel *k, const weiri_node *as, const weiri_node *tiles) {
     const char *what = opener(as);
@@ -482,7 +475,7 @@ static void check_before(weir_kernel *k, const weiri_node *as, const weiri_node 
 static weir_tiles tiles_before(weir_kernel *k, weir_guard_kind kind, weir_res *queue) {
     weiri_node as = { .kind = NODE_GUARD, .guard = kind, .queue = queue };
     if (!want_task(k, opener(&as))) return (weir_tiles){ 0 };
-    const weiri_node *tiles = tile_loop(k);
+    const weiri_node *tiles = weiri_tile_loop(k->task); /* open or not */
     check_before(k, &as, tiles);
     weiri_node *n = open_block(k, NODE_GUARD);
     n->guard = kind;
@@ -1071,6 +1064,18 @@ weiri_node *weiri_node_next(const weiri_node *root, const weiri_node *n) {
     if (n->first) return n->first;
     while (n != root && !n->next) n = n->parent;
     return n == root ? NULL : n->next;
+}
+
+weiri_node *weiri_tile_loop(const weiri_task *t) {
+    for (weiri_node *n = NULL; (n = weiri_node_next(t->root, n));)
+        if (n->kind == NODE_TILES) return n;
+    return NULL;
+}
+
+bool weiri_looks_back(const weiri_task *t) {
+    for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n));)
+        if (weiri_of_before(n)) return true;
+    return false;
 }
 
 static void put_value(const weir_kernel *k, uint32_t id, weiri_buf *b) { weiri_value_print(k, id, b); }

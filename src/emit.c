@@ -423,13 +423,6 @@ static void emit_raster(emitter *e, const weiri_pnode *n, const weir_res *q) {
     for (int i = last; i < q->qrank; i++) emit_coord(e, q, i, em_fmt(e, "%s_c%d", Q, i - last));
 }
 
-/* Does the task ask for the tile it had before, or last? */
-static bool looks_back(const weiri_task *t) {
-    for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n));)
-        if (weiri_of_before(n)) return true;
-    return false;
-}
-
 /* The tile loop: linear index, then the raster. */
 static void emit_tiles(emitter *e, const weiri_pnode *n) {
     const weir_res *q = n->src->queue;
@@ -451,7 +444,7 @@ static void emit_tiles(emitter *e, const weiri_pnode *n) {
     emit_divisors(e, q);
     int lanes = n->src->lanes;
     if (lanes > 1) em_line(e, "u32 %s_turn = 0;", Q);
-    const bool back = looks_back(e->pt->task);
+    const bool back = weiri_looks_back(e->pt->task);
     if (back) em_line(e, "u32 %s_before = 0;  // is there a tile before?", Q);
     for (int i = 0; i < q->qrank && back; i++)
         em_line(e, "i32 %s = 0; (void)%s;", em_coord_name(e, q, i, true), em_coord_name(e, q, i, true));

@@ -1872,9 +1872,8 @@ static void check_warp_lanes(lowering *l) {
 /* ---- lanes of the work tiles ------------------------------------------------------------------------------------------------ */
 
 const weiri_node *weiri_lanes_of(const weiri_task *t) {
-    for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n))
-        if (n->kind == NODE_TILES) return n->lanes > 1 ? n : NULL;
-    return NULL;
+    const weiri_node *tiles = weiri_tile_loop(t);
+    return tiles && tiles->lanes > 1 ? tiles : NULL;
 }
 
 static bool within(const weir_res *r, const weir_res *group) {
@@ -2420,11 +2419,10 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
     p->touches = WEIRI_NEW_N(&p->a, bool, k->tensors.n + 1);
     p->wide = WEIRI_NEW_N(&p->a, bool, k->tensors.n + 1);
     for (int i = 0; i < k->tasks.n; i++) {
-        lowering l = { .p = p, .k = k, .protos = protos, .task = i, .pt = &p->tasks[i] };
+        lowering l = { .p = p, .k = k, .protos = protos, .task = i, .pt = &p->tasks[i], .looks_back = weiri_looks_back(p->tasks[i].task) };
         l.held_in = WEIRI_NEW_N(&p->a, uint64_t, k->nops + 2);
         l.loose_in = WEIRI_NEW_N(&p->a, uint64_t, k->nops + 2);
         l.turn = WEIRI_NEW_N(&p->a, turn, k->nnodes + 2);
-        for (const weiri_node *n = NULL; (n = weiri_node_next(l.pt->task->root, n));) l.looks_back = l.looks_back || weiri_of_before(n);
         find_held(&l);
         weiri_pnode *root = list_node(p);
         int w = l.pt->task->first_warp / 4;

@@ -62,12 +62,6 @@ static bool consumes(weiri_stage s) { return s <= STAGE_CONS_RELEASE; }
 static bool is_work(weiri_stage s) { return s == STAGE_CONS_WORK || s == STAGE_PROD_WORK; }
 static bool is_aux(weiri_stage s) { return s == STAGE_CONS_AUX || s == STAGE_PROD_AUX; }
 
-static const weiri_node *tiles_of(const weiri_task *t) {
-    for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n));)
-        if (n->kind == NODE_TILES) return n;
-    return NULL;
-}
-
 static bool inside(const weiri_node *n, const weiri_node *block) {
     for (; n; n = n->parent)
         if (n == block) return true;
@@ -81,7 +75,7 @@ typedef struct frame {
 } frame;
 
 static frame frame_of(const weiri_task *t) {
-    frame f = { tiles_of(t), -1, -1 };
+    frame f = { weiri_tile_loop(t), -1, -1 };
     int order = 0;
     const weiri_node *last = NULL;
     for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n)); order++) {
@@ -203,7 +197,7 @@ static void check_task(checker *c, const weiri_task *t) {
     if (!t->root->first)
         weiri_find(c->out, "T-SCHED-01", at, "task '%s' has an empty schedule", t->name)->hint =
             "write schedule = function() ... end";
-    const weiri_node *tiles = tiles_of(t);
+    const weiri_node *tiles = weiri_tile_loop(t);
     if (tiles && tiles->queue && !in_list(t->src, t->nsrc, tiles->queue)) {
         weir_finding *f =
             tiles->skip
@@ -426,7 +420,7 @@ static void check_graph(checker *c) {
 }
 
 static void check_used(checker *c, const weiri_task *t, const uses *us) {
-    const weiri_node *tiles = tiles_of(t);
+    const weiri_node *tiles = weiri_tile_loop(t);
     for (int s = 0; s < t->nsrc + t->ndst; s++) {
         const weir_res *r = s < t->nsrc ? t->src[s] : t->dst[s - t->nsrc];
         bool used = tiles && tiles->queue == r;
@@ -496,7 +490,7 @@ static bool looks_back(const weiri_node *n) {
 /* The uses as they follow each other. A task that looks back holds over the turns: its tile twice, first without what asks for the tile
  * before. */
 static order order_of(checker *c, const weiri_task *t, const uses *us) {
-    const weiri_node *tiles = tiles_of(t);
+    const weiri_node *tiles = weiri_tile_loop(t);
     int *v = WEIRI_NEW_N(c->out->a, int, 2 * us->n + 1), n = 0, first = 0, end = 0;
     bool back = false;
     for (int i = 0; i < us->n; i++) {
@@ -592,7 +586,7 @@ static void check_brackets(checker *c, const weiri_task *t, const uses *us) {
 /* ---- nesting ------------------------------------------------------------------------------------------------------------ */
 
 static void check_skippable(checker *c, const weiri_task *t) {
-    const weiri_node *tiles = tiles_of(t);
+    const weiri_node *tiles = weiri_tile_loop(t);
     if (!tiles || !tiles->skip) return;
     for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n));) {
         if (!inside(n, tiles)) continue;

@@ -137,12 +137,6 @@ static bool guard_opens(weiri_walk *s, const weiri_node *n) {
 
 /* ---- flattening ---------------------------------------------------------------------------------------------------------- */
 
-static const weiri_node *tiles_of(const weiri_task *t) {
-    for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n));)
-        if (n->kind == NODE_TILES) return n;
-    return NULL;
-}
-
 static bool does(const weiri_task *t, const weir_res *r, bool producer) {
     for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n));)
         if (n->kind == NODE_OP && n->op->res == r && weiri_use_of(n->op) != USE_NONE &&
@@ -343,7 +337,7 @@ void weiri_walk_init(weiri_walk *s, const weir_kernel *k) {
     *s = (weiri_walk){ .k = k };
     weiri_arena_init(&s->a, k->ctx);
     s->task = WEIRI_NEW_N(&s->a, weiri_task_line, k->tasks.n + 1);
-    for (int i = 0; i < k->tasks.n; i++) s->task[i].tiles = tiles_of(k->tasks.v[i]);
+    for (int i = 0; i < k->tasks.n; i++) s->task[i].tiles = weiri_tile_loop(k->tasks.v[i]);
     s->tiles = count_tiles(s);
     s->lines = WEIRI_NEW_N(&s->a, weiri_line, (size_t)k->tasks.n * (size_t)k->res.n * USES + 1);
     s->iter = WEIRI_NEW_N(&s->a, int, k->nnodes + 1);

@@ -276,4 +276,42 @@ function lab.run_copy(program, shape, o)
   return true, ""
 end
 
+-- A tile of sums of 64 x 8 in each work tile, to which add() adds 16; schedule { n, t, acc, add, put } is what a tile does, `n` a dim.
+function lab.sums(schedule)
+  local k = weir.kernel { name = "sums", arch = "sm_90a" }
+  local n, M = k:dim "n", k:dim "M"
+  local A = k:tensor { name = "A", dtype = "bf16", shape = { 64, 16 } }
+  local D = k:tensor { name = "D", dtype = "f32", shape = { M, 8 }, out = true }
+  local ga, gd = k:gmem_tile { name = "ga", tensor = A, tile = { 64, 16 } }, k:gmem_tile { name = "gd", tensor = D, tile = { 64, 8 } }
+  local s = k:smem_tile { name = "s", dtype = "bf16", tile = { 64, 16 }, swizzle = 32, pipeline = weir.pipeline.tma_async { stages = 1 } }
+  local acc = k:wgmma_tile { name = "acc", tile = { 64, 8 } }
+  local wq = k:work_queue { name = "wq", axes = { "m" }, extent = { weir.ceil_div(M, 64) } }
+  k:task { name = "load", warps = { 0, 1 }, schedule = function()
+    for _ in weir.work_tile_loop(wq) do s:acquire(); s:tma_load(ga:at(0, 0)); s:commit(); wq:next() end
+  end }
+  k:task { name = "mma", warps = { 4, 4 }, schedule = function()
+    local function add() acc:mma(s:read(), s:read():rows(0, 8)); acc:drain() end
+    for t in weir.work_tile_loop(wq) do
+      s:wait()
+      schedule { n = n, t = t, acc = acc, add = add, put = function() gd:store(acc:read(), gd:at(t.m, 0)) end }
+      s:release(); wq:next()
+    end
+  end }
+  return k
+end
+
+--- One CTA takes `tiles` tiles of lab.sums. A set for each: the sums it has.
+function lab.run_sums(dev, program, n, tiles)
+  local a, d = dev:tensor { dtype = "bf16", shape = { 64, 16 } }:fill(1), dev:tensor { dtype = "f32", shape = { 64 * tiles, 8 } }:fill(-1)
+  assert(program:launch({ A = a, D = d, n = n }, { grid = 1 }))
+  assert(dev:sync())
+  local seen = {}
+  for i, x in ipairs(d:get()) do
+    local tile = (i - 1) // 512 + 1
+    seen[tile] = seen[tile] or {}
+    seen[tile][x] = true
+  end
+  return seen
+end
+
 return lab

@@ -139,9 +139,15 @@ local function hints(options)
   return o
 end
 
--- May the sums wait in registers, packed, until the next tile's products run? Promoted ones leave none.
-local function may_defer(o, c)
-  return SIZE[o.out] == 2 and not (o.beta or o.accumulate == "promoted" or c.swap or c.blocks or c.pingpong or c.stream) and c.split == 1 and (c.stagger or 0) == 0
+-- What keeps the sums from waiting in registers, packed, until the next tile's products run; nil: nothing. Promoted ones leave none.
+local function against_defer(o, c)
+  if SIZE[o.out] ~= 2 then return "D of " .. o.out end
+  if o.beta then return "beta" end
+  if o.accumulate == "promoted" then return "promoted sums" end
+  for _, form in ipairs { "swap", "blocks", "pingpong", "stream" } do
+    if c[form] then return form end
+  end
+  return c.split > 1 and "split" or (c.stagger or 0) > 0 and "stagger" or nil
 end
 
 -- Configurations with the clocks the model gives them, fastest first; of a `form` that is asked for: "pingpong", "stream".
@@ -160,7 +166,7 @@ local function ranked(o, sms, form)
     -- 1.03, most for short sums; 0.92 with two accumulators, 0.98 with one warpgroup).
     if bm == 128 and bn >= 160 and not pingpong then c.lag = 0 end
     -- Where a CTA has one tile nothing runs behind its sums, and packing them first is in the way (0.99 at 2048^3, measured).
-    c.defer = c.lag == 0 and may_defer(o, c) and math.ceil(o.m / bm) * math.ceil(o.n / bn) > sms or nil
+    c.defer = c.lag == 0 and not against_defer(o, c) and math.ceil(o.m / bm) * math.ceil(o.n / bn) > sms or nil
     local s = staging(o, c)
     if not s or s.stages < 2 then return end
     c.stages = s.stages
@@ -719,6 +725,11 @@ end
 -- The best of the model's configurations that have what is given; where none has, the best that is no special form, changed.
 local function configure(o)
   local given = common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger swap pingpong staging stream blocks defer")
+  for _, name in ipairs { "fold", "swap", "pingpong", "defer" } do
+    if given[name] ~= nil and type(given[name]) ~= "boolean" then
+      error(("gemm.build: config.%s is true or false, got %s"):format(name, tostring(given[name])), 0)
+    end
+  end
   local list, pick = ranked(hints(o), o.device and not o.device.is_sim and o.device.sms or 132, given.pingpong and "pingpong" or given.stream and "stream" or nil), nil
   for _, x in ipairs(list) do
     local fits = not (x.swap and (given.stagger or 0) > 0)
@@ -731,10 +742,9 @@ local function configure(o)
   local c = common.with(pick, given)
   c.blocks = given.blocks or c.bm * c.bn > 32768 and c.bm == 256 and 2 or nil
   c.staging = given.staging or c.blocks and 1 or nil
-  if given.defer and not may_defer(o, c) then
-    error(("gemm.build: config.defer packs sums to 16 bits: not with D of %s, beta, promoted sums, split, swap, blocks, stagger, pingpong or stream"):format(o.out), 0)
-  end
-  c.defer = c.defer and may_defer(o, c) or nil
+  local against = against_defer(o, c)
+  if given.defer and against then error("gemm.build: config.defer packs sums to 16 bits: not with " .. against, 0) end
+  c.defer = c.defer and not against or nil
   if c.staging and c.staging ~= 1 and c.staging ~= 2 then error(("gemm.build: config.staging is 1 or 2, got %s"):format(tostring(c.staging)), 0) end
   if c.blocks and c.blocks ~= 1 then
     if c.blocks ~= 2 or c.bm ~= 256 or c.bn % 8 ~= 0 or c.bn > 160 or c.swap or c.pingpong or c.stream or o.beta or o.accumulate == "promoted" or o.a_major == "m" then

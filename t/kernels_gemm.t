@@ -88,6 +88,8 @@ for _, o in ipairs { {}, { beta = true }, { dtype = "e4m3" }, { dtype = "e4m3", 
 end
 refused("config.defer packs sums to 16 bits: not with D of f32", { out = "f32", config = { bm = 128, bn = 256, defer = true } }, "32-bit sums deferred")
 refused("config.defer packs sums to 16 bits", { beta = true, config = { bm = 128, bn = 256, defer = true } }, "deferred beside C")
+refused("config.defer packs sums to 16 bits: not with split", { config = { bm = 128, bn = 128, split = 2, defer = true } }, "deferred, K in parts: the cause alone")
+refused("config.pingpong is true or false, got no", { config = { pingpong = "no" } }, "a word for a switch")
 refused("stagger and pingpong are two ways", { config = { bm = 128, bn = 128, stagger = 2, pingpong = true } }, "staggered and in turn")
 refused("at most 16384, got 128 x 256", { config = { bm = 128, bn = 256, pingpong = true } }, "a tile that a warpgroup cannot hold")
 refused("bm 64 or 128 and bm * bn at most 16384, got 96 x 64", { config = { bm = 96, bn = 64, pingpong = true } }, "rows that no warpgroup has")

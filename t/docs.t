@@ -88,4 +88,19 @@ do
   tap.is({}, missing, "docs/simulator.md: every kind of finding has a row")
 end
 
+-- The map of the source names every file, and no other.
+do
+  local text, files, missing, gone = read("docs/source.md"), {}, {}, {}
+  for path in assert(io.popen "ls src/*.c src/sim/*.c src/lua/*.c"):lines() do
+    local name = path:match "[^/]+$"
+    files[name] = true
+    if not text:find("%f[%w_]" .. name:gsub("%.", "%%.")) then missing[#missing + 1] = path end
+  end
+  for row in text:gmatch "\n|([^|\n]+)|" do
+    for name in row:gmatch "[%w_]+%.c%f[^%w]" do if not files[name] then gone[#gone + 1] = name end end
+  end
+  tap.is({}, missing, "docs/source.md: every source file has its row")
+  tap.is({}, gone, "docs/source.md: every file it names is there")
+end
+
 tap.done()

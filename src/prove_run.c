@@ -850,6 +850,7 @@ void weiri_run_go(weiri_run *r) {
     r->stuck = r->done = r->fatal = r->endless = false;
     r->want = WEIRI_WANT_NONE;
     bool moved = true, all = true, skipped = false; /* skipped: who asks skips the tile */
+    int least = 0;                                  /* ... and so many answers to it wait to be read */
     long steps = 0, most = r->launch ? WEIRI_EXACT_STEPS : WEIRI_MOST_STEPS;
     for (int i = 0; i < g->actors.n; i++) r->parked[i].at = NULL;
     while (moved && !r->fatal) {
@@ -872,10 +873,13 @@ void weiri_run_go(weiri_run *r) {
             int tile = actor_vars(r, i)[V_TILE];
             if (want == WEIRI_WANT_TILE) tile++;
             else if (!g->tapes.v[want].tile) tile = -1;
-            /* of one tile, whoever works in it before who only skips it: the answers are the other's steps, and he must not run ahead */
-            bool skips = skipping(&g->code.v[g->actors.v[i].code], actor_vars(r, i));
-            if (r->want == WEIRI_WANT_NONE || tile < r->want_tile || (tile == r->want_tile && skipped && !skips))
-                r->want = want, r->want_tile = tile, skipped = skips;
+            /* of one tile, whoever works in it before who only skips it: the answers are the other's steps, and he must not run ahead; then the
+             * question of which the fewest answers wait to be read, so that nobody asks on and on where others wait with another */
+            const bool skips = skipping(&g->code.v[g->actors.v[i].code], actor_vars(r, i));
+            const int unread = want < 0 ? 0 : weiri_run_tape(r, want, tile < 0 ? 0 : tile)[T_LEN];
+            if (r->want == WEIRI_WANT_NONE || tile < r->want_tile ||
+                (tile == r->want_tile && (skipped != skips ? skipped : unread < least)))
+                r->want = want, r->want_tile = tile, skipped = skips, least = unread;
         }
     }
     *g->work += (uint64_t)steps;

@@ -681,6 +681,26 @@ local function behind(x, y) -- a loop behind the tiles
 end
 check("a loop behind the tiles", "SAFE", behind(0, 0), { options = { warn_only = true } })
 check("one step more behind the tiles", "PROVE-DEADLOCK", behind(0, 1), { options = { warn_only = true }, text = "'give' has ended (with m = 0)" })
+-- CTAs of a cluster that nothing joins ask for steps of one loop, one of them first for a condition of its own.
+local function unjoined(column)
+  local k = weir.kernel { name = "unjoined", arch = "sm_90a", cluster = { n = 2 } }
+  local n, q, a, b = k:dim "n", k:dim "q", ring(k, "a"), ring(k, "b")
+  local wq = k:work_queue { name = "wq", axes = { "m", "n" }, extent = { q, q } }
+  for i, op in ipairs { fill, use } do
+    k:task { name = i == 1 and "give" or "get", warps = { i - 1, 1 }, schedule = function()
+      for t in weir.work_tile_loop(wq) do
+        for _ in weir.domain_loop(0, n) do
+          op(a)
+          for _ in T(eq(t.n, i == 2 and column or 0)) do op(b) end
+        end
+        wq:next()
+      end
+    end }
+  end
+  return k
+end
+check("CTAs that nothing joins stay together", "SAFE", unjoined(0), { text = SAFE })
+check("CTAs that nothing joins, of which one waits for ever", "PROVE-DEADLOCK", unjoined(1), { text = "waits at b_full[0] of CTA 0 for phase 0 (parity 0), 1 of 1 arrivals missing" })
 do
   local k = weir.kernel { name = "long", arch = "sm_90a" }
   local a = ring(k, "a", 1)

@@ -352,7 +352,9 @@ void em_mma(emitter *e, const weiri_action *a) {
     const int parts = e->pt->by_cols ? e->pt->warpgroups : 1;
     if (parts > 1) weiri_view_part(p, &vb, 1, parts, &gb, &b_next, why, sizeof why);
     weiri_view_part(p, &vb, 0, parts, &gb, &b_at, why, sizeof why);
-    weiri_layout_operand(&gb, dtype, vb.t, pr->cols, &ob, why, sizeof why);
+    int unit, need;
+    const int cols = weiri_mma_columns(p, &gb, vb.t, pr->cols, a_reg, &unit, &need), pieces = (pr->cols + cols - 1) / cols;
+    weiri_layout_operand(&gb, dtype, vb.t, unit, &ob, why, sizeof why);
     int kbytes = 32, elem = gb.elem;
     int ksize = vb.t ? gb.rows : gb.cols;
     int ksteps = ksize * elem / kbytes;
@@ -383,17 +385,20 @@ void em_mma(emitter *e, const weiri_action *a) {
                                                         oa.k_panel_bytes / 16, oa.k_per_panel, oa.k_step_bytes / 16)
                                                : em_fmt(e, "kk * %d", oa.k_step_bytes / 16);
     const char *on = !fresh ? "kk != 0" : !strcmp(fresh, "1") ? "1" : em_fmt(e, "%s | kk", fresh);
-    for (int f = 0; f < pr->frags; f++) {
-        const char *d = pr->frags > 1 ? em_fmt(e, "%s + %d", acc, f * pr->cols / 2) : acc;
+    for (int i = 0; i < pr->frags * pieces; i++) {
+        const int f = i / pieces, col = i % pieces * cols, n = pr->cols - col < cols ? pr->cols - col : cols;
+        const int reg = (f * pr->cols + col) / 2;
+        const char *d = pr->frags * pieces > 1 ? em_fmt(e, "%s + %d", acc, reg) : acc;
+        const char *fb = col ? em_fmt(e, " + %" PRId64, col / unit * ob.mn_step_bytes / 16) : "";
         if (a_reg) {
             const weiri_value *x = weiri_val(e->k, a->op->arg[0]);
             const weiri_preg *xr = &p->regs.v[weiri_preg_of(p, e->task, x->res)];
-            em_line(e, "w_wgmma_rs<%d, %s, %d>(%s, %s + %d + kk * 4, b + %s, %s);", pr->cols, type, ob.mn_major, d,
-                    em_reg(e, x->res), f * xr->cols / 4, kb, on);
+            em_line(e, "w_wgmma_rs<%d, %s, %d>(%s, %s + %d + kk * 4, b + %s%s, %s);", n, type, ob.mn_major, d,
+                    em_reg(e, x->res), f * xr->cols / 4, kb, fb, on);
         } else {
             const char *fa = f ? em_fmt(e, " + %" PRId64, oa.m64_bytes * f / 16) : "";
-            em_line(e, "w_wgmma_ss<%d, %s, %d, %d>(%s, a + %s%s, b + %s, %s);", pr->cols, type, oa.mn_major, ob.mn_major, d, ka,
-                    fa, kb, on);
+            em_line(e, "w_wgmma_ss<%d, %s, %d, %d>(%s, a + %s%s, b + %s%s, %s);", n, type, oa.mn_major, ob.mn_major, d, ka, fa,
+                    kb, fb, on);
         }
     }
     e->depth--;

@@ -192,6 +192,19 @@ bool weiri_view_part(const weiri_plan *p, const weiri_view *v, int part, int par
     return weiri_view_operand(p, &x, g, offset, why, size);
 }
 
+int weiri_mma_columns(const weiri_plan *p, const weiri_tile_geom *b, bool transposed, int cols, bool a_in_registers, int *unit,
+                      int *need) {
+    enum { SUMS_OF = 2, BESIDE = 26, OF_A = 4 }; /* of ptxas 13.0, to the register: t/registers.t */
+    const int least = transposed ? b->panel_cols : 8, beside = BESIDE + (a_in_registers ? OF_A : 0);
+    *unit = least;
+    *need = least / SUMS_OF + beside;
+    const int fit = (p->entry_registers - beside) * SUMS_OF / least * least;
+    if (cols <= fit || !p->entry_registers) return cols; /* 0: the warps are at fault, and that is said */
+    if (fit < least) return 0;
+    const int parts = (cols + fit - 1) / fit;
+    return (cols / least + parts - 1) / parts * least;
+}
+
 /* Can wgmma read the stage as operand `i` (0 a, 1 b) of the op? */
 void lw_check_operand(lowering *l, const weiri_op *op, int i, const weiri_view *v) {
     int pr = weiri_preg_of(l->p, l->task, op->res);
@@ -203,9 +216,26 @@ void lw_check_operand(lowering *l, const weiri_op *op, int i, const weiri_view *
         i && l->pt->by_cols ? l->pt->warpgroups : 1; /* of b's rows, one a warpgroup; if the second may begin there, all may */
     bool part = weiri_view_part(l->p, v, parts > 1, parts, &g, &offset, why, sizeof why);
     if (pr < 0) return; /* said elsewhere */
-    if (part &&
-        weiri_layout_operand(&g, weiri_stage_dtype(l->p, v->res), v->t, i ? l->p->regs.v[pr].cols : 64, &o, why, sizeof why))
+    const int cols = l->p->regs.v[pr].cols;
+    if (part && weiri_layout_operand(&g, weiri_stage_dtype(l->p, v->res), v->t, i ? cols : 64, &o, why, sizeof why)) {
+        weiri_view a;
+        int unit, need;
+        if (!i || weiri_mma_columns(l->p, &g, v->t, cols, !weiri_view_of(l->k, op->arg[0], &a), &unit, &need)) return;
+        const weir_kernel *k = l->k;
+        weir_finding *f =
+            weiri_find(&l->p->findings, "PLAN-REGS", weiri_place_of(&op->at),
+                       "an mma into '%s' by task '%s' needs %d registers of a thread at entry for %d columns at a time; with "
+                       "%d CTA%s of %d threads an SM there are %d",
+                       op->res->name, l->pt->task->name, need, unit, k->ctas_per_sm, k->ctas_per_sm == 1 ? "" : "s",
+                       l->p->threads, l->p->entry_registers);
+        f->objects[0] = op->res->name;
+        f->expected = weiri_arena_fmt(&l->p->a, "at least %d", need);
+        f->got = weiri_arena_fmt(&l->p->a, "%d", l->p->entry_registers);
+        f->hint = v->t ? "ptxas allots them before setmaxnreg brings more: lower ctas_per_sm, take fewer warps, or a narrower "
+                         "swizzle, or a b that is not transposed, which are cut finer"
+                       : "ptxas allots them before setmaxnreg brings more: lower ctas_per_sm, or take fewer warps";
         return;
+    }
     weir_finding *f = weiri_find(&l->p->findings, "PLAN-SWIZZLE", weiri_place_of(&op->at), "%s of the mma into '%s', '%s': %s",
                                  i ? "b" : "a", op->res->name, v->res->name, why);
     f->objects[0] = v->res->name;

@@ -1,4 +1,4 @@
--- setmaxnreg deals out the registers that the CTA got at launch: what one warpgroup takes more, another has given. A request above the pool would wait for ever.
+-- setmaxnreg deals out the registers that the CTA got at launch: what one warpgroup takes more, another has given. A request above the pool would wait for ever. An mma of sm_90a is allotted of those at launch half its columns and 26 (30 with an A in registers) whatever setmaxnreg brings: with fewer it is cut into instructions of less columns, and where a swizzle keeps too many of a transposed B together it is refused.
 local weir = require "weir"
 local k = weir.kernel { name = "copy", arch = "sm_90a" }
 local N = k:dim "N"

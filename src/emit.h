@@ -87,6 +87,8 @@ typedef struct emitter {
 #define em_plus_stage weiri_em_plus_stage
 #define em_region_addr weiri_em_region_addr
 #define em_bar_addr weiri_em_bar_addr
+#define em_before weiri_em_before
+#define em_lead_exists weiri_em_lead_exists
 #define em_origin weiri_em_origin
 #define em_shape_expr weiri_em_shape_expr
 #define em_limit weiri_em_limit
@@ -158,6 +160,8 @@ const char *weiri_em_plus_stage(emitter *e, const char *base, const char *stage,
 const char *weiri_em_region_addr(emitter *e, int region, int cur, weiri_stage_ref ref, int back);
 const char *weiri_em_bar_addr(emitter *e, const weiri_action *a);
 const char *weiri_em_origin(emitter *e, const weiri_view *v, const weir_res *g, int d);
+bool weiri_em_before(emitter *e, const weiri_view *v, const weir_res *g, int d);
+void weiri_em_lead_exists(emitter *e, const weiri_view *v, const weir_res *g, int d, weiri_buf *out);
 const char *weiri_em_shape_expr(emitter *e, const weir_tensor *t, int d);
 const char *weiri_em_limit(emitter *e, const weiri_view *v);
 const char *weiri_em_element_offset(emitter *e, const weiri_tile_geom *g, const char *row, const char *col);

@@ -104,6 +104,7 @@ static bool find_nonneg(emitter *e, uint32_t id) {
     case WEIR_OP_MIN: return nonneg(e, v->arg[0]) && nonneg(e, v->arg[1]);
     case WEIR_OP_MOD: return nonneg(e, v->arg[1]);
     case WEIR_OP_MAX: return nonneg(e, v->arg[0]) || nonneg(e, v->arg[1]);
+    case WEIR_OP_SELECT: return nonneg(e, v->arg[1]) && nonneg(e, v->arg[2]);
     default: return false;
     }
 }
@@ -370,13 +371,19 @@ static const char *part(emitter *e, uint32_t id) {
     case WEIR_OP_COL: return em_fmt(e, "%s", e->row ? e->col : frag_col(e, share_of(e, v->res)));
     case WEIR_OP_READ_REG: return leaf_tile(e, id, v);
     case WEIR_OP_TILE_COLS: {
-        const char *el = e->el;
-        if (v->i) e->el = em_fmt(e, "(%s + %d)", el, (int)v->i / 2);
+        const char *el = e->el, *col = e->col;
+        if (v->i && !e->row) e->el = em_fmt(e, "(%s + %d)", el, (int)v->i / 2);
+        if (e->row && v->cols == 1) e->col = em_fmt(e, "%d", (int)v->i); /* every column's */
+        else if (e->row && v->i) e->col = em_fmt(e, "(%s + %d)", col, (int)v->i);
         const uint32_t names = e->names;
         if (v->i) e->names = 0; /* what has a name is another element */
+        const int packs = e->npack;
+        if (e->row) e->npack = 0; /* packs hold the columns of the whole */
         a = v->i ? em_expr(e, v->arg[0]) : part(e, v->arg[0]);
+        e->npack = packs;
         e->names = names;
         e->el = el;
+        e->col = col;
         return a;
     }
     case WEIR_OP_ADD: return sum(e, id, "+");
@@ -507,6 +514,43 @@ const char *em_origin(emitter *e, const weiri_view *v, const weir_res *g, int d)
 
 const char *em_shape_expr(emitter *e, const weir_tensor *t, int d) { return em_expr(e, t->shape[d].id); }
 
+/* May the tile begin in front of the tensor along dimension d? */
+bool em_before(emitter *e, const weiri_view *v, const weir_res *g, int d) {
+    if (v->op == WEIR_OP_VIEW_TILE) return false;
+    const weiri_value *b = weiri_val(e->k, v->base);
+    int axis = d - (g->rank - b->nargs);
+    return v->op == WEIR_OP_VIEW_FROM || (axis >= 0 && !nonneg(e, b->arg[axis]));
+}
+
+/* Is the view's coordinate along dimension d, of a tile of one there, known to lie in the tensor? As a queue's over that dimension does. */
+static bool within(emitter *e, const weiri_view *v, const weir_res *g, int d) {
+    const weiri_value *b = weiri_val(e->k, v->base);
+    const weir_value shape = g->tensor->shape[d];
+    int64_t n, i = 0;
+    const weir_res *q = v->op == WEIR_OP_VIEW_TILE ? (b->res ? b->res : b->loop->queue) : NULL;
+    int axis = d - (g->rank - (q ? q->qrank : b->nargs));
+    if (axis < 0 || (!q && weiri_value_const(e->k, b->arg[axis], &i))) return i >= 0 && weiri_value_const(e->k, shape.id, &n) && i < n;
+    if (!q) {
+        const weiri_value *x = weiri_val(e->k, b->arg[axis]);
+        if (x->op != WEIR_OP_COORD && x->op != WEIR_OP_BEFORE) return false;
+        q = x->res;
+        axis = (int)x->i;
+    }
+    const weir_cluster c = e->k->cluster;
+    if ((axis == q->axis_m && c.v * c.m > 1) || (axis == q->axis_n && c.n > 1)) return false; /* whole clusters, beyond the end too */
+    const weiri_value *all = weiri_val(e->k, q->extent[axis].id);
+    if (all->op == WEIR_OP_CEIL_DIV && weiri_value_const(e->k, all->arg[1], &n) && n == 1) return all->arg[0] == shape.id;
+    return q->extent[axis].id == shape.id;
+}
+
+/* Puts what must hold for a tile of one along dimension d to lie in the tensor there; nothing, where it does. */
+void em_lead_exists(emitter *e, const weiri_view *v, const weir_res *g, int d, weiri_buf *out) {
+    if (within(e, v, g, d)) return;
+    const char *at = em_origin(e, v, g, d);
+    weiri_put(out, "%s < %s && ", at, em_shape_expr(e, g->tensor, d));
+    if (em_before(e, v, g, d)) weiri_put(out, "%s >= 0 && ", at);
+}
+
 /* Byte offset in a stage of element (row, col) of a tile, as an expression. */
 const char *em_element_offset(emitter *e, const weiri_tile_geom *g, const char *row, const char *col) {
     const char *r = g->rows == 1 ? "0" : row;
@@ -555,7 +599,7 @@ void em_gmem_index(emitter *e, const weiri_view *v, const char *row, const char 
                       strchr(at, ' ') && at[0] != '(' ? em_fmt(e, "(%s)", at) : at, em_tensor(e, t), d);
         const char *most = last && width > 1 ? em_fmt(e, "%s + %d", at, width - 1) : at;
         weiri_put(&in, "%s%s < %s", in.n ? " && " : "", most, em_shape_expr(e, t, d));
-        if (v->op == WEIR_OP_VIEW_FROM) weiri_put(&in, " && %s >= 0", at);
+        if (em_before(e, v, r, d)) weiri_put(&in, " && %s >= 0", at);
         if (last && v->limit) weiri_put(&in, " && %s + %d < %s", col, width - 1, em_limit(e, v));
     }
     *index = em_fmt(e, "%s", idx.s ? idx.s : "0");

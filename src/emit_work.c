@@ -191,7 +191,9 @@ void em_cp_async(emitter *e, const weiri_action *a) {
         const char *x = g->tile[d] == 1 ? o : em_fmt(e, "(%s + row / %d %% %d)", o, rows > 0 ? rows : 1, g->tile[d]);
         weiri_put(&at, " + (i64)%s * %s_stride%d", x, em_tensor(e, t), d);
         weiri_put(&in, "%s < %s && ", x, em_shape_expr(e, t, d));
+        if (em_before(e, &v, g, d)) weiri_put(&in, "%s >= 0 && ", x);
     }
+    if (em_before(e, &v, g, g->rank - 1)) weiri_put(&in, "%s >= 0 && ", c0); /* it begins at a whole piece */
     em_line(e, "const i32 left = %strue ? (%s - (%s + col)) * %d : 0;", in.s ? in.s : "", em_shape_expr(e, t, g->rank - 1), c0,
             geo.elem);
     em_line(e, "w_cp_async<16>(%s + %s, %s%s + %s + col, (u32)w_max(0, w_min(16, left)));", dst,
@@ -521,17 +523,25 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     if (v.row0) r0 = em_fmt(e, "%s + %d", r0, v.row0);
     if (v.col0) c0 = em_fmt(e, "(%s + %d)", c0, v.col0);
     const char *lead = "";
-    for (int d = 0; d + 2 < g->rank; d++)
+    weiri_buf exists; /* along the axes in front */
+    weiri_buf_init(&exists, e->k->ctx);
+    for (int d = 0; d + 2 < g->rank; d++) {
         lead = em_fmt(e, "%s + (i64)(%s) * %s_stride%d", lead, em_origin(e, &v, g, d), em_tensor(e, t), d);
+        em_lead_exists(e, &v, g, d, &exists);
+    }
+    const char *there = em_fmt(e, "%s", exists.s ? exists.s : "");
+    weiri_buf_free(&exists);
     const char *rows = g->rank >= 2 ? em_shape_expr(e, t, g->rank - 2) : "1", *width = em_shape_expr(e, t, g->rank - 1);
     const char *limit = v.limit ? em_fmt(e, "w_min(%s, %s + %s)", width, tile0, em_limit(e, &v)) : width;
     if (odd) limit = em_fmt(e, "w_min(%s, %s + %d)", limit, c0, place_cols);
     em_line(e, "{");
     e->depth++;
     bool packs = (pack_name(t->dtype, &pack) || t->dtype == WEIR_F32) && cols >= 8;
-    bool anywhere = v.op == WEIR_OP_VIEW_FROM; /* a place that may begin off a pair, or before the tensor */
-    if (packs) em_line(e, "const bool pairs = %s_pairs%s;", em_tensor(e, t), anywhere ? em_fmt(e, " && (%s) %% 2 == 0", c0) : "");
-    const char *low = anywhere ? "row >= 0 && " : "", *left = anywhere ? "col >= 0 && " : "";
+    const bool anywhere = em_before(e, &v, g, g->rank - 1), /* it may begin before the tensor, or off a pair */
+        off = v.op == WEIR_OP_VIEW_FROM || g->tile[g->rank - 1] % 2 || v.col0 % 2;
+    if (packs) em_line(e, "const bool pairs = %s_pairs%s;", em_tensor(e, t), off ? em_fmt(e, " && (%s) %% 2 == 0", c0) : "");
+    const char *low = em_fmt(e, "%s%s", there, g->rank >= 2 && em_before(e, &v, g, g->rank - 2) ? "row >= 0 && " : "");
+    const char *left = anywhere ? "col >= 0 && " : "";
     em_line(e, "#pragma unroll");
     em_line(e, "for (int fh = 0; fh < %d; fh++) {", pr->frags * 2);
     e->depth++;

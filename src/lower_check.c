@@ -100,6 +100,43 @@ static void check_reductions(lowering *l, const weiri_op *op) {
     }
 }
 
+/* In registers a thread has two neighbours of each 8 columns, or the one column of its lane in a quad (row_sum(4)). What begins or
+ * ends inside of 8 columns, or was loaded as four, lies in other lanes than it is taken from. open: more columns than the value has
+ * may be computed. */
+static const char *off_fragments(const weir_kernel *k, uint32_t id, bool open, const char **hint) {
+    const weiri_value *v = weiri_val(k, id);
+    if ((v->kind != WEIR_VALUE_TILE && v->kind != WEIR_VALUE_COND) || !weiri_visit(k, id)) return NULL;
+    const bool whole = v->cols == 1 || v->cols % 8 == 0;
+    if (v->op == WEIR_OP_TILE_COLS && (v->i % 8 || v->cols % 8)) {
+        *hint = "begin and end at a multiple of 8 columns, or store the tile to shared memory and take the part of the stage";
+        return "takes cols(first, n) of registers that begin or end inside of 8 columns";
+    }
+    if (v->op == WEIR_OP_LOAD) {
+        if (whole || (open && v->cols > 4)) return NULL;
+        *hint = "load a multiple of 8 columns, or a single one";
+        return "takes a tile whose columns are no multiple of 8 into registers";
+    }
+    if (v->op == WEIR_OP_COL && !whole) {
+        *hint = "take the columns of a wider register tile";
+        return "takes col_index() of a register tile of four columns";
+    }
+    const char *text = NULL;
+    open = open && v->op != WEIR_OP_TILE_COLS && !weiri_is_reduction(v->op);
+    for (int i = 0; i < v->nargs && !text; i++) text = v->arg[i] ? off_fragments(k, v->arg[i], open, hint) : NULL;
+    return text;
+}
+
+static void check_fragments(lowering *l, const weiri_op *op) {
+    const weir_kernel *k = l->k;
+    const bool set = op->atom == ATOM_SET, store = op->atom == ATOM_STORE;
+    if (!set && !store && op->atom != ATOM_MMA) return;
+    if (!set && !weiri_value_in_regs(k, op->arg[0])) return;
+    const char *hint = NULL;
+    weiri_visit_begin(k);
+    const char *text = off_fragments(k, op->arg[0], store && op->res->kind == WEIR_RES_GMEM, &hint);
+    if (text) lw_complain(l, "PLAN-TILE", op, hint, text);
+}
+
 /* Values of tensor memory lie row by row in the threads: only stores take them, elementwise. */
 static void check_tensor_values(lowering *l, const weiri_op *op) {
     const weir_kernel *k = l->k;
@@ -145,6 +182,7 @@ void lw_check_work(lowering *l, const weiri_op *op) {
     if (weiri_tc(l->k)) check_tensor_values(l, op);
     if (l->pt->by_cols) check_columns(l, op);
     check_reductions(l, op);
+    check_fragments(l, op);
     if (op->atom == ATOM_STORE) narrow_store(l, op), check_store_place(l, op);
     if (op->atom == ATOM_CUSTOM) check_body_views(l, op);
 }

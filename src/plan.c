@@ -206,6 +206,16 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
         f->got = weiri_arena_fmt(&p->a, "%d", g.cols);
         return;
     }
+    if (r->tile[1] != 1 && r->tile[1] != 4 && g.cols % 8) { /* row_sum(4) leaves four, and sums of rows one */
+        weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", weiri_place_of(&r->at),
+                                     "register tile '%s' { %d, %d } has %d columns in each warpgroup of task '%s'; threads hold 1, 4, "
+                                     "or a multiple of 8",
+                                     r->name, r->tile[0], r->tile[1], g.cols, t->name);
+        f->hint = "take a multiple of 8 columns; store(v, place) drops those beyond the tensor's end";
+        f->expected = "1, 4 or a multiple of 8 columns";
+        f->got = weiri_arena_fmt(&p->a, "%d", g.cols);
+        return;
+    }
     g.frags = g.rows / 64;
     int vals = r->tile[1] == 1 || r->tile[1] == 4 ? 2 * g.frags : g.rows * g.cols / 128;
     int per = weiri_packed(r->dtype) ? 2 : 1;

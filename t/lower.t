@@ -281,8 +281,8 @@ puts("a slab in panels", "", function(r) r.o:store(1, r.o:sub(1)) end, { swizzle
 puts("sums to a part", "PLAN-UNSUPPORTED: task 't': y:store stores to a part of a tile that cannot be built yet\n", function(r) r.w:zero(); r.y:store(r.w:read(), r.y:at(0, 0):t()) end)
 puts("sums to a slab", "PLAN-UNSUPPORTED: task 't': y:store stores to a part of a tile that cannot be built yet\n", function(r) r.w:zero(); r.y:store(r.w:read(), r.y:at(0, 0):sub(1)) end)
 puts("sums to rows", "", function(r) r.w:zero(); r.y:store(r.w:read(), r.y:at(0, 0):rows(0, 32)) end)
-puts("few columns of sums to a stage", "PLAN-UNSUPPORTED: task 't': o:store stores a value of a single row, or of few columns to shared memory, which cannot be built yet\n", function(r) r.w:zero(); r.o:store(r.w:read():cols(0, 4)) end, { tile = { 64, 4 } })
-puts("few columns of sums to a tensor", "", function(r) r.w:zero(); r.y:store(r.w:read():cols(0, 4), r.y:at(0, 0)) end, { gtile = { 64, 4 } })
+puts("few columns of sums to a stage", "PLAN-UNSUPPORTED: task 't': o:store stores a value of a single row, or of few columns to shared memory, which cannot be built yet\n", function(r) r.w:zero(); r.o:store(r.w:read():row_sum(4)) end, { tile = { 64, 4 } })
+puts("few columns of sums to a tensor", "", function(r) r.w:zero(); r.y:store(r.w:read():row_sum(4), r.y:at(0, 0)) end, { gtile = { 64, 4 } })
 
 
 -- ---- products ------------------------------------------------------------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ for from = 1, #words, MANY do
 end
 
 -- One at a time: kernels (NVRTC's own functions, types and macros among them), queues, tasks; register tiles in a warpgroup.
-for i, word in ipairs { "sqrt", "memcpy", "size_t", "__global__", "int", "uint", "exp2f", "y0", "i32", "w_tid", "cudaSuccess", "NULL", "std", "main", "half", "nv_bfloat162" } do
+for i, word in ipairs { "sqrt", "memcpy", "size_t", "__global__", "int", "uint", "exp2f", "y0", "i32", "w_tid", "cudaSuccess", "NULL", "std", "main", "half", "nv_bfloat162", "p", "api" } do
   local ok, k = pcall(copy, { name = word, load = word, store = "w_" .. word })
   tap.ok(ok, ("kernel and task %s are described%s"):format(word, ok and "" or ": " .. tostring(k)))
   if ok then

@@ -372,8 +372,10 @@ static weir_status load(weir_ctx *c, const char *path, const char *dir, lib *l) 
 /* ---- building ------------------------------------------------------------------------------------------------------------ */
 
 static void put_entry(const weiri_plan *p, weiri_buf *b) {
-    weiri_put(b, "\n#line 1 \"weir_sim_entry\"\nstatic void w_sim_run(void *const *p) {\n    (void)p;\n    %s(",
-              weiri_kernel_symbol(p));
+    const char *name = weiri_kernel_symbol(p);
+    weiri_put(b,
+              "\n#undef %s\n#line 1 \"weir_sim_entry\"\nstatic void w_sim_run(void *const *p) {\n    (void)p;\n    w_kernel_%s(",
+              name, name);
     for (int i = 0; i < p->params.n; i++) {
         const weiri_kparam *k = &p->params.v[i];
         weiri_put(b, "%s*(%s const *)p[%d]", i ? ", " : "", k->kind == KP_TMAP ? "w_tmap" : k->type, i);

@@ -1,4 +1,4 @@
--- The rows of a register tile are dealt to the warpgroups of its task; an mma has 64 rows and a multiple of 8 columns.
+-- The rows of a register tile are dealt to the warpgroups of its task; it has 1, 4 or a multiple of 8 columns, parts of it whole eights; an mma has 64 rows.
 local weir = require "weir"
 local k = weir.kernel { name = "gemm", arch = "sm_90a" }
 local M, N, K = k:dim "M", k:dim "N", k:dim "K"

@@ -1,0 +1,152 @@
+#!/usr/bin/env lua5.4
+-- Parts of values and places that lie across what a thread holds or across the tensor's borders: right, dropped, or refused; never other
+-- numbers, and never memory outside. t/gen/random/views.lua draws parts at random.
+local tap = require "tap"
+local weir = require "weir"
+local kernels = require "gen.kernels"
+local P = weir.pipeline
+local dev = assert(weir.device("sim", { seed = 5 }))
+
+-- X { 64, W } to Y { 64, H }, both f32 if not said, by `body(k, gx, gy, r)`: r is a register tile { 64, o.held }. What each element of Y is, by row:
+-- `wanted(x, j)`, x(c) the row's elements.
+local function case(name, o, body, wanted)
+  local k = weir.kernel { name = "fragments", arch = "sm_90a" }
+  local dtype = o.dtype or "f32"
+  local X = k:tensor { name = "X", dtype = dtype, shape = { 64, o.from } }
+  local Y = k:tensor { name = "Y", dtype = dtype, shape = { 64, o.to }, out = true }
+  local gx, gy = k:gmem_tile { name = "gx", tensor = X, tile = { 64, o.from } }, k:gmem_tile { name = "gy", tensor = Y, tile = { 64, o.place or o.to } }
+  local r = o.held and k:reg_tile { name = "r", dtype = "f32", tile = { 64, o.held } }
+  k:task { name = "t", warps = { 0, 4 }, schedule = function() body(gx:at(0, 0), gy, r) end }
+  if not wanted then
+    local text = k:verify().text
+    k:close()
+    return tap.like(o.says, text, name)
+  end
+  local p = k:build { device = dev }
+  local x, y, v = dev:tensor { dtype = dtype, shape = { 64, o.from } }, dev:tensor { dtype = dtype, shape = { 64, o.to } }:fill(-9), {}
+  for i = 0, 63 do for j = 0, o.from - 1 do v[i * o.from + j + 1] = (i * 7 + j * 3) % 31 end end
+  x:set(v)
+  local ok, message = p:launch({ X = x, Y = y }, { grid = 1 })
+  local bad, got = {}, y:get()
+  for i = 0, 63 do
+    for j = 0, o.to - 1 do
+      local w = wanted(function(c) return v[i * o.from + c + 1] end, j)
+      if got[i * o.to + j + 1] ~= w and #bad < 3 then bad[#bad + 1] = ("[%d,%d] %s for %s"):format(i, j, got[i * o.to + j + 1], w) end
+    end
+  end
+  tap.is({ true, {} }, { ok, bad }, name)
+  if not ok then tap.diag(tostring(message)) end
+  x:close(); y:close(); k:close()
+end
+
+-- ---- columns of a value --------------------------------------------------------------------------------------------------------
+
+for _, part in ipairs { { 8, 8 }, { 3, 5 }, { 8, 1 } } do
+  local first, n = table.unpack(part)
+  case(("columns %d and %d more of what is loaded"):format(first, n), { from = 24, to = n }, function(x, gy) gy:store((x:load() * 2.0):cols(first, n), gy:at(0, 0)) end,
+    function(x, j) return 2 * x(first + j) end)
+end
+case("a part beside the same columns, whole", { from = 8, to = 8 }, function(x, gy) gy:store(x:load() + x:load():cols(7, 1), gy:at(0, 0)) end, function(x, j) return x(j) + x(7) end)
+case("parts of parts", { from = 24, to = 4 }, function(x, gy) gy:store((x:load():cols(3, 20) + 1.0):cols(9, 4), gy:at(0, 0)) end, function(x, j) return x(12 + j) + 1 end)
+for _, part in ipairs { { 8, 16 } } do
+  local first, n = table.unpack(part)
+  case(("columns %d and %d more of registers"):format(first, n), { from = 24, to = n, held = 24 }, function(x, gy, r) r:set(x:load()); gy:store(r:read():cols(first, n), gy:at(0, 0)) end,
+    function(x, j) return x(first + j) end)
+end
+local inside = "takes cols(first, n) of registers that begin or end inside of 8 columns"
+for _, part in ipairs { { 0, 12 }, { 4, 8 }, { 3, 5 }, { 8, 4 }, { 3, 1 }, { 0, 4 }, { 8, 1 } } do
+  local first, n = table.unpack(part)
+  case(("columns %d and %d more of registers, stored"):format(first, n), { from = 24, to = n, held = 24, says = inside },
+    function(x, gy, r) r:set(x:load()); gy:store(r:read():cols(first, n) + 1.0, gy:at(0, 0)) end)
+  case(("columns %d and %d more of registers, summed"):format(first, n), { from = 24, to = 1, held = 24, says = inside },
+    function(x, gy, r) r:set(x:load()); gy:store(r:read():cols(first, n):row_sum(), gy:at(0, 0)) end)
+end
+case("columns of registers, set", { from = 24, to = 8, held = 24, says = inside }, function(x, gy, r) r:set(x:load()); r:set(r:read():cols(5, 1)); gy:store(r:read():cols(0, 8), gy:at(0, 0)) end)
+
+-- ---- columns of a register tile ------------------------------------------------------------------------------------------------
+
+for _, n in ipairs { 2, 3, 5, 6, 7, 9, 12, 20 } do
+  case(n .. " columns in registers", { from = n, to = n, held = n, says = "has " .. n .. " columns in each warpgroup of task 't'; threads hold 1, 4, or a multiple of 8" },
+    function(x, gy, r) r:set(x:load()); gy:store(r:read(), gy:at(0, 0)) end)
+end
+case("four columns, loaded", { from = 4, to = 4, held = 4, says = "takes a tile whose columns are no multiple of 8 into registers" },
+  function(x, gy, r) r:set(x:load()); gy:store(r:read(), gy:at(0, 0)) end)
+case("three columns beside registers", { from = 3, to = 3, held = 1, says = "takes a tile whose columns are no multiple of 8 into registers" },
+  function(x, gy, r) r:set(1.0); gy:store(r:read() * x:load(), gy:at(0, 0)) end)
+case("twelve columns, summed", { from = 12, to = 1, held = 1, says = "takes a tile whose columns are no multiple of 8 into registers" },
+  function(x, gy, r) r:set(1.0); gy:store((r:read() * x:load()):row_sum(), gy:at(0, 0)) end)
+case("twelve columns beside registers, stored", { from = 12, to = 12, held = 1 }, function(x, gy, r) r:set(2.0); gy:store(r:read() * x:load(), gy:at(0, 0)) end, function(x, j) return 2 * x(j) end)
+case("col_index() of four columns", { from = 8, to = 4, held = 4, says = "takes col_index() of a register tile of four columns" },
+  function(_, gy, r) r:set(weir.cast(r:col_index(), "f32")); gy:store(r:read(), gy:at(0, 0)) end)
+
+-- ---- pairs of columns at odd places ----------------------------------------------------------------------------------------------
+
+for _, dtype in ipairs { "bf16", "f32" } do -- two of bf16 are one store, which the simulator wants aligned
+  case(dtype .. " at column 3 of a place", { from = 8, to = 24, held = 8, dtype = dtype }, function(x, gy, r) r:set(x:load()); gy:store(r:read(), gy:at(0, 0):cols(3, 8)) end,
+    function(x, j) return j >= 3 and j < 11 and x(j - 3) or -9 end)
+  case(dtype .. ", the second of places 11 wide", { from = 8, to = 22, place = 11, held = 1, dtype = dtype }, function(_, gy, r) r:set(5.0); gy:store(r:read(), gy:at(0, 1)) end,
+    function(_, j) return j >= 11 and 5 or -9 end)
+end
+
+-- ---- beyond the tensor's borders -------------------------------------------------------------------------------------------------
+
+-- What lies in front of a tensor reads as 0, and is not stored; nor what lies beyond its leading axes: places of whole tiles, moved by
+-- `m`, `i`, `j` tiles. The same with a cluster whose last CTA has no tile.
+local function borders(name, o)
+  local k = weir.kernel { name = "borders", arch = "sm_90a", cluster = o.cluster }
+  local B, M, N = k:dim "B", k:dim "M", k:dim("N", { multiple = 4 })
+  local X, Y = k:tensor { name = "X", dtype = "f32", shape = { B, M, N } }, k:tensor { name = "Y", dtype = "f32", shape = { B, M, N }, out = true }
+  local gx, gy = k:gmem_tile { name = "gx", tensor = X, tile = { 1, 64, 16 } }, k:gmem_tile { name = "gy", tensor = Y, tile = { 1, 64, 16 } }
+  local wq = k:work_queue { name = "wq", axes = { "m", "i", "n" }, extent = { B, weir.ceil_div(M, 64), weir.ceil_div(N, 16) } }
+  local s = o.by == "cp_async" and k:smem_tile { name = "s", dtype = "f32", tile = { 1, 64, 16 }, pipeline = P.async_async { stages = 1, producer_op = "load" } }
+  local r = o.by == "registers" and k:reg_tile { name = "r", dtype = "f32", tile = { 64, 16 } }
+  local from, to = o.from or { 0, 0, 0 }, o.to or { 0, 0, 0 }
+  local function at(g, t, by) return g:at(t.m + by[1], t.i + by[2], t.n + by[3]) end
+  if s then
+    k:task { name = "fill", warps = { 4, 1 }, schedule = function()
+      for t in weir.work_tile_loop(wq) do s:acquire(); s:cp_async(at(gx, t, from)); s:commit(); wq:next() end
+    end }
+  end
+  k:task { name = "store", warps = { 0, 4 }, schedule = function()
+    for t in weir.work_tile_loop(wq) do
+      if s then s:wait(); gy:store(s:read(), at(gy, t, to)); s:release()
+      elseif r then r:set(at(gx, t, from):load()); gy:store(r:read(), at(gy, t, to))
+      else gy:store(at(gx, t, from):load() + 0.0, at(gy, t, to)) end
+      wq:next()
+    end
+  end }
+  local p = k:build { device = dev }
+  local b, m, n = 3, 70, 40
+  local function value(i, j, l) return i >= 0 and i < b and j >= 0 and j < m and l >= 0 and l < n and (i * 31 + j * 7 + l) % 61 + 1 or nil end
+  local v, want = {}, {}
+  local rows, cols = (m + 63) // 64 * 64, (n + 15) // 16 * 16
+  for i = 0, b - 1 do
+    for j = 0, m - 1 do
+      for l = 0, n - 1 do
+        v[#v + 1] = value(i, j, l)
+        local ti, tj, tl = i - to[1], j - 64 * to[2], l - 16 * to[3] -- in the tile that stores here
+        local stored = ti >= 0 and ti < (o.cluster and 4 or b) and tj >= 0 and tj < rows and tl >= 0 and tl < cols
+        want[#want + 1] = stored and (value(ti + from[1], tj + 64 * from[2], tl + 16 * from[3]) or 0) or -9
+      end
+    end
+  end
+  local x, y = dev:tensor { dtype = "f32", shape = { b, m, n } }, dev:tensor { dtype = "f32", shape = { b, m, n } }:fill(-9)
+  x:set(v)
+  local ok, message = p:launch { X = x, Y = y }
+  local bad, got = 0, y:get()
+  for i, w in ipairs(want) do if got[i] ~= w then bad = bad + 1 end end
+  tap.is({ true, 0 }, { ok, bad }, name)
+  if not ok then tap.diag(tostring(message)) end
+  x:close(); y:close(); k:close()
+end
+for _, by in ipairs { "threads", "registers", "cp_async" } do
+  for _, move in ipairs { { -1, 0, 0 }, { 1, 0, -1 }, { 0, -1, 0 } } do
+    local text = ("by %d, %d, %d tiles"):format(table.unpack(move))
+    borders(("%s, read %s"):format(by, text), { by = by, from = move })
+    if by ~= "cp_async" then borders(("%s, stored %s"):format(by, text), { by = by, to = move }) end
+  end
+  borders(by .. ", of a cluster whose last CTA has no tile", { by = by, cluster = { m = 2 } })
+end
+
+tap.diag(kernels.test(tap, dev, 1, 8, { kind = "views" }).text)
+tap.done()

@@ -274,7 +274,9 @@ static void see_letter(replay *p, int letter) {
         x->truth |= (uint64_t)letter << x->n++;
         x->tile = tile;
     }
-    if (t->kind == TAPE_CONST && !t->tile) p->key[r->want] = (int8_t)(1 + letter);
+    bool of_tile, of_cta; /* what memory says is believed */
+    if (t->kind == TAPE_CONST && !t->tile && weiri_forms_varies(r->g->p->k, weiri_key_condition(t), &of_tile, &of_cta))
+        p->key[r->want] = (int8_t)(1 + letter);
     if (t->tile && (t->kind == TAPE_CONST || (t->kind == TAPE_TRIPS && !t->steady))) see_tile(p, t, letter);
     if (t->kind == TAPE_TRIPS && t->apart) see_length(p, letter);
     if (t->kind != TAPE_TRIPS || !t->steady) return;

@@ -90,6 +90,8 @@ bool weiri_forms_exclude(weiri_forms *f, const weiri_node *x, const weiri_node *
 bool weiri_forms_once(weiri_forms *f, const weiri_node *node);
 /* How a value changes: its leaves vary with the launch only / with the tile / with the CTA of a cluster. */
 bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta);
+/* ... or with tensors that the kernel does not write: at one place, one number whenever it is read. */
+bool weiri_forms_settled(const weir_kernel *k, uint32_t id, bool *tile, bool *cta);
 
 /* ---- code --------------------------------------------------------------------------------------------------------------- */
 

@@ -213,7 +213,7 @@ static bool asks_each_time(const builder *b, uint32_t value, const weiri_node *g
 static int key_for(builder *b, uint32_t value, const char *name, const weiri_node *n, bool *not) {
     weiri_prog *g = b->g;
     const weir_kernel *k = g->p->k;
-    bool tile, cta, known = !name && weiri_forms_varies(k, value, &tile, &cta);
+    bool tile, cta, known = !name && weiri_forms_settled(k, value, &tile, &cta);
     if (!known) tile = true;
     if (name) cta = false; /* the author says that it is one truth */
     weiri_key key = { .constant = known };
@@ -1300,6 +1300,18 @@ static void place_bar(joiner *j, int i) {
     }
 }
 
+/* One place of a tensor gives one number to all tasks; where the kernel waits for the one before, only if that does not write it. */
+static void trust_memory(weiri_prog *g, const weiri_tape *t) {
+    const bool trips = t->kind == TAPE_TRIPS;
+    const uint32_t v[] = { trips ? t->node->start : weiri_key_condition(t), t->node->stop, t->node->step };
+    bool tile, cta, read = false;
+    for (int i = 0; i < (trips ? 3 : 1) && !t->named; i++)
+        read = read || (!weiri_forms_varies(g->p->k, v[i], &tile, &cta) && weiri_forms_settled(g->p->k, v[i], &tile, &cta));
+    if (read)
+        weiri_prog_trust(g, weiri_arena_fmt(g->a, "that the kernel before does not write what a %s is read from%s",
+                                            trips ? "length" : "condition", weiri_prog_at(g->a, t->node)));
+}
+
 weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     weiri_prog *g = WEIRI_NEW(a, weiri_prog);
     g->p = p;
@@ -1338,6 +1350,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     g->bit_remote = g->nctas;
     g->bit_wait = g->bit_remote + (g->nctas > 1 ? nact * g->nctas : 0);
     g->nwait = waits_for_grid(g) ? nact : 0;
+    for (int i = 0; g->nwait && i < g->tapes.n; i++) trust_memory(g, &g->tapes.v[i]);
     g->bit_named = g->bit_wait + g->nwait;
     g->rings.v[0].bits = g->bit_named + g->named.n * g->nctas;
     g->bars = WEIRI_NEW_N(a, weiri_bari, j.nbar + 1);

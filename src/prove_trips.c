@@ -422,7 +422,7 @@ static int64_t gcd(int64_t a, int64_t b) {
 /* May the value be another number at another time in one tile of one CTA; `ctas`: or in another CTA? */
 static bool value_wanders(const weiri_forms *f, uint32_t id, bool ctas) {
     bool tile, cta;
-    return !weiri_forms_varies(f->k, id, &tile, &cta) || (ctas && cta);
+    return !weiri_forms_settled(f->k, id, &tile, &cta) || (ctas && cta);
 }
 
 static bool wanders(const weiri_forms *f, int at, bool ctas) {
@@ -736,7 +736,8 @@ static bool along_cluster(const weir_kernel *k, const weiri_value *v) {
     return (v->i == q->axis_m && k->cluster.m * k->cluster.v > 1) || (v->i == q->axis_n && k->cluster.n > 1);
 }
 
-static bool leaves(const weir_kernel *k, uint32_t id, bool *tile, bool *cta) {
+/* memory: are numbers in tensors that nobody writes known, too? */
+static bool leaves(const weir_kernel *k, uint32_t id, bool memory, bool *tile, bool *cta) {
     if (!weiri_visit(k, id)) return true; /* what it is has been counted */
     const weiri_value *v = weiri_val(k, id);
     bool many = k->cluster.m * k->cluster.n * k->cluster.k * k->cluster.v > 1;
@@ -749,21 +750,30 @@ static bool leaves(const weir_kernel *k, uint32_t id, bool *tile, bool *cta) {
     case WEIR_OP_RETURN: case WEIR_OP_READ_REG: case WEIR_OP_VIEW_READ:
         if (many) *cta = true;
         return false;
-    case WEIR_OP_LOAD: /* what nobody writes is one number in all CTAs that look at one place */
-        if (many && !fixed_place(weiri_val(k, v->arg[0]))) *cta = true;
-        leaves(k, v->arg[0], tile, cta);
-        return false;
+    case WEIR_OP_LOAD: { /* what nobody writes is one number in all CTAs that look at one place */
+        const weiri_value *place = weiri_val(k, v->arg[0]);
+        bool known = memory && fixed_place(place);
+        if (many && !fixed_place(place)) *cta = true;
+        for (int i = 0; i < place->nargs; i++) known = leaves(k, place->arg[i], memory, tile, cta) && known;
+        return known;
+    }
     default: break;
     }
     bool ok = v->op >= WEIR_OP_ADD && v->op <= WEIR_OP_CAST;
-    for (int i = 0; i < v->nargs; i++) ok = leaves(k, v->arg[i], tile, cta) && ok;
+    for (int i = 0; i < v->nargs; i++) ok = leaves(k, v->arg[i], memory, tile, cta) && ok;
     return ok;
 }
 
 bool weiri_forms_varies(const weir_kernel *k, uint32_t id, bool *tile, bool *cta) {
     *tile = *cta = false;
     weiri_visit_begin(k);
-    return leaves(k, id, tile, cta);
+    return leaves(k, id, false, tile, cta);
+}
+
+bool weiri_forms_settled(const weir_kernel *k, uint32_t id, bool *tile, bool *cta) {
+    *tile = *cta = false;
+    weiri_visit_begin(k);
+    return leaves(k, id, true, tile, cta);
 }
 
 weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a) {

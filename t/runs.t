@@ -188,13 +188,15 @@ end
 local function above(x) return function(r) return gt(r.m, x) end end
 check("one condition of the launch, in front of the tiles and in each", "SAFE", beside(above(1), above(1)), { options = { warn_only = true } })
 check("another in each", "PROVE-DEADLOCK", beside(above(1), above(2)), { options = { warn_only = true }, text = "(with m = 2)" })
-local function memory(where, c) -- a number that is read from memory, in each tile or once
+local function memory(where, c, grid) -- a number that is read from memory, in each tile or once; grid: behind a wait for the grid before
   local k = weir.kernel { name = "memory", arch = "sm_90a" }
   local n, a = k:dim "n", ring(k, "a")
   local g = k:gmem_tile { name = "g", tensor = k:tensor { name = "X", dtype = "i32", shape = { n } }, tile = { 1 } }
+  grid = grid and k:pdl_wait { name = "before" }
   local wq = where == "tiles" and k:work_queue { name = "wq", axes = { "i" }, extent = { n } }
   for i, op in ipairs { fill, use } do
     k:task { name = i == 1 and "give" or "get", warps = { i - 1, 1 }, schedule = function()
+      if grid then grid:wait_griddep() end
       if not wq then for _ in T(c(g:at(0):load(), i), { key = where == "key" and "x" or nil }) do op(a) end return end
       for t in weir.work_tile_loop(wq) do for _ in T(c(g:at(t.i):load(), i)) do op(a) end wq:next() end
     end }
@@ -202,7 +204,10 @@ local function memory(where, c) -- a number that is read from memory, in each ti
   return k
 end
 local function read(x) return gt(x, 3) end
-check("a condition on memory: each side has an answer of its own, but one form is one form", "INCOMPLETE", memory("once", read), { text = "did not come out alike" })
+check("a condition on memory that nobody writes is one truth", "SAFE", memory("once", read), { text = SAFE .. ", trusting a.fill, a.use's declared effects" })
+check("... in each tile", "SAFE", memory("tiles", read))
+check("... where the kernel before may have written it", "SAFE", memory("tiles", read, true), { text = "; that the kernel before does not write what a condition is read from" })
+check("... in each tile the opposite", "PROVE-DEADLOCK", memory("tiles", function(x, i) return i == 1 and gt(x, 3) or le(x, 3) end), { text = "'get' has ended" })
 check("two conditions on memory", "PROVE-DEADLOCK", memory("once", function(x, i) return gt(x, i) end), { text = "'give' has ended" })
 check("by one key", "SAFE", memory("key", read))
 check("two conditions on memory, in each tile", "PROVE-DEADLOCK", memory("tiles", function(x, i) return gt(x, i) end), { text = "'get' has ended" })

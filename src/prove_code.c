@@ -599,8 +599,8 @@ static bool ask_alike(const builder *b, int x, int xi, int xto, int y, int yi, i
     }
 }
 
-/* A tape that tells how often loops of a class run: of all tasks, or of those that ask alike. */
-typedef struct trips_tape { int cls, tape, code, from, to; bool in; } trips_tape;
+/* A tape that tells how often loops of a class run, that stand in `deep` others of it: of all tasks, or of those that ask alike. */
+typedef struct trips_tape { int cls, deep, tape, code, from, to; bool in; } trips_tape;
 typedef WEIRI_LIST(trips_tape) trips_list;
 typedef struct stretch { int code, from, to; bool in; } stretch; /* of code, in or outside the loop over tiles */
 
@@ -615,13 +615,22 @@ static bool by_cta(const builder *b, const stretch *s, int cls) {
     return any;
 }
 
-/* The tape of the class for a loop in the stretch. */
-static int tape_for(builder *b, trips_list *all, const stretch *s, int cls, const weiri_node *loop) {
+/* In how many loops of the class stands the one at `i`? Whoever reads answers of the one must not come to those of the other in between. */
+static int inside_others(const builder *b, int code, int i, int cls) {
+    const weiri_code *c = &b->g->code.v[code];
+    int n = 0;
+    for (int q = 0; q < i; q++) n += c->ins.v[q].op == IN_LOOP && c->ins.v[q + 1].jump > i && asks(b, code, q, cls) > 0;
+    return n;
+}
+
+/* The tape of the class for the loop at `at`, in the stretch. */
+static int tape_for(builder *b, trips_list *all, const stretch *s, int cls, int at) {
     weiri_prog *g = b->g;
+    const int deep = inside_others(b, s->code, at, cls);
     const bool wanders = weiri_forms_wanders(g->forms, cls);
     for (int i = 0; i < all->n; i++) {
         const trips_tape *o = &all->v[i];
-        if (o->cls != cls || o->in != s->in) continue;
+        if (o->cls != cls || o->deep != deep || o->in != s->in) continue;
         if (!wanders || (o->code == s->code && o->from == s->from) ||
             ask_alike(b, o->code, o->from, o->to, s->code, s->from, s->to, cls, &(around){ 0 }))
             return o->tape;
@@ -631,8 +640,8 @@ static int tape_for(builder *b, trips_list *all, const stretch *s, int cls, cons
     weiri_forms_class(g->forms, cls, &t.least, &t.most, &t.steady, &per, &t.node);
     t.multiple = common(g->deals, (int)(weiri_forms_multiple(g->forms, cls) % g->deals));
     if (per || (wanders && by_cta(b, s, cls))) t.cta = 0;
-    if (wanders) t.apart = true, t.node = loop;
-    trips_tape new = { .cls = cls, .code = s->code, .from = s->from, .to = s->to, .in = s->in, .tape = new_tape(g, t) };
+    if (wanders) t.apart = true, t.node = g->code.v[s->code].loops.v[g->code.v[s->code].ins.v[at].a].node;
+    trips_tape new = { .cls = cls, .deep = deep, .code = s->code, .from = s->from, .to = s->to, .in = s->in, .tape = new_tape(g, t) };
     WEIRI_PUSH(g->a, *all, new);
     return new.tape;
 }
@@ -659,7 +668,7 @@ static void place_tapes(builder *b) {
                 s.to = skipped || c->skip_to == 0 ? tiles_to : c->skip_from;
             }
             l->trips = weiri_forms_trips(g->forms, b->handles.v[h + c->ins.v[i].a], g->without & WEIRI_IN_TURN);
-            for (int q = 0; q < l->trips.nparts; q++) l->trips.part[q].tape = tape_for(b, &all, &s, l->trips.part[q].tape, l->node);
+            for (int q = 0; q < l->trips.nparts; q++) l->trips.part[q].tape = tape_for(b, &all, &s, l->trips.part[q].tape, i);
         }
         h += c->loops.n;
     }

@@ -104,6 +104,17 @@ local function even(i) return eq(i % 2, 0) end
 local function below(i, r) return lt(i, r.m) end
 check("a condition on the index of a loop in a loop", "SAFE", pair({}, nested(fill, even), nested(use, even)))
 check("... and on the launch: each side has answers of its own", "INCOMPLETE", pair({}, nested(fill, below), nested(use, below)), { text = "did not come out alike" })
+-- A loop within one of the same length, in its last step: that there is no other step must not be taken for the inner loop's end.
+local function in_last(op, extra)
+  return function(r)
+    for i in weir.domain_loop(0, r.n) do
+      for _ in i:last_iter() do for _ in weir.domain_loop(0, r.n) do if extra then op(r.b) end end end
+      op(r.a)
+    end
+  end
+end
+check("a loop within one of its length, in its last step", "SAFE", pair({ two = true }, in_last(fill, true), in_last(use, true)), { sizes = counts })
+check("... by one side alone", "PROVE-DEADLOCK", pair({ two = true }, in_last(fill), in_last(use, true)), { options = { warn_only = true }, text = "(with n = 1)" })
 check("on an index, in each tile", "SAFE", each({ tiles = true }, function(_, i) return eq(i % 2, 0) end, function(_, i) return eq(i % 2, 0) end))
 check("on an index, in each tile, not alike", "PROVE-DEADLOCK", each({ tiles = true }, function(_, i) return eq(i % 2, 0) end, function(_, i) return eq(i % 2, 1) end), { text = "'give' waits at a_empty[0] for phase 0 (parity 0), 1 of 1 arrivals missing; 'get' has ended (with n = 1)" })
 local function inside(key) return function(r) return gt(r.m, 1), key end end

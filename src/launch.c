@@ -342,8 +342,9 @@ static weir_status check_counts(weir_bound *b) {
     const char *what = value_text(b, e.misfit);
     if (e.by_zero)
         return refuse(b, "the bounds of the loop at %s:%d divide by 0: %s", at ? at->file : "?", at ? at->line : 0, what);
-    return refuse(b, "%s reaches %" PRId64 " in the bounds of the loop at %s:%d; kernels count in 32 bits", what, e.reaches,
-                  at ? at->file : "?", at ? at->line : 0);
+    const bool fits = e.reaches >= INT32_MIN && e.reaches <= INT32_MAX;
+    return refuse(b, "%s reaches %" PRId64 " in the bounds of the loop at %s:%d%s", what, e.reaches, at ? at->file : "?",
+                  at ? at->line : 0, fits ? ", where it counts as a number without a sign" : "; kernels count in 32 bits");
 }
 
 /* ---- tensor maps -------------------------------------------------------------------------------------------------------- */

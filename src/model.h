@@ -252,6 +252,9 @@ bool weiri_value_reduces(const weir_kernel *k, uint32_t id);                  /*
 static inline bool weiri_is_reduction(weir_op op) { return op == WEIR_OP_ROW_MAX || op == WEIR_OP_ROW_MIN || op == WEIR_OP_ROW_SUM; }
 bool weiri_value_is_float(weir_dtype t);
 bool weiri_value_is_unsigned(weir_dtype t);           /* of what values are computed in: at least 32 bits */
+/* The type without a sign in which the operation compares, divides or picks, so that a number below 0 counts as a large one; or none. */
+weir_dtype weiri_value_signless(const weir_kernel *k, uint32_t id);
+int64_t weiri_value_narrow(weir_dtype t, int64_t x);  /* as a type of 8 or 16 bits keeps it; others keep it whole */
 /* A walk over the parts of values that goes into each once, however often it is shared: a graph written out as a tree has no end. Begins
  * one, which ends the one before; then: is it met for the first time? */
 void weiri_visit_begin(const weir_kernel *k);

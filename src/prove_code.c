@@ -193,7 +193,7 @@ bool weiri_key_at(const weir_kernel *k, const weiri_tape *t, int i, bool *truth)
     int64_t first, step, x;
     if (t->named || loop->kind != NODE_LOOP || t->node->parent != loop ||
         !weiri_value_const(k, loop->start, &first) || !weiri_value_const(k, loop->step, &step) ||
-        !weiri_value_eval(k, id, NULL, NULL, first + i * step, &x))
+        !weiri_range_at(k, id, loop, first + i * step, &x))
         return false;
     *truth = x != 0;
     return true;
@@ -359,7 +359,7 @@ static void compile_block(builder *b, const weiri_pnode *n) {
             i = (weiri_ins){ .op = IN_CTA };
             bool known = !s->key && g->nctas > 1; /* by the CTA alone */
             for (int cta = 0; cta < g->nctas && known; cta++) {
-                known = weiri_value_eval_cta(k, s->of, NULL, NULL, 0, cta, &truth);
+                known = weiri_range_cta(k, s->of, cta, &truth);
                 if (known && (truth != 0) == want) i.ctas |= 1ull << cta;
             }
             bool not = false;

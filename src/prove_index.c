@@ -17,16 +17,18 @@ static int64_t common(int64_t x, int64_t y) {
     return x < 0 ? -x : x;
 }
 
-/* x + sign * y; the periods of both together. */
-static bool sum(const wave *x, const wave *y, int sign, wave *out) {
-    int64_t p = x->period / common(x->period, y->period) * y->period;
-    if (p > MOST) return false;
-    *out = (wave){ x->pre > y->pre ? x->pre : y->pre, p, x->up * (p / x->period) + sign * y->up * (p / y->period) };
-    return true;
+/* How much x rises in `period` iterations, a multiple of its own. */
+static int64_t rise(const wave *x, int64_t period) { return x->up * (period / x->period); }
+
+/* What both together repeat. */
+static bool join(wave *x, const wave *y) {
+    x->period = x->period / common(x->period, y->period) * y->period;
+    if (x->pre < y->pre) x->pre = y->pre;
+    return x->period <= MOST;
 }
 
 static bool at(const around *o, uint32_t id, int64_t j, int64_t *out) {
-    return weiri_value_eval(o->k, id, NULL, NULL, o->first + j * o->step, out);
+    return weiri_range_at(o->k, id, o->loop, o->first + j * o->step, out);
 }
 
 /* From which iteration on is x - y, which rises or falls, on one side of 0 for good? */
@@ -47,50 +49,55 @@ static bool whole(const around *o, uint32_t id) {
     return t == WEIR_I32 || t == WEIR_I64;
 }
 
-static bool wave_of(const around *o, uint32_t id, int depth, wave *out) {
-    const weiri_value *v = weiri_val(o->k, id);
-    wave x[3] = { { 0, 1, 0 }, { 0, 1, 0 }, { 0, 1, 0 } }, d;
+/* Of an operation on x and y, of which one rises at least; *out repeats what both repeat. */
+static bool rising(const around *o, const weiri_value *v, const wave *x, const wave *y, wave *out) {
+    const int64_t p = out->period;
     int64_t n;
-    *out = x[0];
-    if (weiri_value_const(o->k, id, &n)) return true;
-    if (v->op == WEIR_OP_INDEX) {
-        out->up = o->step;
-        return v->loop == o->loop;
-    }
-    if (v->op < WEIR_OP_ADD || v->op > WEIR_OP_CAST || depth == DEEP) return false;
-    bool even = true; /* nothing in it rises */
-    for (int i = 0; i < v->nargs; i++) {
-        if (!wave_of(o, v->arg[i], depth + 1, &x[i]) || !sum(out, &x[i], 0, out)) return false;
-        even = even && !x[i].up;
-    }
-    out->up = 0;
-    if (even) return true;
-    for (int i = 0; i < v->nargs; i++)
-        if (!whole(o, v->arg[i])) return false;
     switch (v->op) {
-    case WEIR_OP_ADD: return sum(&x[0], &x[1], 1, out);
-    case WEIR_OP_SUB: return sum(&x[0], &x[1], -1, out);
+    case WEIR_OP_ADD: out->up = rise(x, p) + rise(y, p); return true;
+    case WEIR_OP_SUB: out->up = rise(x, p) - rise(y, p); return true;
+    case WEIR_OP_NEG: out->up = -x->up; return true;
     case WEIR_OP_MUL:
         for (int i = 0; i < 2; i++)
             if (weiri_value_const(o->k, v->arg[i], &n) && n <= INT32_MAX && n >= INT32_MIN) {
-                out->up = n * x[1 - i].up;
+                out->up = n * (i ? x : y)->up;
                 return out->up <= INT32_MAX && out->up >= INT32_MIN;
             }
         return false;
     case WEIR_OP_IDIV: case WEIR_OP_CEIL_DIV: case WEIR_OP_MOD: {
         if (!weiri_value_const(o->k, v->arg[1], &n) || n <= 0 || n > MOST) return false;
-        int64_t times = n / common(n, x[0].up); /* up to where it rises by whole multiples of n */
-        out->period = x[0].period * times;
-        if (v->op != WEIR_OP_MOD) out->up = x[0].up * times / n;
+        int64_t times = n / common(n, x->up); /* up to where it rises by whole multiples of n */
+        out->period = x->period * times;
+        if (v->op != WEIR_OP_MOD) out->up = x->up * times / n;
         return out->period <= MOST;
     }
-    case WEIR_OP_LT: case WEIR_OP_LE: case WEIR_OP_GT: case WEIR_OP_GE: case WEIR_OP_EQ: case WEIR_OP_NE:
-        if (!sum(&x[0], &x[1], -1, &d)) return false;
+    case WEIR_OP_LT: case WEIR_OP_LE: case WEIR_OP_GT: case WEIR_OP_GE: case WEIR_OP_EQ: case WEIR_OP_NE: {
+        wave d = { out->pre, p, rise(x, p) - rise(y, p) };
         if (d.up && !apart(o, v->arg[0], v->arg[1], &d)) return false;
-        *out = (wave){ d.pre, d.period, 0 };
+        out->pre = d.pre;
         return true;
+    }
     default: return false;
     }
+}
+
+static bool wave_of(const around *o, uint32_t id, int depth, wave *out) {
+    const weiri_value *v = weiri_val(o->k, id);
+    wave x[3];
+    *out = (wave){ 0, 1, 0 };
+    if (weiri_value_const(o->k, id, NULL)) return true;
+    if (v->op == WEIR_OP_INDEX) {
+        out->up = o->step;
+        return v->loop == o->loop;
+    }
+    if (v->op < WEIR_OP_ADD || v->op > WEIR_OP_CAST || depth == DEEP) return false;
+    bool even = true, all_whole = true; /* nothing in it rises */
+    for (int i = 0; i < v->nargs; i++) {
+        if (!wave_of(o, v->arg[i], depth + 1, &x[i]) || !join(out, &x[i])) return false;
+        even = even && !x[i].up;
+        all_whole = all_whole && whole(o, v->arg[i]);
+    }
+    return even || (all_whole && rising(o, v, &x[0], &x[1], out));
 }
 
 bool weiri_index_truths(const weir_kernel *k, uint32_t condition, weiri_truths *out) {
@@ -99,7 +106,7 @@ bool weiri_index_truths(const weir_kernel *k, uint32_t condition, weiri_truths *
     wave w;
     weiri_env all = { .k = k, .cta = -1 }; /* of any launch */
     if (!loop || loop->kind != NODE_LOOP || !weiri_value_const(k, loop->start, &o.first) || !weiri_value_const(k, loop->step, &o.step) ||
-        !o.step || o.step > INT16_MAX || o.step < INT16_MIN || !wave_of(&o, condition, 0, &w) || w.pre + w.period > MOST)
+        o.step > INT16_MAX || o.step < INT16_MIN || !wave_of(&o, condition, 0, &w) || w.pre + w.period > MOST)
         return false;
     weiri_range_of(&all, condition);
     if (all.misfit) return false; /* what leaves 32 bits does not repeat itself */

@@ -274,6 +274,17 @@ static bool keeps(const weir_kernel *k, const weiri_value *v) {
 
 static lin lin_of(weiri_forms *f, uint32_t id, int depth);
 
+/* May the operation take a number below 0 for a large one? */
+static bool wraps(weiri_forms *f, uint32_t id, int depth) {
+    if (weiri_value_signless(f->k, id) == WEIR_DTYPE_NONE) return false;
+    const weiri_value *v = weiri_val(f->k, id);
+    for (int i = 0; i < 2; i++) {
+        lin x = lin_of(f, v->arg[i], depth);
+        if (low(f, &x, depth) < 0) return true;
+    }
+    return false;
+}
+
 /* The form of a whole number; what floats, narrow casts and the like give is one atom, the same for the same expression. */
 static lin make_lin(weiri_forms *f, uint32_t id, int depth) {
     const weiri_value *v = weiri_val(f->k, id);
@@ -303,7 +314,7 @@ static lin make_lin(weiri_forms *f, uint32_t id, int depth) {
     case WEIR_OP_CEIL_DIV:
     case WEIR_OP_IDIV:
     case WEIR_OP_MOD:
-        if (!weiri_value_const(f->k, v->arg[1], &n) || n <= 0 || n > FAR) break;
+        if (!weiri_value_const(f->k, v->arg[1], &n) || n <= 0 || n > FAR || wraps(f, id, depth + 1)) break;
         x = lin_of(f, v->arg[0], depth + 1);
         y = x;
         if (v->op != WEIR_OP_CEIL_DIV) x.c -= n - 1; /* floor(x / n) = ceil((x - n + 1) / n) */
@@ -312,8 +323,10 @@ static lin make_lin(weiri_forms *f, uint32_t id, int depth) {
         if (add(&y, &x, -n)) return y; /* x mod n = x - n * floor(x / n) */
         break;
     case WEIR_OP_CAST:
-        if (keeps(f->k, v)) return lin_of(f, v->arg[0], depth + 1);
-        break;
+        if (!keeps(f->k, v)) break;
+        x = lin_of(f, v->arg[0], depth + 1);
+        if (v->dtype != WEIR_I64 || weiri_val(f->k, v->arg[0])->dtype != WEIR_U32 || low(f, &x, 0) >= 0) return x;
+        break; /* of a number below 0 that has wrapped, 64 bits keep what it has become */
     default: break;
     }
     return single(f, &self);
@@ -355,6 +368,7 @@ static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     }
     const weiri_value *v = weiri_val(f->k, a.id);
     switch (v->op) {
+    case WEIR_OP_SCALAR: return top ? NO_BOUND : weiri_value_is_unsigned(v->dtype) ? 0 : -NO_BOUND;
     case WEIR_OP_DIM: return top ? (v->max > 0 ? v->max : NO_BOUND) : v->min > 0 ? v->min : 0;
     case WEIR_OP_COORD:
     case WEIR_OP_BEFORE: { /* CTAs that split the axis run tiles up to a multiple of them */
@@ -376,6 +390,7 @@ static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     }
     case WEIR_OP_MIN:
     case WEIR_OP_MAX: {
+        if (wraps(f, a.id, depth)) return top ? NO_BOUND : -NO_BOUND;
         lin x = lin_of(f, v->arg[0], 0), y = lin_of(f, v->arg[1], 0);
         int64_t p = top ? high(f, &x, depth) : low(f, &x, depth), q = top ? high(f, &y, depth) : low(f, &y, depth);
         return v->op == WEIR_OP_MIN ? (p < q ? p : q) : p > q ? p : q;
@@ -397,7 +412,7 @@ static int64_t low(weiri_forms *f, const lin *x, int depth) {
         if (f->atoms.v[x->atom[i]].kind != ATOM_VALUE) continue;
         const weiri_value *v = weiri_val(f->k, f->atoms.v[x->atom[i]].id);
         bool min = v->op == WEIR_OP_MIN, max = v->op == WEIR_OP_MAX;
-        if (!min && !max) continue;
+        if ((!min && !max) || wraps(f, f->atoms.v[x->atom[i]].id, depth + 1)) continue;
         lin l, r;
         if (!swap_in(f, x, i, v->arg[0], &l) || !swap_in(f, x, i, v->arg[1], &r)) continue;
         int64_t p = low(f, &l, depth + 1), q = low(f, &r, depth + 1);

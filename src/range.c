@@ -129,12 +129,12 @@ static weiri_range cast(weiri_env *e, uint32_t id, const weiri_value *v, weiri_r
         int64_t n = (int64_t)x.f;
         return n < l.lo || n > l.hi ? unknown : fit(e, id, span(n, n));
     }
+    if (e->counts && x.lo < 0 && v->dtype == WEIR_I64 && weiri_val(e->k, v->arg[0])->dtype == WEIR_U32)
+        return misfit(e, v->arg[0], x.lo, false); /* 32 bits hold it, but 64 would not be the same */
     if (x.lo >= l.lo && x.hi <= l.hi) return fit(e, id, x);
-    int bits = 8 * weir_dtype_size(v->dtype);
-    if (bits >= 32) return misfit(e, id, x.lo < l.lo ? x.lo : x.hi, false);
+    if (weir_dtype_size(v->dtype) >= 4) return misfit(e, id, x.lo < l.lo ? x.lo : x.hi, false);
     if (!point(&x)) return l;
-    int64_t n = x.lo & ((1 << bits) - 1);
-    if (l.lo < 0 && n > l.hi) n -= 1 << bits;
+    int64_t n = weiri_value_narrow(v->dtype, x.lo);
     return span(n, n);
 }
 
@@ -178,7 +178,7 @@ static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
 static weiri_range range_of(weiri_env *e, uint32_t id) {
     const weiri_value *v = weiri_val(e->k, id);
     if (e->steps++ > MOST_STEPS) return unknown;
-    if (v->kind == WEIR_VALUE_VIEW || v->kind == WEIR_VALUE_TILE) return unknown;
+    if (v->kind == WEIR_VALUE_VIEW || v->kind == WEIR_VALUE_TILE || (e->whole && weiri_value_is_float(v->dtype))) return unknown;
     if (v->op < WEIR_OP_ADD || v->op > WEIR_OP_CAST) return leaf(e, id, v);
     bool counts = e->counts, asks = v->op >= WEIR_OP_LT && v->op <= WEIR_OP_NOT;
     weiri_range x[3] = { unknown, unknown, unknown };
@@ -188,20 +188,20 @@ static weiri_range range_of(weiri_env *e, uint32_t id) {
     if (v->op == WEIR_OP_SELECT && point(&x[0])) {
         x[0] = weiri_range_of(e, v->arg[x[0].lo ? 1 : 2]);
         e->counts = counts;
-        return x[0];
+        return x[0].known && !x[0].real ? fit(e, id, x[0]) : x[0];
     }
     for (int i = 1; i < v->nargs; i++) x[i] = weiri_range_of(e, v->arg[i]);
     e->counts = counts;
     if (v->op == WEIR_OP_CAST) return cast(e, id, v, x[0]);
     for (int i = v->op == WEIR_OP_SELECT; i < v->nargs; i++)
         if (!x[i].known) return unknown;
-    if (v->op >= WEIR_OP_LT && v->op <= WEIR_OP_NE) {
-        bool u = weiri_value_is_unsigned(weiri_val(e->k, v->arg[0])->dtype) ||
-                 weiri_value_is_unsigned(weiri_val(e->k, v->arg[1])->dtype);
-        for (int i = 0; i < 2; i++)
-            if (u && !x[i].real && x[i].lo < 0) return span(0, 1); /* compared without its sign */
-        return compare(v->op, x[0], x[1]);
+    const weir_dtype signless = weiri_value_signless(e->k, id);
+    for (int i = 0; signless && i < 2; i++) {
+        if (x[i].lo >= 0) continue;
+        if (signless == WEIR_U32 && !counts && point(&x[i])) x[i] = span((uint32_t)x[i].lo, (uint32_t)x[i].lo);
+        else return asks ? span(0, 1) : misfit(e, v->arg[i], x[i].lo, false);
     }
+    if (v->op >= WEIR_OP_LT && v->op <= WEIR_OP_NE) return compare(v->op, x[0], x[1]);
     bool real = weiri_value_is_float(v->dtype);
     if (real) {
         for (int i = 0; i < v->nargs; i++)
@@ -232,7 +232,7 @@ static weiri_range range_of(weiri_env *e, uint32_t id) {
     case WEIR_OP_AND: return span(x[0].lo && x[1].lo, x[0].hi && x[1].hi);
     case WEIR_OP_OR: return span(x[0].lo || x[1].lo, x[0].hi || x[1].hi);
     case WEIR_OP_NOT: return span(!x[0].hi, !x[0].lo);
-    default: return span(least(x[1].lo, x[2].lo), most(x[1].hi, x[2].hi)); /* SELECT */
+    default: return fit(e, id, span(least(x[1].lo, x[2].lo), most(x[1].hi, x[2].hi))); /* SELECT */
     }
 }
 
@@ -267,6 +267,25 @@ bool weiri_range_number(weiri_env *e, uint32_t id, int64_t *out) {
     weiri_range x = weiri_range_of(e, id);
     *out = x.lo;
     return point(&x); /* of a misfit nothing is known */
+}
+
+typedef struct one_index { const weiri_node *loop; int64_t index; } one_index;
+
+static bool its_index(const void *of, const weiri_node *loop, int64_t *out) {
+    const one_index *x = of;
+    *out = x->index;
+    return loop == x->loop;
+}
+
+bool weiri_range_at(const weir_kernel *k, uint32_t id, const weiri_node *loop, int64_t index, int64_t *out) {
+    const one_index x = { loop, index };
+    weiri_env e = { .k = k, .cta = -1, .whole = true, .index = its_index, .of = &x };
+    return weiri_range_number(&e, id, out);
+}
+
+bool weiri_range_cta(const weir_kernel *k, uint32_t id, int cta, int64_t *out) {
+    weiri_env e = { .k = k, .cta = cta, .whole = true };
+    return weiri_range_number(&e, id, out);
 }
 
 bool weiri_range_counts(weiri_env *e, const weiri_node **loop) {

@@ -28,6 +28,7 @@ typedef struct weiri_env {
     weiri_memo *memo;            /* NULL: nothing is remembered */
     bool (*index)(const void *of, const struct weiri_node *loop, int64_t *out);   /* the loop's index now; NULL, or false: any of its numbers */
     const void *of;
+    bool whole;                  /* floats are unknown: a compiler may round them otherwise */
     bool counts;                 /* every number must stay in 32 bits, as those of a loop's bounds: else it counts as a misfit */
     /* what was met */
     uint32_t misfit;             /* a value that leaves its type, or is divided by 0; 0: none */
@@ -41,6 +42,9 @@ weiri_range weiri_range_of(weiri_env *e, uint32_t id);
 void weiri_memo_add(weiri_memo *m, const weir_kernel *k, weiri_arena *a, uint32_t id);
 /* The one number it is; false: unknown, or several, or it does not fit its type. */
 bool weiri_range_number(weiri_env *e, uint32_t id, int64_t *out);
+/* ... that the kernel computes of nothing but the index that the loop has; ... but the rank of the CTA. Of whole numbers alone. */
+bool weiri_range_at(const weir_kernel *k, uint32_t id, const weiri_node *loop, int64_t index, int64_t *out);
+bool weiri_range_cta(const weir_kernel *k, uint32_t id, int cta, int64_t *out);
 /* Do the bounds of all loops stay in 32 bits? The proof counts in whole numbers (docs/proof.md). Else *loop is one that does not. */
 bool weiri_range_counts(weiri_env *e, const weiri_node **loop);
 

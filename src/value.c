@@ -29,7 +29,6 @@ weir_dtype weir_dtype_from_name(const char *name) {
 
 bool weiri_value_is_float(weir_dtype t) { return t >= WEIR_F16; }
 bool weiri_value_is_unsigned(weir_dtype t) { return t == WEIR_U32 || t == WEIR_U64; }
-static bool is_unsigned(weir_dtype t) { return t == WEIR_U8 || t == WEIR_U16 || weiri_value_is_unsigned(t); }
 
 /* What two numbers are computed in: at least 32 bits, floats before integers. */
 static weir_dtype promote(weir_dtype x, weir_dtype y) {
@@ -37,6 +36,24 @@ static weir_dtype promote(weir_dtype x, weir_dtype y) {
     if (weir_dtype_size(x) == 8 || weir_dtype_size(y) == 8) return x == WEIR_U64 || y == WEIR_U64 ? WEIR_U64 : WEIR_I64;
     if (x == WEIR_U32 || y == WEIR_U32) return WEIR_U32;
     return WEIR_I32;
+}
+
+weir_dtype weiri_value_signless(const weir_kernel *k, uint32_t id) {
+    const weiri_value *v = weiri_val(k, id);
+    const bool compares = v->op >= WEIR_OP_LT && v->op <= WEIR_OP_NE, picks = v->op == WEIR_OP_MIN || v->op == WEIR_OP_MAX;
+    if (!compares && !picks && v->op != WEIR_OP_IDIV && v->op != WEIR_OP_MOD && v->op != WEIR_OP_CEIL_DIV) return WEIR_DTYPE_NONE;
+    const weir_dtype both = promote(weiri_val(k, v->arg[0])->dtype, weiri_val(k, v->arg[1])->dtype);
+    return weiri_value_is_unsigned(both) ? both : WEIR_DTYPE_NONE;
+}
+
+int64_t weiri_value_narrow(weir_dtype t, int64_t x) {
+    switch (t) {
+    case WEIR_I8: return (int8_t)(uint8_t)x;
+    case WEIR_U8: return (uint8_t)x;
+    case WEIR_I16: return (int16_t)(uint16_t)x;
+    case WEIR_U16: return (uint16_t)x;
+    default: return x;
+    }
 }
 
 /* ---- nodes -------------------------------------------------------------------------------------------------------------- */
@@ -975,7 +992,7 @@ static bool evaluate_part(const evaluation *e, uint32_t id, int64_t *out) {
     const int rank = e->rank;
     const weiri_value *v = weiri_val(k, id);
     const weir_cluster c = k->cluster;
-    int64_t x[3];
+    int64_t x[3] = { 0 };
     switch (v->op) {
     case WEIR_OP_INT: *out = v->i; return true;
     case WEIR_OP_DIM:
@@ -1011,10 +1028,13 @@ static bool evaluate_part(const evaluation *e, uint32_t id, int64_t *out) {
     for (int i = 0; i < v->nargs; i++)
         if (!evaluate(e, v->arg[i], &x[i])) return false;
     if (v->op == WEIR_OP_CAST) {
-        *out = v->dtype == WEIR_BOOL ? x[0] != 0 : x[0];
-        return !is_unsigned(v->dtype) || x[0] >= 0;
+        const bool longer = weir_dtype_size(v->dtype) == 8 && weiri_val(k, v->arg[0])->dtype == WEIR_U32;
+        *out = v->dtype == WEIR_BOOL ? x[0] != 0 : longer ? (uint32_t)x[0] : weiri_value_narrow(v->dtype, x[0]);
+        return true;
     }
-    return compute(v->op, x, out);
+    const weir_dtype signless = weiri_value_signless(k, id);
+    for (int i = 0; i < 2 && signless == WEIR_U32; i++) x[i] = (uint32_t)x[i]; /* so far they were right but for multiples of 2^32 */
+    return (signless != WEIR_U64 || (x[0] >= 0 && x[1] >= 0)) && compute(v->op, x, out);
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------------------- */

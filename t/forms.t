@@ -532,6 +532,77 @@ dealt("a scalar beside it: nothing is known", false, function(v) return { 16, v.
 dealt("a quotient beside it: nothing is known", false, function(v) return { 16, v.t.i * 64 + v.p // 3 } end)
 dealt("too large a step: nothing is known", false, function(v) return { 8, v.t.i * (1 << 31), by = 2 } end)
 dealt("... in the other: nothing is known", false, function(v) return { 8, v.t.i, by = 64 }, { 8, v.t.i * (1 << 31), by = 2 } end)
+-- ---- conditions on the index of a loop -----------------------------------------------------------------------------------------------------------
+
+-- want: how f(i, v) comes out in each iteration, and (behind a space) what repeats itself from there on; nil: nothing tells. The loop starts at
+-- `from` and steps by `by`, which may be functions of v.
+local function truths(name, want, f, from, by)
+  local v = kernel(function(v)
+    local function of(x) if type(x) == "function" then return x(v) end return x end
+    for i in weir.domain_loop(of(from or 0), v.n, of(by or 1)) do v.want = { plan.truths(v.k, f(i, v)) } end
+  end)
+  tap.is({ want }, v.want, name)
+  v.k:close()
+end
+local lt, eq, cast = weir.lt, weir.eq, weir.cast
+local function rows(n, ...) return (("1"):rep(n) .. ("0"):rep((...) or 0)) end
+truths("every second", " 10", function(i) return eq(i % 2, 0) end)
+truths("every second, of steps by 3 from 1 on", " 01", function(i) return eq(i % 2, 0) end, 1, 3)
+truths("of two that repeat themselves", " 111000000000", function(i) return eq(i % 3, i % 4) end)
+truths("... together too late", nil, function(i) return eq(i % 7, i % 11) end)
+truths("... of which one is fixed", " 0010", function(i) return eq(i % 4, 2) & lt(1, 2) end)
+truths("up to a number", "1110 0", function(i) return lt(i, 3) end)
+truths("up to 60", rows(60, 1) .. " 0", function(i) return lt(i, 60) end)
+truths("up to 63: too late", nil, function(i) return lt(i, 63) end)
+truths("up to 65: too late", nil, function(i) return lt(i, 65) end)
+truths("the remainder of 64", " " .. rows(60, 4), function(i) return lt(i % 64, 60) end)
+truths("the remainder of 65: too late", nil, function(i) return lt(i % 65, 60) end)
+truths("... by steps of 65, too", nil, function(i) return lt(i % 65, 60) end, 0, 65)
+truths("a quotient: too late", nil, function(i) return lt(i // 33 * 2, i // 2) end)
+truths("by a large step down", "0 1", function(i) return lt(i, 0) end, 7, -32768)
+truths("by a larger one", nil, function(i) return lt(i, 0) end, 7, -32769)
+truths("by a large step up", "1111 0", function(i) return lt(i, 100000) end, 7, 32767)
+truths("by a larger one, up", nil, function(i) return lt(i, 100000) end, 7, 32768)
+truths("from where the launch says", nil, function(i) return lt(i, 3) end, function(v) return v.m end)
+truths("by steps of the launch", nil, function(i) return lt(i, 3) end, 0, function(v) return v.p end)
+truths("of the launch alone", nil, function(_, v) return lt(v.n, 3) end)
+truths("beside the launch", nil, function(i, v) return lt(i, v.n) end)
+truths("of a coordinate", nil, function(_, v) return lt(v.t.i, 3) end)
+truths("of another loop", nil, function(i) local c; for j in weir.domain_loop(0, 3) do c = lt(j, i) end return c end)
+truths("negated", "0001 1100111001", function(i) return lt(-i // 2, -1) & lt(-i % 5 , 3) end)
+truths("a quotient, rounded up, of what falls", "000001 11", function(i) return lt(weir.ceil_div(3 - i, 2), 0) end)
+truths("a remainder beside the index", nil, function(i) return lt(i + i % 3, 5) end) -- 32 bits may not hold it
+truths("... in 64 bits", "111100 000", function(i) return lt(i + cast(i % 3, "i64"), 5) end)
+truths("... without a sign", nil, function(i) return lt(i + cast(i % 3, "u32"), 5) end)
+truths("a multiple", nil, function(i) return lt(i * i, 5) end)
+truths("a multiple by a large number", nil, function(i) return lt(i * (1 << 32), 5) end)
+truths("... below 0", nil, function(i) return lt(i * -(1 << 32), 5) end)
+truths("a multiple that rises by a large number", nil, function(i) return lt((i + cast(i % 3, "i64")) * 0x7fffffff, 5) end)
+truths("... that falls", nil, function(i) return lt((i + cast(i % 3, "i64")) * -0x7fffffff, 5) end)
+truths("a quotient by a repeated number", nil, function(i) return lt(i // (i % 3 + 1), 5) end)
+truths("a quotient by a number below 0", nil, function(i) return lt(i // -3, 5) end)
+truths("the least of what rises", nil, function(i) return lt(weir.min(i, 3), 2) end)
+truths("the least of what repeats itself", " 110", function(i) return lt(weir.min(i % 3, 2), 2) end)
+truths("one of two", " 100000", function(i) return lt(weir.select(eq(i % 2, 0), i % 3, 1), 1) end)
+truths("a float", nil, function(i) return lt(cast(i % 3, "f32") * 0.5, 1) end)
+truths("divided by 0 at times", nil, function(i) return lt(3 // (i % 2), 5) end)
+truths("... beside what rises", nil, function(i) return lt(i + 3 // (i % 2), 5) end)
+truths("... on the other side", nil, function(i) return lt(5, i + 3 // (i % 2)) end)
+truths("deep inside", " 110", function(i) local x = i % 3 for j = 1, 14 do x = weir.min(x, 20 - j) end return lt(x, 2) end)
+truths("too deep inside", nil, function(i) local x = i % 3 for j = 1, 15 do x = weir.min(x, 20 - j) end return lt(x, 2) end)
+-- What fewer bits keep, and what has no sign, is not what whole numbers say.
+truths("in 8 bits", " 001", function(i) return lt(cast(i % 3 + 254, "u8"), 2) end)
+truths("in 8 bits with a sign", " 00111", function(i) return lt(cast(i % 5 + 126, "i8"), 0) end)
+truths("in 16 bits", " 001", function(i) return lt(cast(i % 3 + 65534, "u16"), 2) end)
+truths("in 16 bits with a sign", " 001", function(i) return lt(cast(i % 3 + 32766, "i16"), 0) end)
+local function u(x) return cast(x, "u32") end
+truths("below 0 beside what has no sign", " 010", function(i) return lt(i % 3 - 1, u(1)) end)
+truths("... as the larger of two: it may wrap", nil, function(i) return lt(weir.max(i % 3 - 1, u(0)), 1) end)
+truths("... as one of two", nil, function(i) return lt(weir.select(eq(i % 2, 0), i % 2 - 1, u(0)), 1) end)
+truths("... divided", nil, function(i) return lt((i % 3 - 1) // u(3), 1) end)
+truths("... never below 0", " 1110", function(i) return lt((i % 4) // u(3), 1) end)
+truths("below 0 beside what has no sign, in 64 bits", nil, function(i) return lt(i % 3 - 1, cast(1, "u64")) end)
+
 -- ---- what a value can be ------------------------------------------------------------------------------------------------------------------------
 
 -- given: what is known of the launch, see formslib.c; misfit: what leaves its type or is divided by 0.
@@ -668,8 +739,18 @@ for _, c in ipairs {
 end
 ranged("no number is not less", "0", nil, function(v) return weir.lt(v.f32, v.n) end, scalars(0 / 0))
 ranged("... nor not less", "0", nil, function(v) return weir.ge(v.f32, v.n) end, scalars(0 / 0))
-ranged("below 0, compared without a sign", "0 .. 1", nil, function(v) return weir.lt(v.i32, v.u32) end, scalars(-3))
-ranged("... the other way round", "0 .. 1", nil, function(v) return weir.lt(v.u32, v.i32) end, scalars(-3))
+ranged("below 0, compared without a sign", "0", nil, function(v) return weir.lt(v.i32, v.u32) end, scalars(-3))
+ranged("... the other way round", "0", nil, function(v) return weir.lt(v.u32, v.i32) end, scalars(-3))
+ranged("... it is a large number", "1", nil, function(v) return weir.lt(v.n, v.i32 + weir.cast(0, "u32")) end, scalars(-3))
+ranged("... one of several", "0 .. 1", nil, function(v) return weir.lt(v.n - 9, weir.cast(3, "u32")) end)
+ranged("... in 64 bits: beyond what is counted with", "0 .. 1", nil, function(v) return weir.lt(v.i32, weir.cast(v.n, "u64")) end, scalars(-3))
+ranged("below 0, divided without a sign", "1431655764", nil, function(v) return v.i32 // weir.cast(3, "u32") end, scalars(-3))
+ranged("... the remainder", "1", nil, function(v) return v.i32 % weir.cast(3, "u32") end, scalars(-3))
+ranged("... the larger of two", "4294967293", nil, function(v) return weir.max(v.i32, weir.cast(3, "u32")) end, scalars(-3))
+ranged("... one of two", "4294967293", nil, function(v) return weir.select(weir.lt(v.i32, 0), v.i32, weir.cast(3, "u32")) end, scalars(-3))
+ranged("... one of two, not known which", "unknown", "select(t.i < 3, n - 9, cast(3, u32)): -9", function(v) return weir.select(weir.lt(v.t.i, 3), v.n - 9, weir.cast(3, "u32")) end)
+ranged("... several numbers, divided", "unknown", "n - 9: -9", function(v) return (v.n - 9) // weir.cast(3, "u32") end)
+ranged("... by what is below 0", "unknown", "n - 9: -9", function(v) return weir.cast(3, "u32") // (v.n - 9) end)
 ranged("without a sign, none below 0", "1", nil, function(v) return weir.lt(v.u32, v.n) end, scalars(2))
 ranged("without a sign, and a float", "1", nil, function(v) return weir.lt(v.f32, v.u32) end, { scalars = { 0, 4, 0, 0, -2.5, 0 } })
 
@@ -733,5 +814,10 @@ fits("an index that steps beyond its end", false, "n: 2147483649", function(v) r
 fits("... just not", true, nil, function(v) return { { 0, v.n, 5 } } end, dims(2147483643))
 fits("an index that steps below its end", false, "m - n: -2147483649", function(v) return { { 0, v.m - v.n, -3 } } end, dims(2147483647, 0))
 fits("... just not", true, nil, function(v) return { { 0, v.m - v.n, -2 } } end, dims(2147483647, 0))
+local function u(x) return weir.cast(x, "u32") end
+fits("below 0, divided without a sign", false, "n - 6: -1", function(v) return { { 0, (v.n - 6) // u(3) } } end, dims(5))
+fits("... not below 0", true, nil, function(v) return { { 0, (v.n - 6) // u(3) } } end, dims(6))
+fits("... made longer", false, "cast(n, u32) - 6: -1", function(v) return { { 0, weir.cast(u(v.n) - 6, "i64") } } end, dims(5))
+fits("... and no sign is asked for", true, nil, function(v) return { { 0, u(v.n) - 6 } } end, dims(5))
 fits("what nothing tells", true, nil, function(v) return { { v.gen:make(), v.n }, { 0, v.gen:make() }, { 0, v.n, v.gen:make() } } end, dims(7))
 tap.done()

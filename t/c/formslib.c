@@ -39,6 +39,21 @@ static int varies(lua_State *L) {
     return 1;
 }
 
+/* truths(k, condition): how it comes out in each iteration of its loop, 0 or 1, up to where that repeats itself, and (behind a space) once
+ * more up to there; nil: nothing tells. */
+static int truths(lua_State *L) {
+    weiri_truths t;
+    if (!weiri_index_truths(kernel(L), value(L, 2), &t)) return 0;
+    char text[66];
+    int n = 0;
+    for (int i = 0; i < t.pre + t.period; i++) {
+        if (i == t.pre) text[n++] = ' ';
+        text[n++] = t.truth >> i & 1 ? '1' : '0';
+    }
+    lua_pushlstring(L, text, (size_t)n);
+    return 1;
+}
+
 /* { extent, value, by = 1, plus = 0 } */
 static weiri_span span(lua_State *L, int idx) {
     weiri_span s = { .by = 1 };
@@ -230,5 +245,6 @@ static int raster(lua_State *L) {
 const luaL_Reg weirx_forms[] = {
     { "same", same },   { "alike", alike },   { "varies", varies }, { "meet", meet },     { "aligned", aligned },
     { "dealt", dealt }, { "trips", trips },   { "range", range },   { "counts", counts }, { "raster", raster },
+    { "truths", truths },
     { NULL, NULL },
 };

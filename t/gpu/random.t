@@ -5,7 +5,7 @@
 --   lua5.4 t/gpu/random.t [240 [3/16]]              seeds 1 to 240, or of those part 3 of 16 (0/16 to 15/16)
 --   lua5.4 t/gpu/random.t [240 [3/16]] compile      only compiles, anywhere with NVRTC, into the disk cache; ptxas must be silent
 --   lua5.4 t/gpu/random.t [240 [3/16]] sim          against a second simulator, which does everything in another order
---   lua5.4 t/gpu/random.t 100 late                  kernels that store a tile in the turn behind it
+--   lua5.4 t/gpu/random.t 100 late                  of one kind: kernels that store a tile in the turn behind it, or any of t/gen/random
 --   lua5.4 t/gpu/random.t 259-265 x20               these seeds, each launch 20 times on the GPU
 local tap = require "tap"
 local weir = require "weir"
@@ -15,7 +15,7 @@ local from, count, part, how, times, kind = 1, 240, nil, "gpu", 1, nil
 for _, a in ipairs(arg) do
   local first, last = a:match "^(%d+)%-(%d+)$"
   if first then from, count = tonumber(first), tonumber(last) elseif a:find "^x%d+$" then times = tonumber(a:sub(2))
-  elseif a:find "^%d+$" then count = tonumber(a) elseif a:find "^%d+/%d+$" then part = a elseif a == "compile" or a == "sim" then how = a elseif a == "late" then kind = a else error("what is " .. a .. "?") end
+  elseif a:find "^%d+$" then count = tonumber(a) elseif a:find "^%d+/%d+$" then part = a elseif a == "compile" or a == "sim" then how = a elseif pcall(require, "gen.random." .. a) then kind = a else error("what is " .. a .. "?") end
 end
 if how == "gpu" and weir.device_count() == 0 then tap.skip_all "no GPU" end
 local sim = assert(weir.device("sim", { seed = 5 }))

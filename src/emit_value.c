@@ -730,21 +730,45 @@ static bool reaches(emitter *e, uint32_t from, uint32_t to) {
     return false;
 }
 
-/* Is the register tile changed between this read and the last op that takes what was read? Then the read must copy. */
+/* The outermost loop around `n` that `inner` is not in; NULL: none. */
+static const weiri_node *loop_apart(const weiri_node *n, const weiri_node *inner) {
+    const weiri_node *out = NULL;
+    for (; n; n = n->parent) {
+        if (n->kind != NODE_LOOP && n->kind != NODE_TILES) continue;
+        const weiri_node *x = inner;
+        while (x && x != n) x = x->parent;
+        if (x) break;
+        out = n;
+    }
+    return out;
+}
+
+/* Is the register tile changed between this read and the last op that takes what was read? Then the read must copy. In a loop behind the
+ * read an op comes again after all of the loop's changes. */
 bool em_outlives(emitter *e, const weiri_op *read, uint32_t value) {
-    bool after = false, changed = false;
-    weiri_visit_begin(e->k); /* one walk: what did not reach it once never does */
+    const weiri_node *from = NULL, *used = NULL; /* used: a loop behind the read that takes it */
+    bool changed = false;
+    weiri_visit_begin(e->k); /* what did not reach it once never does */
     for (const weiri_node *n = weiri_node_next(e->pt->task->root, NULL); n; n = weiri_node_next(e->pt->task->root, n)) {
         if (n->kind != NODE_OP) continue;
         const weiri_op *op = n->op;
         if (op == read) {
-            after = true;
+            from = n;
             continue;
         }
-        if (!after) continue;
-        for (int i = 0; i < op->nargs && changed; i++)
-            if (op->arg[i] && reaches(e, op->arg[i], value)) return true;
-        if (op->res == read->res && (op->atom == ATOM_SET || op->atom == ATOM_ZERO || op->atom == ATOM_MMA)) changed = true;
+        if (!from) continue;
+        bool takes = false;
+        for (int i = 0; i < op->nargs && !takes; i++) takes = op->arg[i] && reaches(e, op->arg[i], value);
+        if (takes && changed) return true;
+        const weiri_node *loop = loop_apart(n, from);
+        if (takes) {
+            weiri_visit_begin(e->k);
+            if (loop) used = loop;
+        }
+        if (op->res == read->res && (op->atom == ATOM_SET || op->atom == ATOM_ZERO || op->atom == ATOM_MMA)) {
+            if (loop && loop == used) return true;
+            changed = true;
+        }
     }
     return false;
 }

@@ -6,6 +6,7 @@
 
 #include "plan_push.h"
 #include "plan_tc.h"
+#include "tmap.h"
 
 /* ---- what work touches ------------------------------------------------------------------------------------------------------ */
 
@@ -162,6 +163,9 @@ static void lower_tma_store(lowering *l, weiri_pnode *at, const weiri_op *op) {
     weiri_view_of(k, op->arg[1], &to);
     if (!lw_part_of_tile(l, op, &to, r, place)) return;
     lw_check_start(l, op, &to, r);
+    if (op->atom == ATOM_TMA_REDUCE_ADD && !weiri_tmap_adds(r->tensor->dtype))
+        lw_complain(l, "PLAN-DTYPE", op, "add in f32, f64, bf16, f16, or whole numbers of 32 or 64 bits",
+                    weiri_arena_fmt(&p->a, "adds elements of %s, which the copy engine cannot", weir_dtype_name(r->tensor->dtype)));
     weiri_action *a = lw_act(p, at, ACT_STORE_BULK, lw_who(l, l->pt->wg_actor ? WHO_WG : WHO_ONE), op, NULL);
     a->copy = lw_copy(l, op, r, place, from.res, &from, 1);
     a->bytes = a->copy >= 0 ? p->copies.v[a->copy].bytes : 0;

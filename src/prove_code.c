@@ -136,11 +136,19 @@ static int new_tape(weiri_prog *g, weiri_tape t) {
 
 int weiri_prog_tape(const weiri_prog *g, int tape, int cta) { return g->tapes.v[tape].cta < 0 ? tape : tape + cta; }
 
+/* Does a task wait for the launch before? Then it matters what is accessed earlier. */
+static bool plan_waits(const weiri_plan *p) {
+    for (int i = 1; i <= p->nactions; i++)
+        if (p->action[i]->kind == ACT_GRID_WAIT) return true;
+    return false;
+}
+
 /* Actions that change nothing the proof is about. */
 static bool idle(weiri_prog *g, const weiri_action *a) {
     switch (a->kind) {
     case ACT_NONE: case ACT_REGS: case ACT_MMA_FENCE: case ACT_ZERO: return true;
-    case ACT_BODY: return a->neff == 0 && a->bar < 0 && !weiri_gmem_touches(g->p->k, g->a, a->op);
+    case ACT_BODY:
+        return a->neff == 0 && a->bar < 0 && !weiri_gmem_touches(g->p->k, g->a, a->op) && !(plan_waits(g->p) && weiri_gmem_any(g->p->k, a->op));
     default: return false;
     }
 }

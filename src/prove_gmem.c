@@ -86,6 +86,29 @@ bool weiri_gmem_touches(const weir_kernel *k, weiri_arena *a, const weiri_op *op
     return here.n > 0;
 }
 
+/* Is a view of the tensor (NULL: of any) among what the value is made of? */
+static bool made_of_tensor(const weir_kernel *k, uint32_t id, const weir_tensor *t) {
+    const weiri_value *v = weiri_val(k, id);
+    if (!weiri_visit(k, id)) return false;
+    weiri_view at;
+    if (v->kind == WEIR_VALUE_VIEW && weiri_view_of(k, id, &at) && at.res->kind == WEIR_RES_GMEM && (!t || at.res->tensor == t)) return true;
+    for (int i = 0; i < v->nargs; i++)
+        if (v->arg[i] && made_of_tensor(k, v->arg[i], t)) return true;
+    return false;
+}
+
+static bool touches(const weir_kernel *k, const weiri_op *op, const weir_tensor *t) {
+    if (op->res->kind == WEIR_RES_GMEM && (!t || op->res->tensor == t)) return true;
+    for (int i = 0; op->atom == ATOM_CUSTOM && i < op->res->nbind; i++)
+        if (!t || op->res->bind[i].tensor == t) return true;
+    weiri_visit_begin(k);
+    for (int i = 0; i < op->nargs; i++)
+        if (made_of_tensor(k, op->arg[i], t)) return true;
+    return false;
+}
+
+bool weiri_gmem_any(const weir_kernel *k, const weiri_op *op) { return touches(k, op, NULL); }
+
 /* ---- what meets --------------------------------------------------------------------------------------------------------- */
 
 /* In one tile and CTA; `ctas`: in one tile, or of no tile, of any CTAs. */
@@ -199,6 +222,7 @@ static bool never_both(weiri_prog *g, const weiri_gplace *x, const weiri_gplace 
 
 void weiri_gmem_places(weiri_prog *g) {
     g->gmem_ring = -1;
+    g->early = WEIRI_NEW_N(g->a, bool, g->p->nactions + 1);
     find_places(g);
     int n = g->places.n;
     g->meets = WEIRI_NEW_N(g->a, weiri_meet, n * n + 1);
@@ -433,11 +457,27 @@ static void trust_tensor(weiri_prog *g, const weir_tensor *t, int who) {
     if (*lines) weiri_prog_trust(g, weiri_arena_fmt(g->a, "%s in tensor '%s' (%s)", what[who], t->name, lines));
 }
 
+/* What may be accessed before the wait for the launch before is the author's matter: whether that launch touches the tensor, no plan says. */
+static void trust_launch_before(weiri_prog *g, const weir_tensor *t) {
+    const char *lines = "";
+    for (int i = 1; i <= g->p->nactions; i++) {
+        const weiri_op *op = g->p->action[i]->op;
+        if (!g->early[i] || !op || !touches(g->p->k, op, t)) continue;
+        const char *line = line_of(g, op);
+        if (!strstr(lines, line)) lines = weiri_arena_fmt(g->a, "%s%s%s", lines, *lines ? ", " : "", line);
+    }
+    if (*lines)
+        weiri_prog_trust(g, weiri_arena_fmt(g->a, "the launch before to leave tensor '%s' alone, which is accessed before the wait for it (%s)",
+                                            t->name, lines));
+}
+
 void weiri_gmem_trusts(weiri_prog *g) {
     const weir_kernel *k = g->p->k;
     const weir_res *q = g->p->queue;
     if (q && q->raster == WEIR_RASTER_CUSTOM && !weiri_raster_certain(k, q, g->a))
         weiri_prog_trust(g, weiri_arena_fmt(g->a, "the raster of '%s' to reach every tile once", q->name));
-    for (int i = 0; i < k->tensors.n; i++)
+    for (int i = 0; i < k->tensors.n; i++) {
         for (int who = 0; who < TRUST_COUNT; who++) trust_tensor(g, k->tensors.v[i], who);
+        if (g->nwait) trust_launch_before(g, k->tensors.v[i]);
+    }
 }

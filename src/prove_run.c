@@ -374,10 +374,19 @@ static void leave_loop(const weiri_run *r, const weiri_actor *me, const weiri_lo
 
 /* ---- actions ------------------------------------------------------------------------------------------------------------ */
 
+/* Is the launch before complete, as far as row `rw` knows? */
+static bool after_grid_wait(const weiri_run *r, int rw) {
+    const weiri_prog *g = r->g;
+    for (int i = 0; i < g->nwait; i++)
+        if (has(r, rw, bit_of(g, 0, 0, g->bit_wait + i))) return true;
+    return false;
+}
+
 static void effects(weiri_run *r, int ai, int pc, const weiri_action *act) {
     const weiri_prog *g = r->g;
     const weiri_actor *me = &g->actors.v[ai];
     int at = me->eff[pc], to[64];
+    if (g->nwait && !after_grid_wait(r, need_row(me, weiri_prog_by(act)))) g->early[act->id] = true;
     for (int i = me->gmem[pc]; i < me->gmem[pc + 1]; i++) weiri_gmem_access(r, ai, act, g->gmem.v[i]);
     /* all reads before the writes: an action does not race with itself */
     for (int pass = 0; pass < 2; pass++)
@@ -628,9 +637,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
         set_all(r, me, bit_of(g, 0, 0, g->bit_wait + ai));
         break;
     default: { /* ACT_GRID_LAUNCH */
-        bool known = false;
-        for (int i = 0; i < g->nwait; i++) known = known || has(r, need, bit_of(g, 0, 0, g->bit_wait + i));
-        weiri_fault *f = known ? NULL : weiri_fault_add(r, "PROVE-PDL", act, ai, 0);
+        weiri_fault *f = after_grid_wait(r, need) ? NULL : weiri_fault_add(r, "PROVE-PDL", act, ai, 0);
         if (f) {
             f->text = weiri_arena_fmt(r->a, "'%s' may launch the next kernel before any task has waited for the previous one",
                                       me->name);

@@ -2,6 +2,7 @@
 #ifndef WEIRI_TMAP_H
 #define WEIRI_TMAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "weir.h"
@@ -20,5 +21,11 @@ typedef struct weiri_tmap {
 /* Names the first broken rule of cuTensorMapEncodeTiled (CUDA driver API, tensor map object management) into `why`;
  * returns 0 when none is. `name` is the tensor's. */
 int weiri_tmap_check(const weiri_tmap *m, const char *name, char *why, int why_size);
+
+/* Can the copy engine add elements of this dtype? (PTX ISA, cp.reduce.async.bulk.tensor, .add.) */
+static inline bool weiri_tmap_adds(weir_dtype t) {
+    return t == WEIR_I32 || t == WEIR_U32 || t == WEIR_I64 || t == WEIR_U64 || t == WEIR_F32 || t == WEIR_F64 || t == WEIR_BF16 ||
+           t == WEIR_F16;
+}
 
 #endif

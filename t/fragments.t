@@ -148,5 +148,52 @@ for _, by in ipairs { "threads", "registers", "cp_async" } do
   borders(by .. ", of a cluster whose last CTA has no tile", { by = by, cluster = { m = 2 } })
 end
 
+-- ---- what was read stays what it was ---------------------------------------------------------------------------------------------
+
+-- A register tile is read in front of loops that change it and take what was read: in the second turn after the change. `body(r, n, put)`;
+-- what put(v, i) stores at place i.
+local function kept(name, body, want)
+  local k = weir.kernel { name = "kept", arch = "sm_90a" }
+  local n = k:scalar { name = "n", dtype = "i32" }
+  local Y = k:tensor { name = "Y", dtype = "f32", shape = { 192, 8 }, out = true }
+  local gy, r = k:gmem_tile { name = "gy", tensor = Y, tile = { 64, 8 } }, k:reg_tile { name = "r", dtype = "f32", tile = { 64, 8 } }
+  k:task { name = "t", warps = { 0, 4 }, schedule = function() body(r, n, function(v, i) gy:store(v, gy:at(i, 0)) end) end }
+  local y = dev:tensor { dtype = "f32", shape = { 192, 8 } }:fill(-9)
+  local ok, message = k:build { device = dev }:launch({ Y = y, n = 3 }, { grid = 1 })
+  local got = y:get()
+  tap.is({ true, want }, { ok, { got[1], got[64 * 8 + 1], got[128 * 8 + 1] } }, name)
+  if not ok then tap.diag(tostring(message)) end
+  y:close(); k:close()
+end
+kept("set in a loop", function(r, n, put)
+  r:set(1.0)
+  local v = r:read()
+  for i in weir.domain_loop(0, n) do put(v, i); r:set(v + 5.0) end
+end, { 1.0, 1.0, 1.0 })
+kept("what is made of it, zeroed in a loop", function(r, n, put)
+  r:set(3.0)
+  local v = r:read() * 2.0
+  for i in weir.domain_loop(0, n) do put(v + r:read(), i); r:zero() end
+end, { 9.0, 6.0, 6.0 })
+kept("a sum of it, in a loop in a loop and under a guard", function(r, n, put)
+  r:set(1.0)
+  for _ in weir.domain_loop(0, 1) do
+    local v = r:read():row_sum()
+    for i in weir.domain_loop(0, n) do
+      for _ in weir.when_true(weir.ge(i, 0)) do put(r:read() + v, i) end
+      for _ in weir.domain_loop(0, 2) do r:set(r:read() + 1.0) end
+    end
+  end
+end, { 9.0, 11.0, 13.0 })
+kept("taken twice, then changed", function(r, n, put)
+  r:set(1.0)
+  for i in weir.domain_loop(0, n) do
+    local v = r:read()
+    put(v + v, i); put(v, i)
+    r:set(v * 2.0)
+    put(v, i)
+  end
+end, { 1.0, 2.0, 4.0 })
+
 tap.diag(kernels.test(tap, dev, 1, 8, { kind = "views" }).text)
 tap.done()

@@ -123,12 +123,15 @@ local function stored(name, want, o, view) -- o: of the stage, and out =, warps 
     local s, y = sm(r.k, "o", { dtype = o.dtype, tile = o.tile, swizzle = o.swizzle, pipe = P.async_tma { stages = 1 } }), gm(r.k, "y", { out = true, tile = o.out, dtype = o.gdtype })
     local w = o.split and r.k:wgmma_tile { name = "w", tile = o.split, split = "n" }
     if w then w:zero() end
-    s:acquire(); s:store(1); s:commit(); s:wait(); y:tma_store(view and view(s:read()) or s:read(), y:at(0, 0)); s:release()
+    s:acquire(); s:store(1); s:commit(); s:wait(); y[o.by or "tma_store"](y, view and view(s:read()) or s:read(), y:at(0, 0)); s:release()
   end)
 end
 stored("a bulk store of other columns", "PLAN-TILE: copies tiles { 64, 32 } of 'y' from stages { 64, 64 } of 'o'\n", { out = { 64, 32 } })
 stored("of another dtype", "PLAN-DTYPE: copies 'y' of bf16 from 'o' of f32\n", { gdtype = "bf16" })
 stored("of tf32 as f32", "", { dtype = "tf32" })
+stored("a sum of e4m3", "PLAN-DTYPE: task 't': y:tma_reduce_add adds elements of e4m3, which the copy engine cannot\n", { dtype = "e4m3", gdtype = "e4m3", by = "tma_reduce_add" })
+stored("a sum of 16-bit numbers", "PLAN-DTYPE: task 't': y:tma_reduce_add adds elements of i16, which the copy engine cannot\n", { dtype = "i16", gdtype = "i16", by = "tma_reduce_add" })
+stored("a sum of bf16", "", { dtype = "bf16", gdtype = "bf16", by = "tma_reduce_add" })
 stored("of tf32 as bf16", "PLAN-DTYPE: copies 'y' of bf16 from 'o' of tf32\n", { dtype = "tf32", gdtype = "bf16" })
 stored("of one row, by two warpgroups", "PLAN-TILE: task 't': y:tma_store stores a stage that does not divide among the task's warpgroups\n", { tile = { 1, 64 }, out = { 1, 64 }, warps = { 0, 8 } })
 stored("of slabs, by two warpgroups", "PLAN-TILE: task 't': y:tma_store stores a stage that does not divide among the task's warpgroups\n", { tile = { 2, 64, 64 }, out = { 2, 64, 64 }, warps = { 0, 8 } })

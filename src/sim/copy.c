@@ -170,8 +170,6 @@ static void add_element(char *p, const u8 *x, weir_dtype type) {
     weiri_number_put(type, weiri_number_get(type, p) + weiri_number_get(type, x), p);
 }
 
-static bool can_add(weir_dtype t) { return is_int(t) || t == WEIR_F32 || t == WEIR_F64 || t == WEIR_BF16 || t == WEIR_F16; }
-
 static void write_store(const op *o) {
     const weiri_tmap *t = o->map;
     if (!t) {
@@ -460,7 +458,7 @@ static void tma_store(w_sim_api *api, const w_tmap *map, u32 src, u32 reduce, u3
             weiri_sim_fault(m, t, t->at, "sim-tmap",
                             "a TMA store at coordinate %d of dimension %u; a store's coordinates must not be negative", c[i],
                             i);
-    if (reduce && !can_add(d->dtype))
+    if (reduce && !weiri_tmap_adds(d->dtype))
         weiri_sim_fault(m, t, t->at, "sim-tmap", "a TMA reduction of %s, which the copy engine cannot add",
                         weir_dtype_name(d->dtype));
     weiri_smem_aread_begin(t->c, src, bytes, t, t->at, "a TMA store from");

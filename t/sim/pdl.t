@@ -155,4 +155,39 @@ for _, tma in ipairs { true, false } do
   tap.like("task 'load'", message, what .. ": who")
   tap.like("which the launch before, 'one', writes", message, what .. ": what")
 end
+
+-- The proof knows nothing of the launch before: what may be accessed before the wait for it is named in the verdict. who: the tasks that wait.
+local function waits(who, by)
+  local k = weir.kernel { name = "waits", arch = "sm_90a" }
+  local n = k:dim "n"
+  local x, y = k:tensor { name = "x", dtype = "f32", shape = { n, 32 } }, k:tensor { name = "y", dtype = "f32", shape = { n, 32 }, out = true }
+  local gx, gy = k:gmem_tile { name = "gx", tensor = x, tile = { 8, 32 } }, k:gmem_tile { name = "gy", tensor = y, tile = { 8, 32 } }
+  local wq = k:work_queue { name = "wq", axes = { "m" }, extent = { cd(n, 8) } }
+  local before, after = k:pdl_wait { name = "before" }, k:pdl_launch { name = "after" }
+  local ring = k:smem_tile { name = "ring", dtype = "f32", tile = { 8, 32 }, pipeline = by == "tma_load" and weir.pipeline.tma_async { stages = 2 } or weir.pipeline.async_async { stages = 2 } }
+  local body = k:resource { name = "body", space = "gmem", bind = { y = y }, work = { look = weir.consumer_work { code = "(void)y;" } } }
+  k:task { name = "load", warps = { 0, 1 }, schedule = function()
+    if who:find "load" then before:wait_griddep() end
+    for t in weir.work_tile_loop(wq) do ring:acquire(); ring[by](ring, gx:at(t.m, 0)); ring:commit(); wq:next() end
+  end }
+  k:task { name = "put", warps = { 4, 4 }, schedule = function()
+    if who:find "look" then body:look() end
+    if who:find "put" then before:wait_griddep(); after:launch_griddep() end
+    for t in weir.work_tile_loop(wq) do ring:wait(); gy:store(ring:read(), gy:at(t.m, 0)); ring:release(); wq:next() end
+  end }
+  return k:build { device = dev }
+end
+for _, by in ipairs { "tma_load", "store" } do
+  tap.ok(not waits("load, put", by).report.proof.text:find("launch before", 1, true), by .. ": both tasks wait")
+  local p = waits("put", by)
+  tap.like("trusting the launch before to leave tensor 'x' alone, which is accessed before the wait for it (pdl.t:", p.report.proof.text, by .. ": one task waits")
+  tap.ok(not p.report.proof.text:find("tensor 'y'", 1, true), by .. ": the other tensor is not named")
+  local t = {}
+  for i = 1, 3 do t[i] = dev:tensor { dtype = "f32", shape = { 20, 32 } }:fill(1) end
+  assert(p:launch({ x = t[1], y = t[2] }, pdl))
+  local ok, message = p:launch({ x = t[2], y = t[3] }, pdl)
+  tap.ok(not ok and tostring(message):find("[sim-pdl]", 1, true), by .. ": and it is wrong where that launch writes x")
+end
+tap.ok(not waits("load", "tma_load").report.proof.text:find("tensor 'y'", 1, true), "who waits for a task that has waited needs no wait of its own")
+tap.like("trusting the launch before to leave tensor 'y' alone, which is accessed before the wait for it (pdl.t:", waits("load, look, put", "store").report.proof.text, "a body, too")
 tap.done()

@@ -58,6 +58,21 @@ static int root_of(const weiri_walk *s, weiri_lack *why) {
     return cycle;
 }
 
+/* The first op in any task that makes this use, which the walk has never come to; the outermost loop or condition around it that it
+ * never entered. NULL: there is none, or it makes the use in other lanes' stages. */
+static const weiri_node *closed_op(const weiri_walk *s, const weir_res *r, weiri_use u, int *task, const weiri_node **around) {
+    for (int t = 0; t < s->k->tasks.n; t++)
+        for (const weiri_node *n = NULL; (n = weiri_node_next(s->k->tasks.v[t]->root, n));) {
+            if (n->kind != NODE_OP || weiri_use_of(n->op) != u || (n->op->res != r && n->op->res != r->group)) continue;
+            *task = t;
+            *around = NULL;
+            for (const weiri_node *p = n->parent; p; p = p->parent)
+                if ((p->kind == NODE_LOOP || p->kind == NODE_GUARD) && !s->entered[p->id]) *around = p;
+            if (*around) return n;
+        }
+    return NULL;
+}
+
 static void blocked(const weiri_walk *s, bool sure, weiri_findings *out) {
     const weir_kernel *k = s->k;
     weiri_lack w = { 0 };
@@ -73,7 +88,20 @@ static void blocked(const weiri_walk *s, bool sure, weiri_findings *out) {
             others = weiri_arena_fmt(out->a, "%s%s'%s'", others, *others ? ", " : "", k->tasks.v[i]->name);
     const char *then = *others ? weiri_arena_fmt(out->a, "; %s is blocked, too", others) : "";
     weir_finding *f;
-    if (w.task < 0) {
+    int whose;
+    const weiri_node *around, *closed = w.task < 0 ? closed_op(s, w.res, w.counterpart, &whose, &around) : NULL;
+    if (closed) {
+        f = weiri_find(out, "V-SIM-01", weiri_place_of(&op->at),
+                       "task '%s' is blocked at %s %d of '%s': the %s on it by task '%s' stands in a %s%s", k->tasks.v[t]->name,
+                       what, x->index + 1, name, lacks, k->tasks.v[whose]->name,
+                       around->kind == NODE_LOOP ? sure ? "loop that does not run" : "loop that need not run"
+                       : sure                    ? "guard that does not open"
+                                                 : "guard that need not open",
+                       then);
+        weiri_second_place(f, &around->at, around->kind == NODE_LOOP ? "the loop" : "the guard");
+        f->hint = weiri_arena_fmt(out->a, "put the %s behind the same %s, or the %s behind none", what,
+                                  around->kind == NODE_LOOP ? "loop" : "guard", lacks);
+    } else if (w.task < 0) {
         f = weiri_find(out, "V-SIM-01", weiri_place_of(&op->at), "task '%s' is blocked at %s %d of '%s': no task does %s on it%s",
                        k->tasks.v[t]->name, what, x->index + 1, name, lacks, then);
         f->hint = weiri_arena_fmt(out->a, "write %s:%s() in the task that answers it", name, lacks);

@@ -219,12 +219,15 @@ static void flatten(weiri_walk *s, const weiri_node *n) {
             s->trips[n->id] = trips > MAX_STEPS ? MAX_STEPS : (int)trips;
             for (int i = 0; i < s->trips[n->id] && n->first && !s->too_long; i++) {
                 s->iter[n->id] = i;
+                s->entered[n->id] = true;
                 flatten(s, n->first);
             }
             break;
         }
         case NODE_GUARD:
-            if (guard_opens(s, n)) flatten(s, n->first);
+            if (!guard_opens(s, n)) break;
+            s->entered[n->id] = true;
+            flatten(s, n->first);
             break;
         case NODE_TILES:
             s->had = false;
@@ -342,6 +345,7 @@ void weiri_walk_init(weiri_walk *s, const weir_kernel *k) {
     s->lines = WEIRI_NEW_N(&s->a, weiri_line, (size_t)k->tasks.n * (size_t)k->res.n * USES + 1);
     s->iter = WEIRI_NEW_N(&s->a, int, k->nnodes + 1);
     s->trips = WEIRI_NEW_N(&s->a, int, k->nnodes + 1);
+    s->entered = WEIRI_NEW_N(&s->a, bool, k->nnodes + 1);
     choose_lengths(s);
     for (int i = 0; i < k->tasks.n; i++) {
         s->ti = i;

@@ -42,6 +42,7 @@ typedef struct weiri_walk {
     int ti;
     int *count;             /* [resource * USES + use], bare resources and groups */
     int *iter, *trips;      /* by node id: of the loops that are open */
+    bool *entered;          /* by node id: a loop that ran, a condition that held, in some turn */
     bool silent;            /* a tile of another lane: its uses pass, nothing runs */
     bool had;               /* the task has had a tile before */
 } weiri_walk;

@@ -972,6 +972,7 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
 /* What a proof that holds says: for how much, and on whose word. */
 static const char *safe_text(weiri_prog *g, const weir_proof *proof, weiri_arena *a) {
     weiri_gmem_trusts(g);
+    weiri_end_trusts(g);
     const char *trusted = g->p->trusted ? weiri_arena_fmt(a, ", trusting %s's declared effects", g->p->trusted) : "";
     for (int i = 0; i < g->trusts.n; i++)
         trusted = weiri_arena_fmt(a, "%s%s%s", trusted, *trusted ? "; " : ", trusting ", g->trusts.v[i]);

@@ -318,6 +318,8 @@ typedef struct weiri_prog {
     uint64_t *must_mask;         /* ... for what must have happened, not for what may still go on */
     uint64_t *own_mask;          /* ... for what a thread cannot hand on */
     int bit_init, bit_remote;    /* bits of ring 0: by CTA; [actor][CTA], of a cluster */
+    int bit_commit, ncommit;     /* [actor][CTA]: its newest tcgen05.commit has arrived there; how many, 0 where there are none */
+    bool *untold;                /* by actor: its last tcgen05.commit may arrive when nobody looks any more */
     int bit_wait, bit_named;     /* by actor; [CTA][slot] */
     int nwait;                   /* actors, or 0 where none waits for the grid before */
     WEIRI_LIST(int) named;       /* ids of named barriers in use; their places are the slots */
@@ -379,6 +381,7 @@ bool weiri_gmem_touches(const weir_kernel *k, weiri_arena *a, const weiri_op *op
 bool weiri_gmem_any(const weir_kernel *k, const weiri_op *op);                       /* any tensor at all? */
 bool weiri_gmem_works(const weiri_action *act);                              /* does it do what its op accesses of tensors? */
 void weiri_gmem_trusts(weiri_prog *g);                                       /* behind all runs: what is taken on trust */
+void weiri_end_trusts(weiri_prog *g);
 
 static inline const weir_place *weiri_act_at(const weiri_action *a) {
     return a && a->op && a->op->at.n > 0 ? &a->op->at.at[0] : NULL;

@@ -1139,10 +1139,10 @@ static void find_named(weiri_prog *g) {
     }
 }
 
-static bool waits_for_grid(const weiri_prog *g) {
+static bool has_action(const weiri_prog *g, weiri_act kind) {
     for (int i = 0; i < g->code.n; i++)
         for (int x = 0; x < g->code.v[i].ins.n; x++)
-            if (g->code.v[i].ins.v[x].op == IN_ACT && g->code.v[i].ins.v[x].act->kind == ACT_GRID_WAIT) return true;
+            if (g->code.v[i].ins.v[x].op == IN_ACT && g->code.v[i].ins.v[x].act->kind == kind) return true;
     return false;
 }
 
@@ -1365,8 +1365,11 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     if (g->gmem_ring >= 0) g->gmem_ring = new_ring(g, 1 + g->gmem_back + WEIRI_TILES);
     g->bit_init = 0;
     g->bit_remote = g->nctas;
-    g->bit_wait = g->bit_remote + (g->nctas > 1 ? nact * g->nctas : 0);
-    g->nwait = waits_for_grid(g) ? nact : 0;
+    g->bit_commit = g->bit_remote + (g->nctas > 1 ? nact * g->nctas : 0);
+    g->ncommit = has_action(g, ACT_UMMA_COMMIT) ? nact * g->nctas : 0;
+    g->untold = WEIRI_NEW_N(a, bool, nact + 1);
+    g->bit_wait = g->bit_commit + g->ncommit;
+    g->nwait = has_action(g, ACT_GRID_WAIT) ? nact : 0;
     for (int i = 0; g->nwait && i < g->tapes.n; i++) trust_memory(g, &g->tapes.v[i]);
     g->bit_named = g->bit_wait + g->nwait;
     g->rings.v[0].bits = g->bit_named + g->named.n * g->nctas;

@@ -62,6 +62,10 @@ void weiri_run_at_exit(weiri_run *r) {
             f->hint = "end the kernel in a cluster barrier";
             f->at = p->tasks[g->actors.v[i].task].task->at.at; /* NULL, as its chain is empty */
         }
+    for (int i = 0; i < g->ncommit; i++) {
+        const bit b = bit_of(g, 0, 0, g->bit_commit + i);
+        if (has(r, 0, b) && !anyone_knows(r, i % g->nctas, b)) g->untold[i / g->nctas] = true;
+    }
     for (int bar = 0; bar < g->nbars; bar++) {
         for (int cta = 0; cta < g->nctas; cta++) {
             const weiri_bari *b = &g->bars[cta * g->nbars + bar];
@@ -82,6 +86,15 @@ void weiri_run_at_exit(weiri_run *r) {
             }
         }
     }
+}
+
+void weiri_end_trusts(weiri_prog *g) {
+    for (int i = 0; i < g->actors.n; i++)
+        if (g->untold[i])
+            weiri_prog_trust(
+                g, weiri_arena_fmt(g->a,
+                                   "the last tcgen05.commit of '%s', behind which nobody waits, to arrive before the CTA ends",
+                                   g->p->tasks[g->actors.v[i].task].task->name));
 }
 
 /* Has every actor that arrives at this barrier in a phase done so for the phase that is open? */

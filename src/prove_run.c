@@ -181,6 +181,22 @@ static void reach(weiri_run *r, int ai, int by, int cta) {
     else set(r, me->row + me->by[by], b);
 }
 
+/* The tensor core arrives in these CTAs by itself, in the order of the thread's commits: who has seen one knows that it and those
+ * before have arrived, wherever that was. The thread only knows that it has asked. */
+static bit commit_bit(const weiri_run *r, int ai, int cta) {
+    return bit_of(r->g, 0, 0, r->g->bit_commit + ai * r->g->nctas + cta);
+}
+static void commit_asked(weiri_run *r, int ai, const int *to, int n) {
+    for (int t = 0; t < n; t++) {
+        forget(r, commit_bit(r, ai, to[t]));
+        set(r, 0, commit_bit(r, ai, to[t]));
+    }
+}
+static void commit_seen(weiri_run *r, int ai, const spot *s) {
+    for (int cta = 0; cta < r->g->nctas; cta++)
+        if (has(r, 0, commit_bit(r, ai, cta))) set(r, s->gather, commit_bit(r, ai, cta));
+}
+
 static void arrive(weiri_run *r, const spot *s, const weiri_action *act, int ai, int by, int k, int n, int64_t bytes,
                    bool knows) {
     const weiri_actor *me = &r->g->actors.v[ai];
@@ -519,6 +535,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
     case ACT_CP_ARRIVE:
     case ACT_UMMA_COMMIT: { /* arrives by itself once the accesses before it are done; brings nothing else */
         int n = weiri_prog_spots(g, me->cta, act, to);
+        if (act->kind == ACT_UMMA_COMMIT) commit_asked(r, ai, to, n);
         for (int t = 0; t < n && !r->fatal; t++) {
             spot s = spot_of(r, to[t], act->bar, stage);
             if (weiri_prog_unwatched(g, to[t], act->bar)) {
@@ -526,7 +543,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
                 continue;
             }
             arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals, 0, false);
-            if (act->kind == ACT_UMMA_COMMIT) follow(r, me, need, s.gather);
+            if (act->kind == ACT_UMMA_COMMIT) follow(r, me, need, s.gather), commit_seen(r, ai, &s);
             else
                 for (int i = 0; i < me->nrows; i++) follow(r, me, me->row + i, s.gather); /* every thread arrives for its copies */
             for (int i = 0; i < me->recs.n; i++) {

@@ -217,7 +217,8 @@ local function blackwell(p, dev) return sm100a.run_gemm(p, o, dev, 300, 72, 330)
 edited("tensor memory that is not given back", "sim-tmem", sm100a.gemm(o), blackwell, "w_tmem_free%b();", ";", "tcgen05.dealloc is missing")
 edited("a descriptor of sm_100a without its constant", "sim-descriptor", sm100a.gemm(o), blackwell, "w_umma_desc(%b())", "(w_umma_desc%1 & ~(1ull << 46))", "operand A: descriptor", "lacks bit 46")
 edited("an instruction descriptor that is none", "sim-descriptor", sm100a.gemm(o), blackwell, "0x08100490", "0x08100493", "instruction descriptor 0x8100493 of kind f16")
-edited("an exit with an mma in flight", "sim-exit", sm100a.gemm(o), blackwell, "(if %(warp == 0%) w_tmem_free%b();)", "%1 if (w_tid() == 0) w_umma_commit(ab_full);", "exits while an arrival of the tensor core is in flight")
+edited("an exit with an mma in flight", "sim-exit", sm100a.gemm(o), blackwell, "if %(warp == 0%) w_tmem_free%b();",
+  "if (w_tid() == 0) { w_umma_f16(acc_tmem, w_umma_desc(a_smem, 16, 1024, 2), w_umma_desc(b_smem, 16, 1024, 2), 0x08100490, 0); w_umma_commit(ab_full); }", "exits while an mma is in flight")
 edited("columns that are not allocated", "sim-tmem", sm100a.gemm(o), blackwell, "w_tmem_alloc%((.-), %d+%)", "w_tmem_alloc(%1, 32)", "of tensor memory, which are not allocated: ")
 edited("tensor memory taken over without a fence", "sim-tcgen05-fence", sm100a.gemm(o), blackwell, "(w_mbar_wait%(acc_full.-)w_tcgen05_after%(%);", "%1", "fence::after_thread_sync")
 

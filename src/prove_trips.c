@@ -6,6 +6,7 @@
 #include "prove.h"
 
 enum { MAX_TERMS = 8, DEEP = 24, LARGE = 4096 /* operations: of more, parts are shared over and over */ };
+enum { MOST_SUMMED = 3, MOST_REPS = 4 }; /* parts of a sum, and how often one counts */
 #define NO_BOUND INT64_MAX
 #define FAR \
     (INT64_C(1) \
@@ -21,7 +22,9 @@ typedef struct form_class {
     int64_t top;              /* largest constant of its loops */
     const weiri_node *node;
     int nparts, part[WEIRI_MAX_PARTS], rep[WEIRI_MAX_PARTS];   /* a sum of other classes */
+    int kin;                  /* the first atom of all that are joined by atoms that classes share */
     bool steady, per_cta;
+    bool whole;               /* its count is never cut off at 0: it may be a part of a sum */
 } form_class;
 
 struct weiri_forms {
@@ -846,18 +849,41 @@ int weiri_forms_loop(weiri_forms *f, const weiri_node *n, int lane) {
     return f->loops.n - 1;
 }
 
+/* Which classes may be parts of one sum: what falls out of a sum must stand in two of its terms, so all are joined by atoms that they share. */
+static void find_kin(weiri_forms *f) {
+    int *up = WEIRI_NEW_N(f->a, int, f->atoms.n + 1);
+    for (int i = 0; i < f->atoms.n; i++) up[i] = i;
+    for (int pass = 0; pass < 2; pass++) /* to join them, and to see what they have come to */
+        for (int i = 0; i < f->classes.n; i++) {
+            form_class *c = &f->classes.v[i];
+            for (int t = 0; t < c->terms.n; t++) {
+                int x = c->terms.atom[t];
+                while (up[x] != x) x = up[x] = up[up[x]];
+                if (t) up[x] = c->kin;
+                else c->kin = x;
+            }
+        }
+}
+
+/* The class `rep` times is the whole of `rest`; 0: it is not. */
+static int times(const form_class *o, const lin *rest) {
+    if (o->terms.n != rest->n || o->terms.atom[0] != rest->atom[0]) return 0;
+    const int64_t rep = rest->coef[0] / o->terms.coef[0];
+    lin next = *rest;
+    return rep >= 1 && rep <= MOST_REPS && add(&next, &o->terms, -rep) && !next.n ? (int)rep : 0;
+}
+
 /* Can `rest` be written with classes from `from` on? Fills c's parts, in the order in which their loops are written: that in which the
  * other tasks run them. */
 static bool split(weiri_forms *f, form_class *c, int self, const lin *rest, int from) {
     if (!rest->n) return true; /* of one part alone once: it would be that class */
-    if (c->nparts == 3) return false;
+    if (c->nparts == MOST_SUMMED) return false;
     for (int i = from; i < f->classes.n; i++) {
         const form_class *o = &f->classes.v[i];
-        if (i == self || o->nparts) continue;
-        lin with = o->terms;
-        with.c = o->top;
-        if (low(f, &with, 0) < 0) continue; /* its count may be cut off at 0: no sum */
-        for (int rep = 1; rep <= 4; rep++) {
+        if (i == self || o->nparts || o->kin != c->kin || !o->whole) continue;
+        const bool last = c->nparts + 1 == MOST_SUMMED;
+        const int first = last ? times(o, rest) : 1, most = last ? first : MOST_REPS;
+        for (int rep = first; rep && rep <= most; rep++) {
             lin next = *rest;
             if (!add(&next, &o->terms, -rep)) continue;
             c->part[c->nparts] = i;
@@ -870,6 +896,12 @@ static bool split(weiri_forms *f, form_class *c, int self, const lin *rest, int 
 }
 
 void weiri_forms_settle(weiri_forms *f) {
+    find_kin(f);
+    for (int i = 0; i < f->classes.n; i++) {
+        lin all = f->classes.v[i].terms;
+        all.c = f->classes.v[i].top;
+        f->classes.v[i].whole = low(f, &all, 0) >= 0;
+    }
     for (int i = 0; i < f->classes.n; i++) {
         form_class c = f->classes.v[i];
         lin rest = c.terms;

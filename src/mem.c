@@ -114,6 +114,7 @@ void *weiri_arena_alloc(weiri_arena *a, size_t n) {
     if (n > a->cap - a->used && !add_block(a, n)) return NULL; /* nothing anywhere */
     void *p = (char *)(a->blocks + 1) + a->used;
     a->used += n;
+    a->total += n;
     return p; /* blocks are zeroed when they come and never reused */
 }
 
@@ -142,7 +143,7 @@ char *weiri_arena_fmt(weiri_arena *a, const char *fmt, ...) {
 }
 
 void *weiri_grow(weiri_arena *a, void *v, int n, int *cap, size_t size) {
-    int to = *cap ? *cap * 2 : 8;
+    int to = *cap ? *cap * 2 : 4;
     void *w = weiri_arena_alloc(a, size * (size_t)to);
     if (n) memcpy(w, v, size * (size_t)n);
     *cap = to;

@@ -39,6 +39,7 @@ typedef struct weiri_arena {
     weir_ctx *ctx;
     weiri_block *blocks;
     size_t used, cap; /* of the newest block */
+    size_t total;     /* bytes given out */
     bool oom;
 } weiri_arena;
 
@@ -54,6 +55,8 @@ char *weiri_arena_vfmt(weiri_arena *a, const char *fmt, va_list ap);
 /* Growing array in an arena: WEIRI_PUSH(a, list, x) with fields `T *v; int n, cap;`. Old storage stays in the arena. */
 #define WEIRI_LIST(T) struct { T *v; int n, cap; }
 void *weiri_grow(weiri_arena *a, void *v, int n, int *cap, size_t size);
+/* Room for n elements in an empty list. */
+#define WEIRI_ROOM(a, l, n) ((l).v = weiri_arena_alloc((a), sizeof *(l).v * (size_t)(n)), (l).cap = (n))
 #define WEIRI_PUSH(a, l, x) \
     ((l).n == (l).cap ? (void)((l).v = weiri_grow((a), (l).v, (l).n, &(l).cap, sizeof *(l).v)) : (void)0, (l).v[(l).n++] = (x))
 

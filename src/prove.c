@@ -1006,6 +1006,7 @@ uint64_t weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *ou
     if (p->k->arch >= WEIR_ARCH_SM_100A)
         out->text = weiri_arena_fmt(a, "%s; sm_100a: " WEIRI_UNCHECKED, out->text ? out->text : "");
     uint64_t work = *g->work;
+    if (getenv("WMEM")) fprintf(stderr, "mine %zu state %zu ints %d know %d words %d rows %d control %d\n", mine.total, weiri_state_size(g), g->nints, g->nknow, g->nwords, g->nrows, g->ncontrol);
     weiri_arena_free(&mine);
     return work;
 }

@@ -112,6 +112,7 @@ typedef struct builder {
     weiri_code *c;
     int task;                /* -1: no body */
     bool in_tiles;
+    weiri_code room;         /* whose lists the code that is being written borrows */
     WEIRI_LIST(int) handles; /* of the loops' forms, all codes in order */
     WEIRI_LIST(int) open;    /* loops around here */
     WEIRI_LIST(const char *) key_name;   /* by tape: of a key */
@@ -447,9 +448,16 @@ static void sort_cursors(builder *b) {
     }
 }
 
+static void *copied(weiri_arena *a, const void *v, size_t size) { return size ? memcpy(weiri_arena_alloc(a, size), v, size) : NULL; }
+
+/* A list as long as it is, and what it grew in free for the next. */
+#define TAKE(b, list) \
+    ((b)->room.list = (b)->c->list, (b)->room.list.n = 0, (b)->c->list.cap = (b)->c->list.n, \
+     (b)->c->list.v = copied((b)->g->a, (b)->c->list.v, sizeof *(b)->c->list.v * (size_t)(b)->c->list.n))
+
 static void compile_task(builder *b, int task) {
     weiri_prog *g = b->g;
-    weiri_code code = { .tiles = false };
+    weiri_code code = { .ins = b->room.ins, .loops = b->room.loops, .keys = b->room.keys };
     WEIRI_PUSH(g->a, g->code, code);
     b->c = &g->code.v[g->code.n - 1];
     b->task = task;
@@ -463,6 +471,9 @@ static void compile_task(builder *b, int task) {
     b->c->to = b->c->ins.n;
     compile(b, g->p->epilogue);
     emit(b, (weiri_ins){ .op = IN_END });
+    TAKE(b, ins);
+    TAKE(b, loops);
+    TAKE(b, keys);
     note_cursors(g, b->c);
 }
 
@@ -723,7 +734,9 @@ static bool task_on(const weiri_prog *g, int task, int cta) {
 
 static void place_actors(weiri_prog *g) {
     const weiri_plan *p = g->p;
-    int row = 1; /* row 0: which records stand */
+    int row = 1, most = 0; /* row 0: which records stand */
+    for (int t = 0; t < p->ntasks; t++) most += g->nctas * p->tasks[t].actors;
+    WEIRI_ROOM(g->a, g->actors, most);
     for (int cta = 0; cta < g->nctas; cta++)
         for (int t = 0; t < p->ntasks; t++)
             for (int i = 0; i < p->tasks[t].actors; i++) {
@@ -1341,6 +1354,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     g->forms = weiri_forms_new(p->k, a);
     builder b = { .g = g };
     sort_cursors(&b);
+    WEIRI_ROOM(a, g->code, p->ntasks + 1);
     for (int i = 0; i < p->ntasks; i++) compile_task(&b, i);
     compile_task(&b, -1);
     if (g->why) return g;

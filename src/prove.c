@@ -922,10 +922,11 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
     int misses = 3000;
     search_start(&s, g, ctx, NULL, &misses);
     search_all(&s, MAX_NODES, merge);
-    if ((s.found.n && (g->narrow || g->told)) || (g->told && (s.capped || s.letters_out))) { /* what is not kept, or asked, may be to blame */
+    while ((s.found.n && (g->narrow || g->told)) || (g->told && (s.capped || s.letters_out))) { /* what is not kept, or asked, may be to blame */
         const uint64_t work = *g->work;
+        const bool rings = s.found.n && g->narrow && !(g->without & WEIRI_RINGS);
         weiri_arena_free(&s.a);
-        g = weiri_prog_new(g->p, mine, g->without | WEIRI_WIDE);
+        g = weiri_prog_new(g->p, mine, g->without | (rings ? WEIRI_RINGS : WEIRI_WIDE));
         *g->work = work;
         search_start(&s, g, ctx, NULL, &misses);
         search_all(&s, MAX_NODES, merge);
@@ -1006,7 +1007,6 @@ uint64_t weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *ou
     if (p->k->arch >= WEIR_ARCH_SM_100A)
         out->text = weiri_arena_fmt(a, "%s; sm_100a: " WEIRI_UNCHECKED, out->text ? out->text : "");
     uint64_t work = *g->work;
-    if (getenv("WMEM")) fprintf(stderr, "mine %zu state %zu ints %d know %d words %d rows %d control %d\n", mine.total, weiri_state_size(g), g->nints, g->nknow, g->nwords, g->nrows, g->ncontrol);
     weiri_arena_free(&mine);
     return work;
 }

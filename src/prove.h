@@ -311,7 +311,7 @@ typedef struct weiri_prog {
     int nknow;                   /* words of all rows */
     weiri_known *rows;           /* where each row lies */
     const weiri_keep *whole;     /* all words */
-    bool narrow;                 /* of their own ring, rows of barriers keep their own stage only */
+    bool narrow;                 /* rows of barriers keep their own stage only, or their own ring */
     bool told;                   /* conditions are worked out from how often loops have run */
     weiri_held *held;            /* by word */
     int named_row, cluster_row;
@@ -343,6 +343,7 @@ enum {
     WEIRI_EVERYWHERE = 8, /* every row keeps all that could be known */
     WEIRI_WIDE = 16,      /* what a barrier's stage brings is kept of all stages of its ring */
     WEIRI_STAGEWISE = 32, /* no way is gone on ahead until its rings have turned */
+    WEIRI_RINGS = 256,    /* what a barrier's stage brings is kept of all rings */
     WEIRI_ASKED = 128,    /* conditions on how often a loop has run are questions */
     WEIRI_IN_TURN = 64    /* no reduction: a loop n times as long as another reads n instances of that one, not one n times */
 };

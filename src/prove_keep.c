@@ -161,31 +161,49 @@ static void give_rows(weiri_prog *g, int first, int n, const weiri_keep *k) {
     for (int i = first; i < first + n; i++) g->rows[i].keep = k;
 }
 
-/* As x, but of the ring only the words of one stage. */
-static const weiri_keep *narrowed(const weiri_prog *g, const weiri_keep *x, const weiri_ring *q, int stage) {
+/* Does the word hold bits that are no ring's, or of tensors? Those are kept by all. */
+static bool is_common(const weiri_prog *g, int w) {
+    for (int i = 0; i < 2; i++) {
+        const weiri_ring *q = i && g->gmem_ring >= 0 ? &g->rings.v[g->gmem_ring] : &g->rings.v[0];
+        if (w >= q->at / 64 && 64 * w < q->at + q->stride * q->stages) return true;
+    }
+    return false;
+}
+
+/* As x, but of the ring q only the words of one stage (-1: of all), and `alone`: of other rings nothing. */
+static const weiri_keep *narrowed(const weiri_prog *g, const weiri_keep *x, const weiri_ring *q, int stage, bool alone) {
     weiri_keep *y = WEIRI_NEW(g->a, weiri_keep);
-    const int first = q->at / 64, each = q->stride / 64, own = first + each * stage;
+    const int first = q->at / 64, end = (q->at + q->stride * q->stages + 63) / 64, each = q->stride / 64, own = first + each * stage;
     y->word = WEIRI_NEW_N(g->a, int, x->n + 1);
     y->at = WEIRI_NEW_N(g->a, int, g->nwords + 1);
     for (int w = 0; w < g->nwords; w++) {
-        const bool other = w >= first && w < first + each * q->stages && (w < own || w >= own + each);
+        const bool here = w >= first && w < end, other = here ? stage >= 0 && (w < own || w >= own + each) : alone && !is_common(g, w);
         y->at[w] = x->at[w] < 0 || other ? -1 : y->n;
         if (y->at[w] >= 0) y->word[y->n++] = w;
     }
     return y;
 }
 
+/* Does a task take its turn among others at the work tiles? Lanes are put in order by barriers of other rings than those they share. */
+static bool has_lanes(const weiri_prog *g) {
+    bool any = false;
+    for (int i = 0; i < g->code.n; i++) any = any || g->code.v[i].skip_to;
+    return any;
+}
+
 /* What the arrivals of a stage of a ring bring is nearly always about that stage, and else hardly ever asked: so of the ring's other
- * stages the barrier's rows keep nothing. Whoever knows too little for that only makes the proof fail, and then it is made again with
- * WEIRI_WIDE. Rows of one barrier keep alike, but each its own stage. */
+ * stages, and of other rings, the barrier's rows keep nothing. Whoever knows too little for that only makes the proof fail, and then it is
+ * made again with WEIRI_RINGS, and with WEIRI_WIDE. Rows of one barrier keep alike, but each its own stage. */
 static void narrow(weiri_prog *g) {
+    const bool alone = !(g->without & WEIRI_RINGS) && !has_lanes(g);
     for (int i = 0; i < g->nctas * g->nbars; i++) {
         const weiri_bari *b = &g->bars[i];
         const weiri_ring *q = &g->rings.v[b->ring];
-        if (!q->turns || q->stages < 2 || q->stride % 64) continue;
-        const weiri_keep *was = g->rows[b->row].keep;
-        for (int s = 0; s < q->stages; s++) give_rows(g, b->row + 2 * s, 2, narrowed(g, was, q, s));
-        g->narrow = true;
+        const bool own = q->turns && q->stages > 1 && q->stride % 64 == 0;
+        if (!own && !alone) continue;
+        const weiri_keep *was = g->rows[b->row].keep, *one = own ? NULL : narrowed(g, was, q, -1, alone);
+        for (int s = 0; s < q->stages; s++) give_rows(g, b->row + 2 * s, 2, own ? narrowed(g, was, q, s, alone) : one);
+        g->narrow = g->narrow || g->rows[b->row].keep->n < was->n;
     }
 }
 

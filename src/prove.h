@@ -264,11 +264,9 @@ typedef struct weiri_bari {      /* a barrier run in one CTA */
     const weir_res *res;
 } weiri_bari;
 
-/* Words that a row of knowledge keeps: the rest cannot matter there (prove_keep.c). */
-typedef struct weiri_keep {
-    int n; int *word;            /* in order */
-    int *at;                     /* by word: its place among them, or -1 */
-} weiri_keep;
+/* Words that a row of knowledge keeps, in runs: the rest cannot matter there (prove_keep.c). */
+typedef struct weiri_words { int first, end, at; } weiri_words;                 /* at: where the first lies in a row */
+typedef struct weiri_keep { int n; WEIRI_LIST(weiri_words) run; } weiri_keep;
 typedef struct weiri_known { int first; const weiri_keep *keep; } weiri_known;  /* a row: its first word in a state */
 typedef struct weiri_held { int n; int *row, *at; } weiri_held;                 /* rows that keep a word, and where in a state */
 
@@ -310,8 +308,7 @@ typedef struct weiri_prog {
     int nrows, nwords;           /* rows of knowledge, words there are */
     int nknow;                   /* words of all rows */
     weiri_known *rows;           /* where each row lies */
-    const weiri_keep *whole;     /* all words */
-    bool narrow;                 /* rows of barriers keep their own stage only, or their own ring */
+    bool narrow;                 /* rows keep less than could be shown to suffice */
     bool told;                   /* conditions are worked out from how often loops have run */
     weiri_held *held;            /* by word */
     int named_row, cluster_row;

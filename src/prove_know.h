@@ -29,8 +29,10 @@ static inline bit bit_of(const weiri_prog *g, int ring, int stage, int n) {
 /* A word of a row, NULL where it is not kept. Row 0, which says what stands, keeps all. */
 static inline uint64_t *kept(const weiri_run *r, int rw, int word) {
     if (!rw) return r->w + word;
-    int at = r->g->rows[rw].keep->at[word];
-    return at < 0 ? NULL : r->w + r->g->rows[rw].first + at;
+    const weiri_known *x = &r->g->rows[rw];
+    const weiri_words *k = x->keep->run.v, *end = k + x->keep->run.n;
+    while (k < end && word >= k->end) k++;
+    return k < end && word >= k->first ? r->w + x->first + k->at + (word - k->first) : NULL;
 }
 static inline bool has(const weiri_run *r, int rw, bit b) {
     const uint64_t *x = kept(r, rw, b.word);

@@ -10,16 +10,14 @@
  * does. */
 static void pour(weiri_run *r, int to, int from, const uint64_t *not) {
     const weiri_known *x = &r->g->rows[to], *y = &r->g->rows[from];
-    const weiri_keep *k = x->keep, *l = y->keep;
-    uint64_t *d = r->w + x->first;
-    const uint64_t *s = r->w + y->first;
-    worked(r->g, k->n < l->n ? k->n : l->n);
-    if (k == r->g->whole && l == k)
-        for (int i = 0; i < k->n; i++) d[i] |= s[i] & ~not[i];
-    else if (k->n <= l->n)
-        for (int i = 0; i < k->n; i++) d[i] |= s[l->at[k->word[i]]] & ~not[k->word[i]];
-    else
-        for (int i = 0; i < l->n; i++) d[k->at[l->word[i]]] |= s[i] & ~not[l->word[i]];
+    const weiri_keep *less = x->keep->n <= y->keep->n ? x->keep : y->keep;
+    worked(r->g, less->n);
+    for (int i = 0; i < less->run.n; i++) {
+        const weiri_words *k = &less->run.v[i];
+        uint64_t *d = x->keep == less ? r->w + x->first + k->at : kept(r, to, k->first);
+        const uint64_t *s = y->keep == less ? r->w + y->first + k->at : kept(r, from, k->first), *hold = not + k->first;
+        for (int w = 0; w < k->end - k->first; w++) d[w] |= s[w] & ~hold[w];
+    }
 }
 
 static void join(weiri_run *r, int to, int from) { pour(r, to, from, r->g->own_mask); }
@@ -62,16 +60,16 @@ static uint64_t every_other(int word, int from, int n) {
     return 0x5555555555555555ull << (from & 1) & bits_in(word, from, 2 * n);
 }
 
-/* Does row `rw` know that the last phase is over? It was told by who waited, or knows of every arrival. */
-static bool is_over(const weiri_run *r, const spot *s, int rw) {
-    bit now = spot_bit(r, s, BIT_NOW);
-    if (!has(r, 0, now) || has(r, rw, now)) return true;
-    const uint64_t *x = kept(r, rw, now.word);
+/* Does a row know that the last phase is over? It was told by who waited, or knows of every arrival. x: its words from that of the stage on. */
+static bool knows_over(const weiri_run *r, const spot *s, const uint64_t *x) {
+    const bit now = spot_bit(r, s, BIT_NOW);
+    if (!has(r, 0, now) || x[0] & now.mask) return true;
     const int from = at_of(r->g, s->b->ring, s->stage, s->b->bit + arrival_bit(0, true)), end = from + 2 * s->b->pairs;
     bool all = s->b->pairs > 0;
     for (int w = from / 64; all && 64 * w < end; w++) all = !(r->w[w] & ~x[w - now.word] & every_other(w, from, s->b->pairs));
     return all;
 }
+static bool is_over(const weiri_run *r, const spot *s, int rw) { return knows_over(r, s, kept(r, rw, spot_bit(r, s, BIT_NOW).word)); }
 
 /* The phase ends if nothing is missing. Whoever waited for the phase before must have been seen by then. */
 static void complete(weiri_run *r, const spot *s, const weiri_action *act, int ai) {
@@ -106,7 +104,7 @@ static void complete(weiri_run *r, const spot *s, const weiri_action *act, int a
         uint64_t *x = r->w + held->at[i] - now.word, any = x[now.word] & first; /* who keeps one of these words keeps all */
         for (int w = now.word + 1; w <= end; w++) any |= x[w] & bits_in(w, at, all);
         if (!any) continue;
-        const bool known = was && (!held->row[i] || is_over(r, s, held->row[i]));
+        const bool known = was && (!held->row[i] || knows_over(r, s, x + now.word));
         for (int w = end; w >= now.word; w--) {
             const uint64_t up = (x[w] & every_other(w, at, n)) << 1,
                            in = w > now.word ? (x[w - 1] & every_other(w - 1, at, n)) >> 63 : 0;

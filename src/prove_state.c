@@ -129,7 +129,7 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
         } else {
             size_t words = (size_t)all / 64, head = words - (size_t)by / 64;
             for (int n = 0; n < held->n; n++) { /* who keeps one of the ring's words keeps all, */
-                if (g->rows[held->row[n]].keep->at[(q->at + q->stride) / 64] < 0) continue; /* or is of a stage, and moves with it */
+                if (!kept(&a, held->row[n], (q->at + q->stride) / 64)) continue; /* or is of a stage, and moves with it */
                 uint64_t *to = a.w + held->at[n], *from = b.w + held->at[n];
                 memcpy(to + by / 64, from, sizeof(uint64_t) * head);
                 memcpy(to, from + head, sizeof(uint64_t) * (words - head));
@@ -199,14 +199,13 @@ bool weiri_run_merge(const weiri_prog *g, void *into, const void *other) {
         uint64_t *x = a.w + g->rows[rw].first;
         const uint64_t *y = b.w + g->rows[rw].first;
         if (alike && !memcmp(x, y, sizeof(uint64_t) * (size_t)k->n)) continue;
-        const int *word = k == g->whole ? NULL : k->word;
-        for (int i = 0; i < k->n; i++) {
-            const int at = word ? word[i] : i;
-            const uint64_t must = g->must_mask[at], sx = a.w[at], sy = b.w[at];
-            const uint64_t z = ((x[i] | ~sx) & (y[i] | ~sy) & (sx | sy) & ~must) | (x[i] & y[i] & must);
-            news |= z ^ x[i];
-            x[i] = z;
-        }
+        for (int i = 0; i < k->run.n; i++)
+            for (int at = k->run.v[i].first; at < k->run.v[i].end; at++, x++, y++) {
+                const uint64_t must = g->must_mask[at], sx = a.w[at], sy = b.w[at];
+                const uint64_t z = ((*x | ~sx) & (*y | ~sy) & (sx | sy) & ~must) | (*x & *y & must);
+                news |= z ^ *x;
+                *x = z;
+            }
     }
     for (int w = 0; w < g->nwords; w++) {
         const uint64_t z = (a.w[w] & b.w[w]) | ((a.w[w] | b.w[w]) & ~g->must_mask[w]);

@@ -121,6 +121,7 @@ typedef struct weiri_loop {
     int deal, lane;          /* as in weiri_pnode */
     int count_to;            /* iteration number is kept up to here, then modulo `period` */
     int period;
+    int slot;                /* place of its variables: loops that do not stand in one another share it, unless they tell something later */
     int end, told;           /* where it is left; behind the last question that is answered by how often it has run, 0: there is none */
     const weiri_node *node;
 } weiri_loop;
@@ -129,7 +130,7 @@ typedef struct weiri_key { int tape; int scope; bool constant; } weiri_key;  /* 
 
 typedef struct weiri_code {  /* of one task */
     WEIRI_LIST(weiri_ins) ins;
-    WEIRI_LIST(weiri_loop) loops;
+    WEIRI_LIST(weiri_loop) loops; int nslots;
     WEIRI_LIST(weiri_key) keys;
     int ncursors; int *cursor;       /* plan cursor of each */
     bool *matters[2],
@@ -165,6 +166,7 @@ typedef struct weiri_actor {
 /* STOP: nonzero: inside a rendezvous. TURN: lane of the next tile. HAD, of code that looks back: tiles of its own begun so far, 0, 1 or more */
 enum { V_PC, V_STOP, V_TILE, V_TURN, V_CLUSTER, V_HAD, V_FIXED };
 enum { L_PART, L_SUB, L_IDX, L_RAN /* iterations, once it is left, where that tells something */, L_VARS };
+static inline int loop_at(const weiri_actor *me, const weiri_code *c, int loop) { return me->loops + L_VARS * c->loops.v[loop].slot; }
 enum { C_OPEN, C_CLOSE, C_VARS };
 /* a tape: how many letters, units of the last instance (COUNT saturated, TOTAL exact and kept in a replay only), the letters */
 enum { T_LEN, T_COUNT, T_LO, T_HI, T_TOTAL, T_VARS };

@@ -303,12 +303,13 @@ static void compile_block(builder *b, const weiri_pnode *n) {
         if (!idle(b->g, n->act)) emit(b, (weiri_ins){ .op = IN_ACT, .act = n->act });
         return;
     case PN_LOOP: {
-        weiri_loop loop = { .node = s, .deal = n->deal, .lane = n->lane };
+        weiri_loop loop = { .node = s, .deal = n->deal, .lane = n->lane, .slot = b->open.n };
         int handle = weiri_forms_loop(g->forms, s, n->deal ? n->lane : -1), own = -1;
         WEIRI_PUSH(g->a, b->c->loops, loop);
         WEIRI_PUSH(g->a, b->handles, handle);
         l = b->c->loops.n - 1;
         WEIRI_PUSH(g->a, b->open, l);
+        if (b->c->nslots < b->open.n) b->c->nslots = b->open.n;
         emit(b, (weiri_ins){ .op = IN_LOOP, .a = l });
         at = emit(b, (weiri_ins){ .op = IN_TEST, .a = l });
         if (n->deal) {
@@ -520,6 +521,7 @@ static void tell(builder *b) {
                     all = told(b, c, b->handles.v + h, i, &ran);
                     if (!all || !pass) continue;
                     *x = ran;
+                    if (!c->loops.v[x->a].told) c->loops.v[x->a].slot = c->nslots++;
                     if (c->loops.v[x->a].told < i + 1) c->loops.v[x->a].told = i + 1;
                     g->told = true;
                 }
@@ -1202,7 +1204,7 @@ static void place_state(weiri_prog *g) {
         a->vars = at;
         at += V_FIXED;
         a->keys = at, at += c->keys.n;
-        a->loops = at, at += L_VARS * c->loops.n;
+        a->loops = at, at += L_VARS * c->nslots;
         a->cursors = at, at += C_VARS * c->ncursors;
         a->offs = at, at += g->tapes.n;
     }

@@ -5,7 +5,10 @@
 typedef struct asking { weiri_run *r; int actor; } asking;
 
 static const weiri_code *code_of(const weiri_run *r, int actor) { return &r->g->code.v[r->g->actors.v[actor].code]; }
-static int64_t *iteration(const weiri_run *r, int actor, int loop) { return &r->iter[r->g->actors.v[actor].loops + L_VARS * loop]; }
+static int64_t *iteration(const weiri_run *r, int actor, int loop) {
+    const weiri_actor *me = &r->g->actors.v[actor];
+    return &r->iter[loop_at(me, &r->g->code.v[me->code], loop)];
+}
 
 static bool index_now(const void *of, const weiri_node *loop, int64_t *out);
 

@@ -687,17 +687,17 @@ static outcome step(weiri_run *r, int ai, int *want) {
         v[V_PC]++;
         return MOVED;
     case IN_LOOP: {
-        int *l = r->v + me->loops + L_VARS * x->a;
+        int *l = r->v + loop_at(me, c, x->a);
         l[L_PART] = l[L_IDX] = 0;
         l[L_SUB] = (int)c->loops.v[x->a].trips.base;
-        if (r->iter) r->iter[me->loops + L_VARS * x->a] = 0;
+        if (r->iter) r->iter[loop_at(me, c, x->a)] = 0;
         v[V_PC]++;
         return MOVED;
     }
     case IN_TEST: {
         const weiri_loop *loop = &c->loops.v[x->a];
-        int *l = r->v + me->loops + L_VARS * x->a;
-        int yes = r->launch ? weiri_exact_more(r, ai, x->a, r->iter[me->loops + L_VARS * x->a], 1) : more(r, me, loop, l, 1, want);
+        int *l = r->v + loop_at(me, c, x->a);
+        int yes = r->launch ? weiri_exact_more(r, ai, x->a, r->iter[loop_at(me, c, x->a)], 1) : more(r, me, loop, l, 1, want);
         if (yes < 0) return ASKS;
         const int ran = l[L_IDX];
         if (r->launch && !yes) memset(l, 0, sizeof(int) * L_VARS);
@@ -710,14 +710,14 @@ static outcome step(weiri_run *r, int ai, int *want) {
     }
     case IN_BACK: {
         const weiri_loop *loop = &c->loops.v[x->a];
-        int *i = r->v + me->loops + L_VARS * x->a + L_IDX, period = loop->period ? loop->period : 1;
+        int *i = r->v + loop_at(me, c, x->a) + L_IDX, period = loop->period ? loop->period : 1;
         if (++*i >= loop->count_to + period) *i -= period;
-        if (r->iter) r->iter[me->loops + L_VARS * x->a]++;
+        if (r->iter) r->iter[loop_at(me, c, x->a)]++;
         v[V_PC] = x->jump;
         return MOVED;
     }
     case IN_DEAL: {
-        int turn = r->v[me->loops + L_VARS * x->a + L_IDX] % x->period;
+        int turn = r->v[loop_at(me, c, x->a) + L_IDX] % x->period;
         v[V_PC] = turn == (x->phase < 0 ? me->index : x->phase) ? pc + 1 : x->jump;
         return MOVED;
     }
@@ -746,21 +746,21 @@ static outcome step(weiri_run *r, int ai, int *want) {
         v[V_PC] = x->jump;
         return MOVED;
     }
-    case IN_FIRST: v[V_PC] = r->v[me->loops + L_VARS * x->a + L_IDX] == x->from ? pc + 1 : x->jump; return MOVED;
+    case IN_FIRST: v[V_PC] = r->v[loop_at(me, c, x->a) + L_IDX] == x->from ? pc + 1 : x->jump; return MOVED;
     case IN_LAST: {
-        int yes = r->launch ? weiri_exact_more(r, ai, x->a, r->iter[me->loops + L_VARS * x->a] + 1, x->by)
-                            : more(r, me, &c->loops.v[x->a], r->v + me->loops + L_VARS * x->a, x->by, want);
+        int yes = r->launch ? weiri_exact_more(r, ai, x->a, r->iter[loop_at(me, c, x->a)] + 1, x->by)
+                            : more(r, me, &c->loops.v[x->a], r->v + loop_at(me, c, x->a), x->by, want);
         if (yes < 0) return ASKS;
         v[V_PC] = yes ? x->jump : pc + 1;
         return MOVED;
     }
     case IN_EVERY: {
-        int i = (r->v[me->loops + L_VARS * x->a + L_IDX] - x->from) / x->by;
+        int i = (r->v[loop_at(me, c, x->a) + L_IDX] - x->from) / x->by;
         v[V_PC] = i >= x->phase && (i - x->phase) % x->period == 0 ? pc + 1 : x->jump;
         return MOVED;
     }
     case IN_TRUTHS: {
-        int i = r->v[me->loops + L_VARS * x->a + L_IDX];
+        int i = r->v[loop_at(me, c, x->a) + L_IDX];
         if (i >= x->b) i = x->b + (i - x->b) % x->period;
         v[V_PC] = x->ctas >> i & 1 ? pc + 1 : x->jump;
         return MOVED;
@@ -793,7 +793,7 @@ static outcome step(weiri_run *r, int ai, int *want) {
         return MOVED;
     }
     case IN_RAN: {
-        const int ran = r->v[me->loops + L_VARS * x->a + L_RAN];
+        const int ran = r->v[loop_at(me, c, x->a) + L_RAN];
         v[V_PC] = (x->equal ? ran == x->by : ran <= x->by) == x->b ? pc + 1 : x->jump;
         return MOVED;
     }

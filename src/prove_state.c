@@ -95,8 +95,9 @@ void weiri_run_canonical(const weiri_prog *g, void *state, void *scratch) {
         const weiri_code *c = &g->code.v[me->code];
         bool ended = c->ins.v[a.v[me->vars + V_PC]].op == IN_END;
         for (int l = 0; l < c->loops.n; l++) { /* a count is of use from the loop's end to the last question */
+            const weiri_loop *loop = &c->loops.v[l];
             const int pc = a.v[me->vars + V_PC];
-            if (pc < c->loops.v[l].end || pc >= c->loops.v[l].told) a.v[me->loops + L_VARS * l + L_RAN] = 0;
+            if (loop->told && (pc < loop->end || pc >= loop->told)) a.v[loop_at(me, c, l) + L_RAN] = 0;
         }
         for (int k = 0; k < c->ncursors; k++) {
             const weiri_ring *q = &g->rings.v[me->ring[k]];

@@ -88,17 +88,18 @@ common.write("bench/results/prove.json", result)
 
 -- ---- the plot ----------------------------------------------------------------------------------------------------------------------
 
-local W, H, PAD = 300, 200, 52
-local svg = { ('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">'):format(#result.growth * W, H),
+local W, H, PAD, A_ROW = 300, 200, 52, 4
+local svg = { ('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">'):format(A_ROW * W,
+  (#result.growth + A_ROW - 1) // A_ROW * H),
   '<rect width="100%" height="100%" fill="white"/>' }
 local function put(text, ...) svg[#svg + 1] = text:format(...) end
 for i, s in ipairs(result.growth) do
-  local left, top = (i - 1) * W + PAD, 24
-  local w, h = W - PAD - 16, H - top - 36
+  local left, top = (i - 1) % A_ROW * W + PAD, (i - 1) // A_ROW * H + 24
+  local w, h = W - PAD - 16, H - 24 - 36
   local xmax, ymax = s.x[#s.x], 0
   for _, y in ipairs(s.ms) do ymax = math.max(ymax, y) end
   local function at(x, y) return left + w * x / xmax, top + h - h * y / (1.1 * ymax) end
-  put('<text x="%d" y="14">%s</text>', left, s.text)
+  put('<text x="%d" y="%d">%s</text>', left, top - 10, s.text)
   put('<path d="M%d %d v%d h%d" fill="none" stroke="black"/>', left, top, h, w)
   put('<text x="%d" y="%d" text-anchor="end">%.2f ms</text><text x="%d" y="%d" text-anchor="end">0</text>', left - 4, select(2, at(0, ymax)) // 1 + 4, ymax, left - 4, top + h)
   local points = {}

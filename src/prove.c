@@ -200,6 +200,13 @@ static void search_start(search *s, const weiri_prog *g, weir_ctx *ctx, const in
     weiri_arena_init(&s->a, ctx);
 }
 
+static void took(const weiri_prog *g, const weiri_arena *a) { *g->work += a->total / sizeof(uint64_t); }
+
+static void search_end(search *s) {
+    took(s->g, &s->a);
+    weiri_arena_free(&s->a);
+}
+
 /* ---- replay ------------------------------------------------------------------------------------------------------------- */
 
 /* What a question about one tile got for an answer: a condition's truth; a length, or the least it can be. */
@@ -851,7 +858,7 @@ static int fixed_lengths(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, wei
         bool doubtful = false;
         out->states += (uint64_t)s.nodes.n;
         shown = show(&s, a, out, f, &doubtful);
-        weiri_arena_free(&s.a);
+        search_end(&s);
     }
     return shown;
 }
@@ -890,7 +897,7 @@ static int launches(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, weiri_fi
             search_start(&one, g, ctx, NULL, NULL);
             const weiri_exact e = run_exactly(&one, &q, &t, n, &one.a);
             events += q.r.log.n;
-            weiri_arena_free(&one.a);
+            search_end(&one);
             if (e != EXACT_FAULT) continue;
             least = sum;
             tiles = n;
@@ -910,7 +917,7 @@ static int launches(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, weiri_fi
         out->trace = trace_text(&s, &p, y, a);
         weiri_buf_free(&with);
     }
-    weiri_arena_free(&s.a);
+    search_end(&s);
     return best.found;
 }
 
@@ -923,11 +930,12 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
     search_start(&s, g, ctx, NULL, &misses);
     search_all(&s, MAX_NODES, merge);
     while ((s.found.n && (g->narrow || g->told)) || (g->told && (s.capped || s.letters_out))) { /* what is not kept, or asked, may be to blame */
-        const uint64_t work = *g->work;
+        uint64_t *work = g->work;
         const bool rings = s.found.n && g->narrow && !(g->without & WEIRI_RINGS);
-        weiri_arena_free(&s.a);
+        search_end(&s);
         g = weiri_prog_new(g->p, mine, g->without | (rings ? WEIRI_RINGS : WEIRI_WIDE));
-        *g->work = work;
+        *work += *g->work;
+        g->work = work;
         search_start(&s, g, ctx, NULL, &misses);
         search_all(&s, MAX_NODES, merge);
     }
@@ -935,7 +943,7 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
     bool doubtful = false;
     int shown = s.found.n ? show(&s, a, out, f, &doubtful) : 0;
     if (!shown && doubtful && merge) { /* only the merging may be to blame: keep all states apart */
-        weiri_arena_free(&s.a);
+        search_end(&s);
         search_start(&s, g, ctx, NULL, &misses);
         search_all(&s, MAX_NODES, false);
         out->states += (uint64_t)s.nodes.n;
@@ -944,8 +952,9 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
     }
     if (!shown && doubtful && weiri_forms_repeat(g->forms)) { /* as long as two others, or twice as long as one? */
         weiri_prog *turn = weiri_prog_new(g->p, mine, g->without | WEIRI_WIDE | WEIRI_IN_TURN);
-        *turn->work = *g->work;
-        weiri_arena_free(&s.a);
+        *g->work += *turn->work;
+        turn->work = g->work;
+        search_end(&s);
         search_start(&s, turn, ctx, NULL, &misses);
         search_all(&s, MAX_NODES, merge);
         out->states += (uint64_t)s.nodes.n;
@@ -966,7 +975,7 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
     else if (s.capped) incomplete(out, a, f, NULL, weiri_arena_fmt(a, "more than %d states", s.nodes.n));
     else if (s.letters_out) incomplete(out, a, f, NULL, "tasks can run too far apart");
     else out->verdict = WEIR_SAFE;
-    weiri_arena_free(&s.a);
+    search_end(&s);
     return g;
 }
 
@@ -1006,7 +1015,8 @@ uint64_t weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *ou
     if (out->verdict == WEIR_SAFE) out->text = safe_text(g, out, a);
     if (p->k->arch >= WEIR_ARCH_SM_100A)
         out->text = weiri_arena_fmt(a, "%s; sm_100a: " WEIRI_UNCHECKED, out->text ? out->text : "");
-    uint64_t work = *g->work;
+    took(g, &mine);
+    const uint64_t work = *g->work;
     weiri_arena_free(&mine);
     return work;
 }

@@ -47,6 +47,7 @@ weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a);
 /* A handle. lane >= 0: of the loop that a lane's is dealt from, which starts `lane` earlier and steps by 1. */
 int weiri_forms_loop(weiri_forms *f, const weiri_node *loop, int lane);
 void weiri_forms_settle(weiri_forms *f);
+uint64_t weiri_forms_tried(const weiri_forms *f);   /* what that cost: classes tried as parts of others */
 /* The loop's shape: part[].tape is the class here, which the caller maps to its tapes. */
 weiri_trips weiri_forms_trips(const weiri_forms *f, int loop, bool in_turn);
 /* Some loop is so and so many times as long as others: in turn, as many instances of theirs. */
@@ -213,6 +214,8 @@ typedef struct weiri_gplace {
     bool mixed;                  /* made of two tiles at once */
     bool whole;                  /* every element of its spans is accessed, none left out at run time */
     bool vague, turned;          /* its spans are more than it is; rows and columns are exchanged */
+    bool clashes;                /* it may meet another, or itself, at some other time */
+    int next;                    /* of its op, -1: none */
     int rank; weiri_span span[WEIR_MAX_RANK];
 } weiri_gplace;
 typedef WEIRI_LIST(weiri_gplace) weiri_gplaces;
@@ -287,8 +290,8 @@ typedef struct weiri_prog {
     WEIRI_LIST(weiri_rec) recs;
     WEIRI_LIST(int) eff;
     WEIRI_LIST(int) gmem;
-    weiri_gplaces places;
-    weiri_meet *meets, *beside;  /* [place][place], for those of which one writes: in one actor; in two, be they of one task or not */
+    weiri_gplaces places; int *place_of; /* by op id: its first, -1 */
+    uint8_t *meets, *beside;     /* weiri_meet, [place][place], for those of which one writes: in one actor; in two, be they of one task or not */
     bool *unordered;             /* [place][place]: may meet, and were found in no order (filled by runs) */
     bool *early;                 /* by action id: it was come to while nothing said that the launch before is complete */
     bool *unfenced;              /* ... and were found in an order that holds for threads: the one is a store of theirs, the other TMA's */
@@ -299,7 +302,7 @@ typedef struct weiri_prog {
     int nbars, nctas;
     int *root_tape, *tile_tape;  /* by tape: index among its kind */
     int nroot, ntile;
-    uint64_t *work;              /* instructions run and words of states touched, so far */
+    uint64_t *work;              /* instructions run, words of states touched and of memory taken, so far */
     int deals;                   /* smallest number that the lanes of every dealt loop divide; 1: none is dealt */
     bool one_tile;               /* a grid queue: exactly one tile */
     const weiri_node *tiles;     /* a work-tile loop, for messages */
@@ -346,7 +349,7 @@ enum {
     WEIRI_ASKED = 128,    /* conditions on how often a loop has run are questions */
     WEIRI_IN_TURN = 64    /* no reduction: a loop n times as long as another reads n instances of that one, not one n times */
 };
-/* Returns what it cost: the instructions run and the words of states touched. */
+/* Returns what it cost: the instructions run, the words of states touched and of memory taken. */
 uint64_t weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *out, weiri_findings *f, int without);
 
 /* prove_plan.c: do the tables agree with each other? Returns how many findings it adds. */

@@ -671,6 +671,7 @@ static int tape_for(builder *b, trips_list *all, const stretch *s, int cls, int 
 static void place_tapes(builder *b) {
     weiri_prog *g = b->g;
     weiri_forms_settle(g->forms);
+    *g->work += weiri_forms_tried(g->forms);
     trips_list all = { 0 };
     int h = 0;
     for (int ci = 0; ci < g->code.n; ci++) {
@@ -1055,12 +1056,10 @@ static void note_arrivals(weiri_prog *g, const weiri_actor *me, const weiri_acti
 
 /* The records of an action in tensors that others access, too. */
 static void gmem_recs(weiri_prog *g, int ai, const weiri_action *act) {
-    const int n = g->places.n;
-    for (int i = 0; g->gmem_ring >= 0 && weiri_gmem_works(act) && i < n; i++) {
+    if (g->gmem_ring < 0 || !weiri_gmem_works(act)) return;
+    for (int i = g->place_of[act->op->id]; i >= 0; i = g->places.v[i].next) {
         const weiri_gplace *p = &g->places.v[i];
-        bool clashes = false;
-        for (int j = 0; j < n; j++) clashes = clashes || g->meets[i * n + j] != SPANS_APART || g->beside[i * n + j] != SPANS_APART;
-        if (p->op != act->op || !clashes) continue;
+        if (!p->clashes) continue;
         weiri_rec r = { .loc = -1,
                         .actor = ai,
                         .by = weiri_prog_by(act),

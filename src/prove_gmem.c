@@ -213,6 +213,13 @@ static void find_places(weiri_prog *g) {
             }
         }
     }
+    g->place_of = WEIRI_NEW_N(g->a, int, g->p->k->nops + 1);
+    for (int i = 0; i <= g->p->k->nops; i++) g->place_of[i] = -1;
+    for (int i = g->places.n; i-- > 0;) {
+        int *first = &g->place_of[g->places.v[i].op->id];
+        g->places.v[i].next = *first;
+        *first = i;
+    }
 }
 
 /* Two of one task, about tiles of one kind: one turn does both, or one of them only. */
@@ -225,13 +232,15 @@ void weiri_gmem_places(weiri_prog *g) {
     g->early = WEIRI_NEW_N(g->a, bool, g->p->nactions + 1);
     find_places(g);
     int n = g->places.n;
-    g->meets = WEIRI_NEW_N(g->a, weiri_meet, n * n + 1);
-    g->beside = WEIRI_NEW_N(g->a, weiri_meet, n * n + 1);
+    g->meets = WEIRI_NEW_N(g->a, uint8_t, n * n + 1);
+    g->beside = WEIRI_NEW_N(g->a, uint8_t, n * n + 1);
     g->unordered = WEIRI_NEW_N(g->a, bool, n * n + 1);
     g->unfenced = WEIRI_NEW_N(g->a, bool, n * n + 1);
+    worked(g, n * n);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
-            const weiri_gplace *x = &g->places.v[i], *y = &g->places.v[j];
+            weiri_gplace *x = &g->places.v[i];
+            const weiri_gplace *y = &g->places.v[j];
             const bool tiles = !x->of != !y->of; /* of which tile, and which CTA's? */
             weiri_meet m = clash(x, y) ? meet(g, x, y, tiles) : SPANS_APART;
             if (m == SPANS_APART) continue;
@@ -240,12 +249,13 @@ void weiri_gmem_places(weiri_prog *g) {
                 continue;
             }
             if (never_both(g, x, y)) continue;
-            if (x->task != y->task) g->beside[i * n + j] = m;
+            if (x->task != y->task) g->beside[i * n + j] = (uint8_t)m;
             else if (x->share != SHARE_LATER && y->share != SHARE_LATER) { /* (lower.c sees to what is later in one task) */
                 const bool once = i == j && x->of && weiri_forms_once(g->forms, node_of(g, x)); /* an actor, in one tile */
-                g->meets[i * n + j] = once ? SPANS_APART : meet_in_actor(g, x, y);
-                g->beside[i * n + j] = meet_in_task(g, x, y);
+                g->meets[i * n + j] = (uint8_t)(once ? SPANS_APART : meet_in_actor(g, x, y));
+                g->beside[i * n + j] = (uint8_t)meet_in_task(g, x, y);
             }
+            x->clashes = x->clashes || g->meets[i * n + j] != SPANS_APART || g->beside[i * n + j] != SPANS_APART;
             g->gmem_ring = 0;
         }
 }

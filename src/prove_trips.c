@@ -34,6 +34,7 @@ struct weiri_forms {
     WEIRI_LIST(atom) atoms;
     WEIRI_LIST(loop_form) loops;
     WEIRI_LIST(form_class) classes;
+    uint64_t tried;           /* classes, as parts of sums */
 };
 
 /* ---- equality of values, over tasks ------------------------------------------------------------------------------------- */
@@ -883,6 +884,7 @@ static bool split(weiri_forms *f, form_class *c, int self, const lin *rest, int 
         if (i == self || o->nparts || o->kin != c->kin || !o->whole) continue;
         const bool last = c->nparts + 1 == MOST_SUMMED;
         const int first = last ? times(o, rest) : 1, most = last ? first : MOST_REPS;
+        f->tried++;
         for (int rep = first; rep && rep <= most; rep++) {
             lin next = *rest;
             if (!add(&next, &o->terms, -rep)) continue;
@@ -920,6 +922,8 @@ void weiri_forms_settle(weiri_forms *f) {
         if (fits && !used) f->classes.v[i] = c;
     }
 }
+
+uint64_t weiri_forms_tried(const weiri_forms *f) { return f->tried; }
 
 bool weiri_forms_repeat(const weiri_forms *f) {
     bool any = false;

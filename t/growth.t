@@ -1,12 +1,12 @@
 #!/usr/bin/env lua5.4
--- What a proof costs, counted: the instructions that its runs execute and the words of states that they touch. It must grow no faster than
--- the schedule, whatever of that grows; bench/prove.lua measures the same kernels' milliseconds.
+-- What a proof costs, counted: the instructions that its runs execute, the words of states that they touch and of memory that is taken. It must
+-- grow no faster than the schedule, whatever of that grows; bench/prove.lua measures the same kernels' milliseconds.
 local tap = require "tap"
 package.cpath = (os.getenv "WEIR_BUILD" or "build") .. "/t/?.so;" .. package.cpath
 local plan = require "weir_plan"
 local growth = require "gen.growth"
 
---- Work and states of the proof of series `of` at n; stagewise, wide, asked: with that reduction left out.
+--- Work and states of the proof of series `of` at n; stagewise, wide, asked: with that reduction left out. wide: true, or "rings".
 local function cost(of, n, stagewise, wide, asked)
   for _, s in ipairs(growth.series) do
     if s.of == of then
@@ -22,15 +22,16 @@ local function cost(of, n, stagewise, wide, asked)
   end
 end
 
--- Twice as many of them: at most so many times the work.
+-- Twice as many of them: at most so many times the work, and states as often as they are asked something: once more for each loop.
 for _, c in ipairs {
-  { "stages", 6, 2 }, { "ring", 8, 2.4 }, { "tasks", 16, 2.2 }, { "arms", 16, 2.4 }, { "warps", 12, 2.5 }, { "moves", 20, 2.1 },
+  { "stages", 6, 2 }, { "ring", 8, 2.1 }, { "tasks", 16, 2.1 }, { "arms", 16, 2.3 }, { "warps", 12, 2.2 }, { "moves", 20, 2 }, { "rings", 16, 2.4 },
+  { "clustered", 16, 2.4 }, { "loops", 16, 2, 16 }, { "lengths", 16, 2.8, 16 },
 } do
-  local of, n, most = table.unpack(c)
+  local of, n, most, loops = table.unpack(c)
   local work, states = cost(of, n)
   local more, states2 = cost(of, 2 * n)
   tap.ok(more <= most * work, ("%s, %d and %d: %d and %d, %.2f times the work, %.1f at most"):format(of, n, 2 * n, work, more, more / work, most))
-  tap.is(states, states2, ("%s: as many states"):format(of))
+  tap.is(states + (loops or 0), states2, ("%s: as many states"):format(of))
 end
 
 -- The count sees what it is there for: without either reduction of stages it grows with their square.
@@ -38,7 +39,11 @@ local kept, kept2 = select(3, cost("stages", 6)), select(3, cost("stages", 12))
 tap.ok(kept2 <= 2 * kept, ("twice the stages: a state of %d words for %d"):format(kept2, kept))
 for _, c in ipairs { { "visited stage by stage", true, false }, { "all kept everywhere", false, true } } do
   local work, more = cost("stages", 6, c[2], c[3]), cost("stages", 12, c[2], c[3])
-  tap.ok(more > 2.3 * work, ("%s: %.2f times the work, and %.1f times what it is at 12 stages"):format(c[1], more / work, more / cost("stages", 12)))
+  tap.ok(more > 2.1 * work, ("%s: %.2f times the work, and %.1f times what it is at 12 stages"):format(c[1], more / work, more / cost("stages", 12)))
+end
+for _, c in ipairs { { "rings", "rings" }, { "clustered", "rings" }, { "tasks", true } } do
+  local work, more = cost(c[1], 16, false, c[2]), cost(c[1], 32, false, c[2])
+  tap.ok(more > 2.8 * work, ("%s, all kept%s: %.2f times the work"):format(c[1], c[2] == "rings" and " of other rings" or "", more / work))
 end
 
 -- Parts of a tile that leave behind the next one's first steps, under conditions on index and length that exclude each other: a state or two
@@ -50,11 +55,11 @@ do
   local answered, asked = select(2, cost("parts", 4)), select(2, cost("parts", 4, false, false, true))
   tap.ok(asked > 5 * answered, ("four parts: %d states, %d if lengths are asked for once more"):format(answered, asked))
   local eight = cost("parts", 8)
-  tap.ok(eight <= 140000, ("eight parts: %d of work, where states are visited newest first"):format(eight))
+  tap.ok(eight <= 150000, ("eight parts: %d of work, where states are visited newest first"):format(eight))
   local k = require "weir.kernels.gemm".kernels { dtype = "bf16" }[1]
   local p = assert(plan.of(k))
   local verdict, _, text, of_gemm = plan.prove(p, true)
-  tap.ok(verdict == "SAFE" and of_gemm <= 150000, ("the library's GEMM: %s, %s, %d of work"):format(verdict, text, of_gemm))
+  tap.ok(verdict == "SAFE" and of_gemm <= 160000, ("the library's GEMM: %s, %s, %d of work"):format(verdict, text, of_gemm))
   p:close()
   k:close()
 end

@@ -45,9 +45,9 @@ local function bytes(k, name, stages)
     work = { fill = weir.producer_work { code = ";" }, use = weir.consumer_work { code = ";" } } }
 end
 
---- n tasks in a row, each hands its stages on to the next.
-function growth.chain(n)
-  local k = weir.kernel { name = "chain", arch = "sm_90a" }
+--- n tasks in a row, each hands its stages on to the next; in each of so many CTAs.
+function growth.chain(n, ctas)
+  local k = weir.kernel { name = "chain", arch = "sm_90a", cluster = ctas and { m = ctas } }
   local N, ring = k:dim "N", {}
   for i = 1, n - 1 do ring[i] = bytes(k, "r" .. i, 2) end
   for i = 1, n do
@@ -119,6 +119,34 @@ function growth.ring(n)
   return k
 end
 
+--- Two tasks and n rings between them.
+function growth.rings(n)
+  local k = weir.kernel { name = "rings", arch = "sm_90a" }
+  local N, ring = k:dim "N", {}
+  for i = 1, n do ring[i] = bytes(k, "r" .. i, 2) end
+  k:task { name = "give", warps = { 0, 1 }, schedule = function()
+    for _ in weir.domain_loop(0, N) do for i = 1, n do ring[i]:acquire(); ring[i]:fill(); ring[i]:commit() end end
+  end }
+  k:task { name = "get", warps = { 1, 1 }, schedule = function()
+    for _ in weir.domain_loop(0, N) do for i = 1, n do ring[i]:wait(); ring[i]:use(); ring[i]:release() end end
+  end }
+  return k
+end
+
+--- Two tasks, n loops one after the other in each: of one length, or of n.
+function growth.loops(n, lengths)
+  local k = weir.kernel { name = "loops", arch = "sm_90a" }
+  local N, s = {}, bytes(k, "s", 2)
+  for i = 1, n do N[i] = (lengths or i == 1) and k:dim("N" .. i) or N[1] end
+  k:task { name = "give", warps = { 0, 1 }, schedule = function()
+    for i = 1, n do for _ in weir.domain_loop(0, N[i]) do s:acquire(); s:fill(); s:commit() end end
+  end }
+  k:task { name = "get", warps = { 1, 1 }, schedule = function()
+    for i = 1, n do for _ in weir.domain_loop(0, N[i]) do s:wait(); s:use(); s:release() end end
+  end }
+  return k
+end
+
 --- A task that keeps a tile's n parts and lets them leave a turn late: one behind each of the next tile's first n steps, and what that has no
 --- steps for behind the last one.
 function growth.late(n)
@@ -164,6 +192,10 @@ growth.series = {
   { of = "arms", text = "tasks of a star", make = growth.star, x = { 2, 4, 6, 8, 12, 16, 20, 24, 28, 32 } },
   { of = "warps", text = "warps of a task", make = growth.warps, x = { 1, 2, 4, 8, 12, 16, 20, 24, 28, 31 } },
   { of = "moves", text = "rounds of a ring in one step", make = growth.rounds, x = { 1, 2, 4, 6, 8, 12, 16, 20, 28, 36, 44 } },
+  { of = "rings", text = "pipelines between two tasks", make = growth.rings, x = { 1, 2, 4, 8, 12, 16, 20, 24, 28, 32 } },
+  { of = "clustered", text = "tasks of a chain, in each of two CTAs", make = function(n) return growth.chain(n, 2) end, x = { 2, 4, 6, 8, 12, 16, 20, 24, 28, 32 } },
+  { of = "loops", text = "loops one after the other", make = growth.loops, x = { 1, 2, 4, 8, 12, 16, 20, 24, 28, 32 } },
+  { of = "lengths", text = "... of a length each", make = function(n) return growth.loops(n, true) end, x = { 1, 2, 4, 8, 12, 16, 20, 24, 28, 32 } },
   { of = "parts", text = "parts that leave a turn late", make = growth.late, x = { 1, 2, 3, 4, 6, 8 } },
 }
 

@@ -55,7 +55,7 @@ common.write(folder .. "/bench/results/grouping.json", { kind = "grouping", sett
 local host = { cpu = "C", host = "Linux", revision = ("b"):rep(40), changed = true, date = "now" }
 common.write(folder .. "/bench/results/prove.json", { kind = "prove", setting = host,
   kernels = { { name = "K", validate = { 0.1 }, plan = { 0.2 }, prove = { 0.4, 0.5, 0.6 }, emit = { 0.3 }, states = 7, actions = 9 } },
-  growth = { { of = "tasks", text = "tasks", x = { 1, 2, 4 }, ms = { 0.1, 0.4, 1.6 }, states = { 1, 1, 1 } } },
+  growth = { { of = "tasks", text = "tasks", x = { 1, 2, 4 }, ms = { 0.1, 0.4, 1.6 }, states = { 1, 1, 1 }, work = { 10, 20, 40 } } },
   searches = { { steps = 32, stages = 8, states = 1774667, seconds = { 0.05 } } } })
 common.write(folder .. "/bench/results/oracle.json", { kind = "oracle", setting = host,
   random = { compared = 10, agreed = 8, wrong = { "x" }, open = 1, incomplete = 1, safe = 6, unsafe = 3, valid = 5, states = 2000000, seconds = 3.5 },
@@ -80,7 +80,7 @@ tap.like(">2.00<", svg, "with the ratio to the fastest peer")
 tap.is(select(2, svg:gsub("<text", "")), select(2, svg:gsub("</text>", "")), "and is closed text by text")
 tap.ok(report:find("| C: weir_bound_launch | 2.50 (1.50 to 3.50) |", 1, true), "launch cost")
 tap.like("| K | 0.10 (0.10 to 0.10) | 0.20 (0.20 to 0.20) | **0.50** (0.40 to 0.60) | 0.30 (0.30 to 0.30) | 7 |", report, "a proof's row")
-tap.like("| tasks | 1 | 4 | 0.100 | 1.600 | 2.00 | 2.00 |", report, "growth: its exponent, and what one more costs later")
+tap.like("| tasks | 1 | 4 | 0.100 | 1.600 | 2.00 | 2.00 | 1.00 |", report, "growth: its exponent, and what one more costs later, measured and counted")
 tap.like("| 32 | 8 | 1774667 | 0.0500 | 100.0 | 1.5e+06 |", report, "the search and the reference beside the proof")
 tap.like("10 compared, **8 agreed**, 1 contradictions; 0 left open by the explorer's limit, 1 by the prover", report, "schedules decided twice")
 tap.like("**0 missed or misnamed**", report, "mutants")

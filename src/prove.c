@@ -441,17 +441,17 @@ static bool tiles_hold(const weiri_prog *g, const replay *p, const trial *t, wei
     const weir_res *q = g->p->queue;
     if (!p->facts.n) return true; /* they are of tiles: there is a queue */
     weiri_env e = { .k = g->p->k, .dims = t->dims, .scalars = t->scalars, .cta = -1 };
-    int64_t coord[2][WEIR_MAX_RANK], n;
+    int64_t coord[WEIRI_PAST][WEIR_MAX_RANK], n;
     int last = 0;
     for (int i = 0; i < p->facts.n; i++) last = p->facts.v[i].tile > last ? p->facts.v[i].tile : last;
     for (int tile = 0; tile <= last; tile++) {
         bool fits = false;
         for (int attempt = 0; attempt < 30 && !fits; attempt++) {
-            e.coord = e.before = NULL;
+            e.coord = NULL;
             e.counts = false;
-            if (!weiri_sampler_tile(tries, &e, q, coord[tile & 1])) return false;
-            e.coord = coord[tile & 1];
-            if (tile) e.before = coord[~tile & 1];
+            if (!weiri_sampler_tile(tries, &e, q, coord[tile % WEIRI_PAST])) return false;
+            e.coord = coord[tile % WEIRI_PAST];
+            for (int i = 1; i < WEIRI_PAST && i <= tile; i++) e.before[i] = coord[(tile - i) % WEIRI_PAST];
             fits = true;
             for (int i = 0; i < p->facts.n && fits; i++) {
                 const fact *f = &p->facts.v[i];

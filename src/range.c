@@ -138,6 +138,13 @@ static weiri_range cast(weiri_env *e, uint32_t id, const weiri_value *v, weiri_r
     return span(n, n);
 }
 
+/* Of any tile of the queue; those of a cluster reach beyond its extent. */
+static weiri_range coordinate(weiri_env *e, const weiri_value *v) {
+    const weir_cluster *c = &e->k->cluster;
+    weiri_range x = weiri_range_of(e, v->res->extent[v->i].id);
+    return x.known ? span(0, most(x.hi - 1, 0) + c->v * c->m * c->n - 1) : unknown;
+}
+
 static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
     const weir_cluster *c = &e->k->cluster;
     weiri_range x, y;
@@ -153,12 +160,11 @@ static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
         if (weiri_value_is_float(v->dtype)) return number(e->scalars[v->dim], v->dtype);
         if (!(fabs(e->scalars[v->dim]) < 9e18)) return unknown;
         return fit(e, id, span((int64_t)e->scalars[v->dim], (int64_t)e->scalars[v->dim]));
-    case WEIR_OP_COORD:
-    case WEIR_OP_BEFORE:
-        if (e->coord && v->op == WEIR_OP_COORD) return span(e->coord[v->i], e->coord[v->i]);
-        if (e->before && v->op == WEIR_OP_BEFORE && v->count == 1) return span(e->before[v->i], e->before[v->i]);
-        x = weiri_range_of(e, v->res->extent[v->i].id);
-        return x.known ? span(0, most(x.hi - 1, 0) + c->v * c->m * c->n - 1) : unknown;
+    case WEIR_OP_COORD: return e->coord ? span(e->coord[v->i], e->coord[v->i]) : coordinate(e, v);
+    case WEIR_OP_BEFORE: {
+        const int64_t *before = v->count > 0 && v->count < WEIRI_PAST ? e->before[v->count] : NULL; /* not of the last tile */
+        return before ? span(before[v->i], before[v->i]) : coordinate(e, v);
+    }
     case WEIR_OP_QUEUE_INDEX: return e->qindex ? span(*e->qindex, *e->qindex) : unknown;
     case WEIR_OP_CTA: {
         int size[] = { c->v, c->m, c->n, c->k }, all = c->v * c->m * c->n * c->k, below = 1, i = 0;

@@ -17,12 +17,14 @@ typedef struct weiri_memo {
     int all, number;             /* stamps of what is true now: raised for other arguments (both), for another number */
 } weiri_memo;
 
+enum { WEIRI_PAST = 8 }; /* a lane's tile before is as many tiles ago as there are lanes; of more, it may be any */
+
 typedef struct weiri_env {
     const weir_kernel *k;
     const int64_t *dims;         /* of k->dims; NULL: all that their bounds allow */
     const double *scalars;       /* of k->scalars; NULL: unknown */
     const int64_t *coord;        /* of the tile; NULL: any of its queue's tiles */
-    const int64_t *before;       /* of the tile before, in a task without lanes; NULL: any */
+    const int64_t *before[WEIRI_PAST];   /* of the tile so many tiles ago; NULL: any */
     const int64_t *qindex;       /* the tile's number, which a raster is given; NULL: any */
     int cta;                     /* rank in the cluster; -1: any */
     weiri_memo *memo;            /* NULL: nothing is remembered */

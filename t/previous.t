@@ -37,7 +37,7 @@ local function delayed(o)
   local function tiles(lane) return weir.work_tile_loop(wq, lane and lanes > 1 and { lane = lane, lanes = lanes } or nil) end
   local rings = {}
   for l = 0, lanes - 1 do rings[l] = k:smem_tile { name = "a" .. l, dtype = "f32", tile = { R, C }, pipeline = P.tma_async { stages = o.stages or 2 } } end
-  if dynamic then k:task { name = "fetch", warps = { 4 * lanes, 1 }, schedule = function() for _ in tiles() do wq:fetch(); wq:next() end end } end
+  if dynamic then k:task { name = "fetch", warps = { 4 * lanes, 1 }, schedule = function() for _ in tiles(o.fetch_lane) do wq:fetch(); wq:next() end end } end
   for l = 0, lanes - 1 do
     local a = rings[l]
     k:task { name = "load" .. l, warps = { 4 * lanes + 1 + l, 1 }, schedule = function()
@@ -97,6 +97,7 @@ check("in the last step of a loop", { late = true, stages = 3 })
 check("places that are written out", { place = function(y, b) return y:at(b.m, b.n) end })
 check("two lanes", { lanes = 2 })
 check("two lanes, atomic, traced", { lanes = 2, kind = "atomic", raster = "traced" })
+check("two lanes, the tiles fetched by one", { lanes = 2, kind = "atomic", fetch_lane = 1 })
 
 if gpu then tap.done() end
 
@@ -177,6 +178,9 @@ local function under(of, side) return function(r)
 end end
 judged("a condition on the tile before, on both sides", "SAFE", { give = under("previous", "give"), take = under("previous", "take") })
 judged("on one side only", "PROVE-DEADLOCK", { give = under("previous", "give"), take = late "take" })
+judged("on one side only, in lanes", "PROVE-DEADLOCK", { lanes = { 2, 2 }, give = under("previous", "give"), take = late "take" })
+tap.is("INCOMPLETE", pair { lanes = { 9, 9 }, give = under("previous", "give"), take = late "take" }:verify().proof.verdict, "... in nine, of which sizes are not looked for")
+judged("on both sides, in lanes", "SAFE", { lanes = { 2, 2 }, give = under("previous", "give"), take = under("previous", "take") })
 judged("a condition on the last tile", "SAFE", { give = function() end, take = function() end, after = { give = under("last", "give"), take = under("last", "take") } })
 local function times(side) return function(r) previous(r, function(b) for _ in weir.domain_loop(b.i) do r[side]() end end) end end
 judged("as often as the tile before says", "SAFE", { give = times "give", take = times "take" })

@@ -14,7 +14,8 @@ typedef struct queue {
     int n;
     bool cut;
     struct {
-        int16_t tag, use, age;
+        int16_t tag, use;
+        uint16_t age;
     } e[QMAX];
 } queue;
 #define QSET 48
@@ -34,9 +35,10 @@ static bool same_queue(const queue *a, const queue *b) {
 static bool join_queue(qset *s, const queue *q) {
     for (int i = 0; i < s->n; i++)
         if (same_queue(&s->v[i], q)) return false;
-    if (s->n == QSET) {
-        s->full = true; /* waits then fall back to 0, which is always right */
-        return false;
+    if (s->n == QSET) { /* waits then fall back to 0, which is always right; once, for those before it in a loop to know */
+        const bool first = !s->full;
+        s->full = true;
+        return first;
     }
     s->v[s->n++] = *q;
     return true;
@@ -91,7 +93,7 @@ static void mma_step(lowering *l, weiri_action *a, qset *s) {
         tidy(s);
     } else if (a->kind == ACT_MMA_WAIT && a->op->atom == ATOM_NONE) { /* a commit or release that drains all */
         for (int i = 0; i < s->n; i++) {
-            if (s->v[i].n || s->v[i].cut || s->full) a->n = 0;
+            if (s->v[i].n || s->full) a->n = 0; /* what is cut is not empty */
             s->v[i].n = 0, s->v[i].cut = false;
         }
         tidy(s);
@@ -130,10 +132,10 @@ static void bulk_step(lowering *l, weiri_action *a, qset *s) {
     } else if (a->kind == ACT_ADVANCE && a->stage == STAGE_NEXT &&
                l->p->cursors.v[a->cur].producer == (l->p->pipes.v[l->p->cursors.v[a->cur].pipe].full < 0)) {
         /* uses are counted by the side that asks: the acquire, or the storing task's wait where they have barriers */
-        int pipe = l->p->cursors.v[a->cur].pipe;
+        int pipe = l->p->cursors.v[a->cur].pipe, stages = l->p->pipes.v[pipe].stages;
         for (int i = 0; i < s->n; i++)
             for (int j = 0; j < s->v[i].n; j++)
-                if (s->v[i].e[j].tag == pipe && s->v[i].e[j].age < 100) s->v[i].e[j].age++;
+                if (s->v[i].e[j].tag == pipe && s->v[i].e[j].age < stages) s->v[i].e[j].age++; /* nobody asks for more */
         tidy(s);
     } else if (a->kind == ACT_BULK_WAIT) {
         int best = a->n;
@@ -160,6 +162,7 @@ static void bulk_step(lowering *l, weiri_action *a, qset *s) {
 static bool join_queues(qset *s, const qset *from) {
     bool grew = false;
     for (int i = 0; i < from->n; i++) grew = join_queue(s, &from->v[i]) || grew;
+    grew = grew || (from->full && !s->full);
     s->full = s->full || from->full;
     return grew;
 }
@@ -197,18 +200,12 @@ static void flow(lowering *l, weiri_pnode *n, qset *s, void (*step)(lowering *, 
         bool again = n->kind == PN_LOOP || n->kind == PN_TILES || (n->kind == PN_HELD && !n->once);
         bool must = before || (n->kind == PN_LOOP && weiri_loop_runs(l->k, n->src));
         qset in = *s, out;
-        for (;;) {
+        do {
             out = in;
             flow(l, n->first, &out, step);
-            bool grew = false;
-            if (again)
-                for (int i = 0; i < out.n; i++) grew = join_queue(&in, &out.v[i]) || grew;
-            if (!grew) break;
-        }
+        } while (again && join_queues(&in, &out));
         if (must) *s = out;
-        else
-            for (int i = 0; i < out.n; i++) join_queue(s, &out.v[i]);
-        s->full = s->full || out.full || in.full;
+        else join_queues(s, &out);
     }
 }
 
@@ -340,15 +337,12 @@ static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
                                (weiri_loop_runs(l->k, n->src) || (weiri_tc(l->k) && weiri_tc_loop_runs(l->k, n->src))));
         uint8_t *in = WEIRI_NEW_N(&l->p->a, uint8_t, nres), *out = WEIRI_NEW_N(&l->p->a, uint8_t, nres);
         memcpy(in, s, (size_t)nres);
-        for (;;) {
+        do {
             memcpy(out, in, (size_t)nres);
             fresh_flow(l, n->first, out, nres);
-            bool grew = false;
-            for (int i = 0; again && i < nres; i++)
-                if ((in[i] | out[i]) != in[i]) in[i] |= out[i], grew = true;
-            if (!grew) break;
-        }
-        for (int i = 0; i < nres; i++) s[i] = must ? out[i] : (uint8_t)(s[i] | out[i]);
+        } while (again && join_states(in, out, nres));
+        if (must) memcpy(s, out, (size_t)nres);
+        else join_states(s, out, nres);
     }
 }
 
@@ -375,8 +369,7 @@ static void find_adders(const weir_kernel *k, const weiri_pnode *n, const weiri_
             if (!out->loop) out->loop = loop;
             if (within || !loop || loop != out->loop) out->others = true;
         }
-        if (n->kind == PN_ACTION && a->reg == out->reg && a->op && (a->op->atom == ATOM_SET || a->op->atom == ATOM_NONE))
-            out->others = true;
+        if (n->kind == PN_ACTION && a->reg == out->reg && (a->op->atom == ATOM_SET || a->op->atom == ATOM_NONE)) out->others = true;
         if (n->kind == PN_ACTION || n->kind == PN_HELD) continue;
         bool tiles = n->kind == PN_TILES, first = n->kind == PN_LOOP && !loop;
         find_adders(k, n->first, first ? n->src : loop, within || !(tiles || first), out);
@@ -388,7 +381,7 @@ static bool settle_reads(weiri_pnode *n, int reg) {
     bool any = false;
     for (; n; n = n->next) {
         weiri_action *a = n->act;
-        if (n->kind == PN_ACTION && a->reg == reg && a->op && a->op->atom == ATOM_READ && a->fresh == 3)
+        if (n->kind == PN_ACTION && a->reg == reg && a->op->atom == ATOM_READ && a->fresh == 3)
             a->fresh = 2, any = true;
         else if (n->kind != PN_ACTION && n->kind != PN_HELD && settle_reads(n->first, reg)) any = true;
     }

@@ -276,8 +276,9 @@ function lab.run_copy(program, shape, o)
   return true, ""
 end
 
--- A tile of sums of 64 x 8 in each work tile, to which add() adds 16; schedule { n, t, acc, add, put } is what a tile does, `n` a dim.
-function lab.sums(schedule)
+-- A tile of sums of 64 x 8 in each work tile, to which add() adds 16; schedule { n, t, acc, add, put, wq } is what a tile does, `n` a dim;
+-- first(acc): what comes before the tiles.
+function lab.sums(schedule, first)
   local k = weir.kernel { name = "sums", arch = "sm_90a" }
   local n, M = k:dim "n", k:dim "M"
   local A = k:tensor { name = "A", dtype = "bf16", shape = { 64, 16 } }
@@ -291,9 +292,10 @@ function lab.sums(schedule)
   end }
   k:task { name = "mma", warps = { 4, 4 }, schedule = function()
     local function add() acc:mma(s:read(), s:read():rows(0, 8)); acc:drain() end
+    if first then first(acc) end
     for t in weir.work_tile_loop(wq) do
       s:wait()
-      schedule { n = n, t = t, acc = acc, add = add, put = function() gd:store(acc:read(), gd:at(t.m, 0)) end }
+      schedule { n = n, t = t, acc = acc, add = add, put = function() gd:store(acc:read(), gd:at(t.m, 0)) end, wq = wq }
       s:release(); wq:next()
     end
   end }

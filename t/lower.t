@@ -236,6 +236,17 @@ late("loaded in a condition in a loop", "", function(r)
   local q = r.k:scalar { name = "q", dtype = "i32" }
   for _ in weir.domain_loop(0, 3) do for _ in weir.when_true(weir.gt(q, 0)) do r.s:wait(); local v = r.s:read():load(); r.y:store(v, r.y:at(0, 0)); r.s:release() end end
 end)
+late("in a loop that ends the task", "", function(r) r.s:wait(); local v = r.s:read():load(); for _ in weir.domain_loop(0, 3) do r.y:store(v, r.y:at(0, 0)) end end)
+late("while the next stage of the same ring is asked for", "PLAN-TX: task 't': s:acquire opens a stage that no copy fills\n", function(r) r.s:wait(); local v = r.s:read():load(); r.s:acquire(); r.y:store(v, r.y:at(0, 0)); r.s:release() end)
+local function in_tiles(f)
+  return function(r)
+    r.s:wait()
+    local v, wq = r.s:read():load(), r.k:work_queue { name = "wq", axes = { "i" }, extent = { r.k:dim "N" } }
+    for _ in weir.work_tile_loop(wq) do r.y:store(v, r.y:at(0, 0)); f(r); wq:next() end
+  end
+end
+late("in a tile, loaded before them all", "", in_tiles(function() end))
+late("in a tile whose end gives back", "PLAN-UNSUPPORTED: takes a tile that was loaded from 's' before the stage changed hands\n", in_tiles(function(r) r.s:release(); r.s:wait() end))
 late("a tensor that is written by a store", "PLAN-UNSUPPORTED: takes a tile that was loaded from 'y' before its tensor was written\n", function(r) local v = r.y:at(0, 0):load(); r.y:store(1, r.y:at(0, 0)); r.other:store(v, r.other:at(0, 0)) end)
 late("by a body", "PLAN-UNSUPPORTED: takes a tile that was loaded from 'y' before its tensor was written\n", function(r) local v = r.y:at(0, 0):load(); r.body:write(); r.other:store(v, r.other:at(0, 0)) end)
 late("another tensor by a body", "", function(r) local v = r.y:at(0, 0):load(); r.far:write(); r.other:store(v, r.other:at(0, 0)) end)
@@ -279,6 +290,7 @@ puts("a slab by number", "", function(r) r.o:store(1, r.o:sub(r.n)) end)
 puts("rows of rows of slabs", "", function(r) r.o:store(1, r.o:sub(1)) end, { tile = { 2, 2, 8, 64 } })
 puts("rows in slabs of slabs", "", function(r) r.o:store(1, r.o:sub(1):rows(0, 4)) end, { tile = { 2, 2, 8, 64 } })
 puts("another stage's place", "", function(r) r.o:store(1, r.other:sub(1)) end)
+puts("the stage as it is read", "PLAN-UNSUPPORTED: task 't': o:store stores to a part of a tile that cannot be built yet\n", function(r) r.o:store(1, r.o:read()) end)
 puts("a place of a tensor", "PLAN-UNSUPPORTED: task 't': o:store stores to a part of a tile that cannot be built yet\n", function(r) r.o:store(1, r.y:at(0, 0)) end)
 puts("a slab in panels", "", function(r) r.o:store(1, r.o:sub(1)) end, { swizzle = 128 })
 puts("sums to a part", "PLAN-UNSUPPORTED: task 't': y:store stores to a part of a tile that cannot be built yet\n", function(r) r.w:zero(); r.y:store(r.w:read(), r.y:at(0, 0):t()) end)
@@ -286,6 +298,7 @@ puts("sums to a slab", "PLAN-UNSUPPORTED: task 't': y:store stores to a part of 
 puts("sums to rows", "", function(r) r.w:zero(); r.y:store(r.w:read(), r.y:at(0, 0):rows(0, 32)) end)
 puts("few columns of sums to a stage", "PLAN-UNSUPPORTED: task 't': o:store stores a value of a single row, or of few columns to shared memory, which cannot be built yet\n", function(r) r.w:zero(); r.o:store(r.w:read():row_sum(4)) end, { tile = { 64, 4 } })
 puts("few columns of sums to a tensor", "", function(r) r.w:zero(); r.y:store(r.w:read():row_sum(4), r.y:at(0, 0)) end, { gtile = { 64, 4 } })
+puts("a row of numbers to a tensor", "PLAN-UNSUPPORTED: task 't': y:store stores a value of a single row, or of few columns to shared memory, which cannot be built yet\n", function(r) r.y:store(r.w:col_index(), r.y:at(0, 0)) end, { gtile = { 1, 64 } })
 
 
 -- ---- products ------------------------------------------------------------------------------------------------------------------------------------
@@ -334,6 +347,18 @@ flight("twice on two lines", "PLAN-DRAIN: sets 'w' while an mma into it may be i
 end)
 flight("both tiles", "PLAN-DRAIN: sets 'w' while an mma into it may be in flight\nPLAN-DRAIN: sets 'h' while an mma into it may be in flight\n", function(r) r.h:zero(); r.w:mma(r.a:read(), r.b:read()); r.h:mma(r.a:read(), r.b:read()); r.w:set(1); r.h:set(2); r.h:drain() end)
 flight("an operand that is set", "PLAN-DRAIN: sets 'u' while an mma that reads it may be in flight\n", function(r) r.u:zero(); r.w:mma(r.u:read(), r.b:read()); r.u:set(1) end)
+local function either(r, a_way, other_way)
+  local q = weir.gt(r.k:scalar { name = "q", dtype = "i32" }, 0)
+  for _ in weir.when_true(q) do a_way() end
+  for _ in weir.when_false(q) do other_way() end
+end
+flight("that is set, where it was the operand of one way", "PLAN-DRAIN: sets 'u' while an mma that reads it may be in flight\n", function(r)
+  r.u:zero(); either(r, function() r.w:mma(r.u:read(), r.b:read()) end, function() r.w:mma(r.a:read(), r.b:read()) end); r.u:set(1)
+end)
+flight("of the other", "PLAN-DRAIN: sets 'u' while an mma that reads it may be in flight\n", function(r)
+  r.u:zero(); either(r, function() r.w:mma(r.a:read(), r.b:read()) end, function() r.w:mma(r.u:read(), r.b:read()) end); r.u:set(1)
+end)
+flight("beside something else on the line", "PLAN-UNSUPPORTED: task 't': w:mma works on a part of a view (rows, cols, sub or limit), which cannot be built here yet\nPLAN-DRAIN: sets 'w' while an mma into it may be in flight\n", function(r) r.w:mma(r.a:read(), r.b:read()); r.w:mma(r.a:read():limit(3), r.b:read()); r.w:set(1) end)
 flight("an operand that is read", "", function(r) r.u:zero(); r.w:mma(r.u:read(), r.b:read()); r.w:mma(r.u:read(), r.b:read()) end)
 flight("a value made of an operand that is set", "", function(r) r.h:zero(); r.w:mma(weir.cast(r.h:read(), "bf16"), r.b:read()); r.h:set(1) end)
 flight("another tile", "", function(r) r.w:mma(r.a:read(), r.b:read()); r.h:zero() end)
@@ -380,12 +405,26 @@ drains("with fourteen", { 7, 0 }, function(r, mma) for _ = 1, 14 do mma(r.w) end
 drains("with more ways than are followed", { 0, 0 }, function(r, mma)
   for i = 1, 7 do for _ in weir.when_true(weir.gt(r.q, i)) do mma(i % 2 == 0 and r.w or r.h) end end
 end, umma_ring)
+-- Fences behind a wait for tensor memory: one is enough where waits follow one another, whatever comes at the end of a block.
+do
+  local function fences(name, want, f)
+    waits(name, want, "tcgen05_after", kernel { arch = "sm_100a", with = function(k, r)
+      r.n = k:dim "n"
+      r.a, r.b = k:tmem_tile { name = "a", tile = { 128, 64 }, pipeline = P.umma_async { stages = 1 } }, k:tmem_tile { name = "b", tile = { 128, 64 }, pipeline = P.umma_async { stages = 1 } }
+      k:task { name = "t", warps = { 0, 4 }, schedule = function() f(r) end }
+    end })
+  end
+  fences("two waits: one fence, beside those of the kernel's ends", { 0, 0, 0 }, function(r) r.a:wait(); r.b:wait(); r.a:release(); r.b:release() end)
+  fences("the waits end a block", { 0, 0, 0 }, function(r) for _ in weir.domain_loop(0, r.n) do r.a:release(); r.b:release(); r.a:wait(); r.b:wait() end end)
+  fences("work between them", { 0, 0, 0, 0 }, function(r) r.a:wait(); r.a:release(); r.b:wait(); r.b:release() end)
+end
 -- Bulk stores: an acquire waits until what was stored from that stage has been read.
-local function bulk(name, want, f, stages)
+local function bulk(name, want, f, stages, others, tile)
   waits(name, want, "bulk_wait", kernel({ with = function(k, r)
-    r.o = sm(k, "o", { tile = { 64, 32 }, pipe = P.async_tma { stages = stages or 2 } })
-    r.p = sm(k, "p", { tile = { 64, 32 }, pipe = P.async_tma { stages = 2 } })
-    r.y, r.n, r.q = gm(k, "y", { tile = { 64, 32 }, out = true }), k:dim "n", k:scalar { name = "q", dtype = "i32" }
+    tile = tile or { 64, 32 }
+    r.o = sm(k, "o", { tile = tile, pipe = P.async_tma { stages = stages or 2 } })
+    r.p = sm(k, "p", { tile = tile, pipe = P.async_tma { stages = others or 2 } })
+    r.y, r.n, r.q = gm(k, "y", { tile = tile, out = true }), k:dim "n", k:scalar { name = "q", dtype = "i32" }
     r.put = function(o) o:acquire(); o:store(1); o:commit(); o:wait(); r.y:tma_store(o:read(), r.y:at(0, 0)); o:release() end
   end }, f))
 end
@@ -401,6 +440,19 @@ end)
 bulk("more by far", { 1, 3, 1, 3, 0 }, function(r)
   for _ in weir.domain_loop(0, r.n) do for i = 1, 4 do for _ in weir.when_true(weir.gt(r.q, i)) do r.put(i % 2 == 0 and r.o or r.p) end end end
 end, 4)
+bulk("too many by far", { 7, 7, 7, 7, 7, 7, 7, 0, 0 }, function(r)
+  for i = 1, 7 do for _ in weir.when_true(weir.gt(r.q, i)) do r.put(i % 2 == 0 and r.o or r.p) end end
+  r.put(r.o)
+end, 16, 16, { 64, 4 })
+local function pass(r) r.o:acquire(); r.o:store(1); r.o:commit(); r.o:wait(); r.o:release() end -- a stage that is not stored from
+bulk("one store, then as many stages as there are: the wait is for it", { 7, 7, 0, 0 }, function(r) r.put(r.o); pass(r); pass(r) end)
+bulk("one store, and perhaps one stage less: for it, too", { 7, 7, 0, 0 }, function(r) r.put(r.o); for _ in weir.when_true(weir.gt(r.q, 0)) do pass(r) end pass(r) end)
+do
+  local ns = {}
+  for i = 1, 103 do ns[i] = 7 end
+  ns[104], ns[105] = 0, 0
+  bulk("one store in a ring of 103 stages: the last of 103 waits for it", ns, function(r) r.put(r.o); for _ = 1, 103 do pass(r) end end, 103, 2, { 1, 4 })
+end
 do
   local function released(name, want, f, o) -- a task that stores what another stages, and gives back
     local k, r = kernel { with = function(k, r) r.o, r.y = sm(k, "o", { pipe = P.async_tma { stages = 3 } }), gm(k, "y", { out = true }); r.n = k:dim "n" end }
@@ -414,6 +466,25 @@ do
   released("two later", { 2, 0, 0 }, function(r) r.o:wait(); put(r); r.o:release(2) end, function(r) r.o:release(0) end)
   released("by a task that does not wait", { 0, 0 }, function(r) put(r); r.o:release() end)
 end
+
+-- The same of a task that looks back: the first tile has none before it, the others do.
+local function before(name, want, kind, f, stages)
+  waits(name, want, kind, kernel({ with = function(k, r)
+    r.a, r.b = sm(k, "a", { dtype = "bf16", swizzle = 128 }), sm(k, "b", { dtype = "bf16", swizzle = 128 })
+    r.w, r.h = k:wgmma_tile { name = "w", tile = { 64, 64 } }, k:wgmma_tile { name = "h", tile = { 64, 64 } }
+    r.o, r.y = sm(k, "o", { tile = { 64, 32 }, pipe = P.async_tma { stages = stages or 2 } }), gm(k, "y", { tile = { 64, 32 }, out = true })
+    r.wq, r.q = k:work_queue { name = "wq", axes = { "i" }, extent = { k:dim "N" } }, k:scalar { name = "q", dtype = "i32" }
+  end }, function(r)
+    r.a:wait(); r.b:wait(); r.w:zero(); r.h:zero()
+    for _ in weir.work_tile_loop(r.wq) do f(r, function(w) w:mma(r.a:read(), r.b:read()) end); r.wq:next() end
+    r.a:release(); r.b:release()
+  end))
+end
+before("in flight from the tile before", { 2 }, "mma_wait", function(r, mma) for _ in weir.previous_tile(r.wq) do mma(r.h) end mma(r.w); r.w:drain(1) end)
+before("more ways than are followed", { 0 }, "mma_wait", function(r, mma)
+  for _ in weir.previous_tile(r.wq) do for i = 1, 7 do for _ in weir.when_true(weir.gt(r.q, i)) do mma(i % 2 == 0 and r.w or r.h) end end end
+  r.w:drain(3)
+end)
 
 -- ---- reductions of what is only loaded ---------------------------------------------------------------------------------------------------------------
 low("shared parts of a reduction", "", {}, function(r)
@@ -432,7 +503,7 @@ end })
 -- ---- loops dealt to lanes ------------------------------------------------------------------------------------------------------------------------------
 local function dealt(name, want, o, f) -- o: lanes of r and s, warps
   refuses(name, want, kernel({ warps = { 0, o.warps or 1 }, with = function(k, r)
-    for i, x in ipairs { "r", "s" } do r[x] = ring(k, x, { stages = 8, interleave = { 1, 1, o[i], o[i] } }) end
+    for i, x in ipairs { "r", "s" } do r[x] = ring(k, x, { stages = 8, interleave = i == 2 and o.s or { 1, 1, o[i], o[i] } }) end
     r.n = k:dim "n"
     r.pdl = k:pdl_wait { name = "pdl" }
     r.go = k:pdl_launch { name = "go" }
@@ -449,12 +520,19 @@ dealt("to warps", "", { 2, 1, warps = 2 }, function(r) r.pdl:wait_griddep(); for
 dealt("to warps, beside what stands outside", "PLAN-UNSUPPORTED: task 't': s:wait stands outside the loop that is dealt to the task's warps, each of which goes its own way\n", { 2, 1, warps = 2 }, function(r) for _ in weir.domain_loop(0, r.n) do take(r.r) end take(r.s) end)
 dealt("to warps, beside a loop of its own", "PLAN-UNSUPPORTED: task 't': s:wait stands outside the loop that is dealt to the task's warps, each of which goes its own way\n", { 2, 1, warps = 2 }, function(r) for _ in weir.domain_loop(0, r.n) do take(r.r) end for _ in weir.domain_loop(0, r.n) do take(r.s) end end)
 dealt("to warps, beside a ring that is not", "PLAN-UNSUPPORTED: task 't': s:wait takes stages that are not dealt, in a loop that is dealt to the task's warps\n", { 2, 1, warps = 2 }, function(r) for _ in weir.domain_loop(0, r.n) do take(r.r); take(r.s) end end)
+dealt("to warps, beside a ring that cannot be built", "PLAN-UNSUPPORTED: pipeline 's': acquire by 2 lanes and commit by 1 cannot be built yet\n", { 2, 1, warps = 2, s = { 2, 1, 1, 1 } }, function(r) for _ in weir.domain_loop(0, r.n) do take(r.r); take(r.s) end end)
 
 -- Work tiles dealt to two tasks: which steps the tiles of the other lane take instead.
 local function skips(name, want, f, o)
   o = o or {}
-  local k, r = kernel { with = function(k, r) r.r, r.s = ring(k, "r"), ring(k, "s") end }
+  local k, r = kernel { with = function(k, r)
+    r.r, r.s = (o.tma and sm or ring)(k, "r"), (o.tma and sm or ring)(k, "s")
+    if not o.group then return end
+    r.g = k:group { name = "g", mode = o.group, members = { r.r, r.s } }
+    r.r, r.s = r.g:member "r", r.g:member "s"
+  end }
   local wq = k:work_queue { name = "wq", kind = o.kind, stages = o.kind == "atomic" and 2 or nil, axes = { "i" }, extent = { k:dim "N" } }
+  r.wq = wq
   r.x = k:gmem_tile { name = "x", tensor = k:tensor { name = "X", dtype = "i32", shape = { 64, 64 } }, tile = { 1, 1 } }
   for lane = 0, 1 do
     k:task { name = "t" .. lane, warps = { lane, 1 }, schedule = function()
@@ -487,6 +565,14 @@ skips("gives back here what another task waits for", "advance close", function(r
 skips("as many as memory says", "PLAN-UNSUPPORTED: task 't0': how many stages a tile takes is read from memory, so that the other lanes of the work tiles cannot skip them\nPLAN-UNSUPPORTED: task 't1': how many stages a tile takes is read from memory, so that the other lanes of the work tiles cannot skip them\n", function(r) for _ in weir.domain_loop(0, r.x:at(0, 0):load()) do fill(r.r) end end)
 skips("when memory says so", "PLAN-UNSUPPORTED: task 't0': how many stages a tile takes is read from memory, so that the other lanes of the work tiles cannot skip them\nPLAN-UNSUPPORTED: task 't1': how many stages a tile takes is read from memory, so that the other lanes of the work tiles cannot skip them\n", function(r) for _ in weir.when_true(weir.gt(r.x:at(0, 0):load(), 0)) do fill(r.r) end end)
 skips("tiles handed out at run time", "advance, advance close, wait, advance, body, warp_sync, arrive, advance close", function(r) fill(r.r) end, { kind = "atomic" })
+skips("by the task itself", "wait, expect_tx, advance, bulk_issue, advance close, wait, advance, body, arrive, advance close", function(r, _, lane) if lane == 0 then r.wq:fetch() else fill(r.r) end end, { kind = "atomic" })
+skips("a member's commit, the last one's in another task", "advance", function(r)
+  r.z = r.z or gm(r.k, "z")
+  for _, x in ipairs { r.r, r.s } do x:acquire(); x:tma_load(r.z:at(0, 0)) end
+  r.r:commit()
+end, { group = "merge", tma = true, more = function(r) r.s:commit() end })
+skips("a group's own", "advance, advance close", function(r) r.g:wait(); r.r:use(); r.s:use(); r.g:release() end, { group = "fused_merge", more = function(r) fill(r.r); fill(r.s) end })
+skips("only asked for, for the tile before", "advance, advance close", function(r) fill(r.r); for _ in weir.previous_tile(r.wq) do r.s:try_wait() end end)
 
 
 -- ---- the tensor core of sm_100a --------------------------------------------------------------------------------------------------------------------------
@@ -508,6 +594,10 @@ sums("columns that are no eights", "PLAN-UNSUPPORTED: task 't': z:store stores p
 sums("columns of what is loaded", "PLAN-UNSUPPORTED: task 't': part:store stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)\n", function(r, v) r.part:store(v:load():cols(0, 32), r.part:at(0, 0)) end)
 sums("rows", "PLAN-UNSUPPORTED: task 't': z:store stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)\n", function(r, v) gm(r.k, "z", { tile = { 32, 64 }, out = true }):store(v:rows(0, 32), r.y:at(0, 0)) end)
 sums("turned over", "PLAN-UNSUPPORTED: task 't': z:store stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)\n", function(r, v) gm(r.k, "z", { tile = { 64, 128 }, out = true }):store(v:t(), r.y:at(0, 0)) end)
+sums("a square turned over", "PLAN-UNSUPPORTED: task 't': y:store stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)\n", function(r, v) r.y:store(v:t(), r.y:at(0, 0)) end, { tile = { 64, 64 } })
+local function wider(r) return gm(r.k, "z", { tile = { 128, 128 } }):at(0, 0) end
+sums("beside columns of a wider value", "PLAN-UNSUPPORTED: task 't': y:store stores load():cols(first, n) beside sums of tensor memory; write cols(first, n) of the view, then load()\n", function(r, v) r.y:store(v:load() + wider(r):load():cols(64, 64), r.y:at(0, 0)) end)
+sums("beside columns of a wider tile", "", function(r, v) r.y:store(v:load() + wider(r):cols(64, 64):load(), r.y:at(0, 0)) end)
 sums("a row", "PLAN-UNSUPPORTED: task 't': z:store stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)\n", function(r, v) gm(r.k, "z", { tile = { 1, 64 }, out = true }):store(v:sub(3), r.y:at(0, 0)) end)
 sums("limited", "PLAN-UNSUPPORTED: task 't': y:store stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)\n", function(r, v) r.y:store(v:limit(r.n), r.y:at(0, 0)) end)
 sums("sums of two shapes", "PLAN-UNSUPPORTED: task 't': y:store stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, s:read():cols(first, n)\n", function(r, v) r.y:store(v:load() + v:rows(0, 1):load(), r.y:at(0, 0)) end)
@@ -539,6 +629,7 @@ umma("beside work of a warpgroup", "", { beside = true, warps = { 0, 4 } })
 umma("of rows of an operand", "PLAN-UNSUPPORTED: task 't': acc:mma works on a part of a view (rows, cols, sub or limit), which cannot be built here yet\n", { at = { 256, 64 }, a = function(v) return v:rows(0, 128) end })
 umma("of a whose stages threads give back", "PLAN-UNSUPPORTED: a of the mma into 'acc', 'a', has a pipeline of type tma_async, whose release does not wait for the tensor core\n", { ap = P.tma_async { stages = 1 } })
 umma("of b", "PLAN-UNSUPPORTED: b of the mma into 'acc', 'b', has a pipeline of type tma_async, whose release does not wait for the tensor core\n", { bp = P.tma_async { stages = 1 } })
+umma("of a ring that cannot be built", "PLAN-UNSUPPORTED: pipeline 'a': acquire by 2 lanes and commit by 1 cannot be built yet\n", { ap = P.tma_umma { stages = 2, interleave = { 2, 1, 1, 1 } } })
 umma("of 96 rows", "PLAN-TILE: mma into 'acc' { 96, 64 }: 96 rows; an mma of one CTA has 64 or 128\n", { at = { 96, 64 }, tile = { 96, 64 } })
 umma("of 96 rows, two CTAs", "PLAN-TILE: mma into 'acc' { 96, 64 }: 96 rows in each of two CTAs; their mma has 64 or 128 in each\n", { v = 2, at = { 96, 64 }, tile = { 96, 64 }, bt = { 32, 64 } })
 low("loads by the first CTA of a pair", "PLAN-UNSUPPORTED: task 't': s:tma_load is issued by the first CTA (issue = \"first\") for operands of an mma of two CTAs (v = 2)\n", { arch = "sm_100a", cluster = { v = 2, m = 2 }, warps = { 0, 1 } }, function(r)

@@ -382,7 +382,6 @@ static void put_rows(const char *op, const weiri_row *r, const weiri_proto *pr, 
         any = true;
         switch (r->kind) {
         case ROW_WAIT: weiri_put(b, "every thread waits on %s", bar); break;
-        case ROW_TRY: weiri_put(b, "every thread probes %s", bar); break;
         case ROW_ARRIVE: weiri_put(b, "%s arrives on %s", who, bar); break;
         case ROW_EXPECT:
             weiri_put(b, "%s arrives on %s and arms ", who, bar);

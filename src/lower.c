@@ -249,11 +249,9 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             break;
         case ROW_TC_AFTER:
         case ROW_TC_BEFORE:
-            if (elide_wait) continue;
             a = lw_act(p, at, row->kind == ROW_TC_AFTER ? ACT_TC_AFTER : ACT_TC_BEFORE, lw_who(l, WHO_THREADS), op, note);
             a->leader = row->leader_only;
             continue;
-        case ROW_TRY: continue; /* the wait that follows asks again at once: a probe buys nothing here */
         case ROW_ARRIVE:
         case ROW_CP_ARRIVE:
         case ROW_UMMA_COMMIT:
@@ -311,7 +309,7 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             a = lw_act(p, at, ACT_MMA_WAIT, WHO_THREADS, op, note);
             a->n = -1; /* mma_step finds out whether anything can be in flight */
             break;
-        case ROW_SPILL: /* the one commit of a fork leaves every member's sums */
+        default: /* ROW_SPILL: the one commit of a fork leaves every member's sums */
             for (int i = 0; i < (op->res->kind == WEIR_RES_GROUP ? op->res->nmembers : 1); i++) {
                 const weir_res *to = op->res->kind == WEIR_RES_GROUP ? op->res->members[i] : bare;
                 a = lw_act(p, at, ACT_BODY, WHO_THREADS, op, note);
@@ -321,7 +319,6 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
                 lw_effect(l, a, true, false, p->pipes.v[a->pipe].region, cur, stage, 0);
             }
             continue;
-        default: continue;
         }
         a->bar = bar;
         a->pipe = pi;
@@ -464,9 +461,10 @@ static void lower_close(lowering *l, weiri_pnode *at, const weiri_op *op) {
     }
 }
 
-void lw_move(lowering *l, weiri_pnode *at, const weiri_op *op) {
-    if (!lw_piped(l->p, op)) return; /* queue moves; resources whose own rules failed */
-    if (lw_opens(op)) lower_open(l, at, op);
+void lw_op(lowering *l, weiri_pnode *at, const weiri_op *op) {
+    if (op->atom != ATOM_NONE) lw_work(l, at, op);
+    else if (!lw_piped(l->p, op)) return; /* queue moves; resources whose own rules failed */
+    else if (lw_opens(op)) lower_open(l, at, op);
     else if (lw_closes_one(op)) lower_close(l, at, op);
 }
 
@@ -475,9 +473,7 @@ void lw_move(lowering *l, weiri_pnode *at, const weiri_op *op) {
 static void lower_nodes(lowering *l, const weiri_node *n, weiri_pnode *at) {
     for (; n; n = n->next) {
         if (n->kind == NODE_OP) {
-            const weiri_op *op = n->op;
-            if (op->atom != ATOM_NONE) lw_work(l, at, op);
-            else lw_move(l, at, op);
+            lw_op(l, at, n->op);
             continue;
         }
         static const weiri_pnode_kind kinds[] = { PN_ACTION, PN_LOOP, PN_GUARD, PN_TILES, PN_SKIPPABLE };
@@ -538,7 +534,7 @@ static void frame(weiri_plan *p) {
 static bool leaders_work(const weiri_pnode *n) {
     for (; n; n = n->next) {
         if (n->kind != PN_ACTION) {
-            if (!leaders_work(n->first) || !leaders_work(n->skip)) return false;
+            if (!leaders_work(n->first)) return false; /* what other lanes' tiles leave of it is no more */
         } else if (!n->act->leader && n->act->kind != ACT_ADVANCE && n->act->kind != ACT_ZERO && n->act->kind != ACT_REGS) {
             return false;
         }

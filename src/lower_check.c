@@ -9,7 +9,7 @@
 
 /* Part of a stage or of a tile, for work that takes whole ones only: slabs as operands of an mma, cp.async. */
 bool lw_sliced(lowering *l, const weiri_op *op, const weiri_view *v) {
-    if (!v->nsub && !v->row0 && !v->nrows && !v->col0 && !v->ncols && !v->limit) return false;
+    if (!v->nsub && !v->nrows && !v->ncols && !v->limit) return false;
     lw_complain(l, "PLAN-UNSUPPORTED", op, "take the whole stage, with tiles of the size of the part",
                 "works on a part of a view (rows, cols, sub or limit), which cannot be built here yet");
     return true;
@@ -22,7 +22,7 @@ static void check_store_place(lowering *l, const weiri_op *op) {
     weiri_view_of(l->k, op->arg[1], &v);
     bool smem = op->res->kind != WEIR_RES_GMEM, odd = v.nsub && v.axis + v.nsub >= op->res->rank;
     bool frags = weiri_value_uses(l->k, op->arg[0], WEIR_OP_READ_REG);
-    if (smem ? v.op != WEIR_OP_VIEW_SUB || v.t || v.col0 || v.ncols || v.limit || odd : frags && (v.t || v.nsub))
+    if (smem ? v.op != WEIR_OP_VIEW_SUB || v.t || v.ncols || v.limit || odd : frags && (v.t || v.nsub))
         lw_complain(l, "PLAN-UNSUPPORTED", op,
                     smem ? "store to s:sub(i), or to rows of it" : "give the place the tile's own coordinates: g:at(...)",
                     "stores to a part of a tile that cannot be built yet");
@@ -73,9 +73,9 @@ static void found_leaf(void *ud, uint32_t view) {
     int shape[WEIR_MAX_RANK], rank = weiri_view_shape(f->k, view, shape);
     weiri_view_of(f->k, view, &v);
     f->n++;
-    f->part = f->part || v.ncols || v.col0;
+    f->part = f->part || v.ncols;
     f->misfit = f->misfit || rank != 2 || shape[0] != f->rows || shape[1] != f->cols || shape[0] != v.res->tile[0] || v.t ||
-                v.nsub || v.limit;
+                v.limit;
 }
 
 /* A reduction along rows of what no register tile holds, in the value: what is only loaded is fetched element by element,
@@ -143,7 +143,7 @@ static void check_tensor_values(lowering *l, const weiri_op *op) {
     for (int i = 0; i < op->nargs; i++) {
         const weiri_value *x = weiri_val(k, op->arg[i]);
         found f = { .k = k, .rows = x->rows, .cols = x->cols };
-        if (op->atom == ATOM_MMA || op->atom == ATOM_READ || op->atom == ATOM_LOAD) continue;
+        if (op->atom == ATOM_MMA || op->atom == ATOM_LOAD) continue;
         weiri_tc_leaves(k, op->arg[i], found_leaf, &f);
         if (!f.n) continue;
         const char *text = NULL;
@@ -152,9 +152,11 @@ static void check_tensor_values(lowering *l, const weiri_op *op) {
             text = "stores a value of tensor memory and of a register tile, whose rows lie differently in the threads";
         else if (weiri_value_reduces(k, op->arg[i]))
             text = "stores a row reduction of tensor memory, which cannot be built yet";
-        else if (f.misfit || f.cols % 8 || weiri_value_uses(k, op->arg[i], WEIR_OP_TILE_COLS))
+        else if (f.misfit || f.cols % 8)
             text = "stores part of a stage in tensor memory other than whole rows of a multiple of 8 columns, "
                    "s:read():cols(first, n)";
+        else if (weiri_value_uses(k, op->arg[i], WEIR_OP_TILE_COLS))
+            text = "stores load():cols(first, n) beside sums of tensor memory; write cols(first, n) of the view, then load()";
         else if (f.part && weiri_tc_pair(k) && f.rows == 64)
             text = "stores part of the columns of 64 rows, whose halves lie one above the other with v = 2";
         if (text)
@@ -199,8 +201,8 @@ bool weiri_view_operand(const weiri_plan *p, const weiri_view *v, weiri_tile_geo
     why[0] = '\0';
     *offset = 0;
     weiri_geom(p, v->res, g); /* it has a place, and so a layout */
-    if (!v->row0 && !v->nrows && !v->col0 && !v->ncols) return true;
-    const int rows = v->nrows ? v->nrows : g->rows - v->row0, cols = v->ncols ? v->ncols : g->cols - v->col0;
+    if (!v->nrows && !v->ncols) return true;
+    const int rows = v->nrows ? v->nrows : g->rows, cols = v->ncols ? v->ncols : g->cols;
     const int unit =
         v->t ? g->panel_cols : 32 / g->elem; /* columns: whole panels of an MN-major operand, steps of a K-major one */
     const int in = v->col0 % g->panel_cols;
@@ -308,6 +310,12 @@ static const weiri_op *first_disturbing(const weiri_node *root, const weiri_node
     return NULL;
 }
 
+static const weiri_op *disturbing_inside(const weiri_node *block, const weir_res *r) {
+    for (const weiri_node *n = NULL; (n = weiri_node_next(block, n));)
+        if (n->kind == NODE_OP && disturbs(n->op, r)) return n->op;
+    return NULL;
+}
+
 static bool inside(const weiri_node *n, const weiri_node *block) {
     for (; n; n = n->parent)
         if (n == block) return true;
@@ -329,9 +337,8 @@ static void check_late(lowering *l, const weiri_node *use, uint32_t id) {
     const weiri_node *load = weiri_node_next(root, NULL);
     while (load->op != x->by) load = weiri_node_next(root, load);
     const weiri_op *by = first_disturbing(root, load, use, v.res);
-    for (const weiri_node *b = use->parent; b && !by && !inside(load, b); b = b->parent) /* a loop comes back to the use */
-        for (const weiri_node *n = weiri_node_next(root, b); n && !by && inside(n, b); n = weiri_node_next(root, n))
-            if ((b->kind == NODE_LOOP || b->kind == NODE_TILES) && n->kind == NODE_OP && disturbs(n->op, v.res)) by = n->op;
+    for (const weiri_node *b = use->parent; !by && !inside(load, b); b = b->parent) /* a loop comes back to the use */
+        if (b->kind == NODE_LOOP || b->kind == NODE_TILES) by = disturbing_inside(b, v.res);
     if (!by) return;
     weir_finding *f = weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&use->op->at),
                                  tensor ? "takes a tile that was loaded from '%s' before its tensor was written"

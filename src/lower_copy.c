@@ -256,7 +256,7 @@ static residue known_rest(const weir_kernel *k, uint32_t id) {
     residue a, b;
     switch (v->op) {
     case WEIR_OP_INT: return residue_of(16, v->i);
-    case WEIR_OP_DIM: return residue_of(v->multiple > 0 ? twos(v->multiple) : 1, 0);
+    case WEIR_OP_DIM: return residue_of(twos(v->multiple), 0);
     case WEIR_OP_INDEX: { /* start, start + step, ... */
         a = known_rest(k, v->loop->start);
         b = known_rest(k, v->loop->step);

@@ -126,30 +126,30 @@ static bool known_outside(const weir_kernel *k, uint32_t id) {
     return true;
 }
 
+/* What the op would do to a cursor that lanes share. */
+static void skip_op(lowering *l, weiri_pnode *at, const weiri_op *op) {
+    if (!lw_piped(l->p, op) || !(lw_opens(op) || lw_closes_one(op))) return;
+    const int cur = lw_cursor(l, op->res, lw_is_producer(op->stage));
+    const weiri_cursor *c = &l->p->cursors.v[cur];
+    if (c->tile_lanes < 2) return;
+    if (lw_opens(op)) {
+        bool first, last;
+        lw_round_place(l, op, &first, &last);
+        if (!last) return;
+        lw_advance(l, at, op, cur, STAGE_NEXT);
+        if (c->held_max > 0) lw_advance(l, at, op, cur, STAGE_CLOSE); /* what a tile opens it closes */
+    } else if (c->held_max == 0 && lw_closes(l, op)) {
+        lw_advance(l, at, op, cur, STAGE_CLOSE);
+    }
+}
+
 /* What the body would do to cursors that lanes share, and to a dynamic queue; every loop and guard around that. */
 void lw_skip(lowering *l, const weiri_node *n, const weiri_pnode *body, weiri_pnode *at) {
     static const weiri_pnode_kind kinds[] = { PN_ACTION, PN_LOOP, PN_GUARD, PN_TILES, PN_SKIPPABLE };
     for (; n; n = n->next) {
         if (n->kind == NODE_OP) {
-            const weiri_op *op = n->op;
-            if (op->res->kind == WEIR_RES_QUEUE) {
-                if (op->atom != ATOM_NONE) lw_work(l, at, op);
-                else lw_move(l, at, op);
-                continue;
-            }
-            bool closes = op->stage == STAGE_PROD_COMMIT || op->stage == STAGE_CONS_RELEASE, first, last;
-            if (!lw_piped(l->p, op) || !(lw_opens(op) || closes)) continue;
-            int cur = lw_cursor(l, op->res, lw_is_producer(op->stage));
-            weiri_cursor *c = &l->p->cursors.v[cur];
-            if (c->tile_lanes < 2) continue;
-            if (lw_opens(op)) {
-                lw_round_place(l, op, &first, &last);
-                if (!last) continue;
-                lw_advance(l, at, op, cur, STAGE_NEXT);
-                if (c->held_max > 0) lw_advance(l, at, op, cur, STAGE_CLOSE); /* what a tile opens it closes */
-            } else if (c->held_max == 0 && lw_closes(l, op)) {
-                lw_advance(l, at, op, cur, STAGE_CLOSE);
-            }
+            if (n->op->res->kind == WEIR_RES_QUEUE) lw_op(l, at, n->op);
+            else skip_op(l, at, n->op);
             continue;
         }
         if (weiri_of_before(n)) continue; /* nothing that lanes share is moved there (check_dealt_before) */
@@ -186,8 +186,7 @@ void lw_skip(lowering *l, const weiri_node *n, const weiri_pnode *body, weiri_pn
 void lw_check_dealt_before(lowering *l, const weiri_node *guard) {
     for (const weiri_node *n = NULL; (n = weiri_node_next(guard, n));) {
         const weiri_op *op = n->kind == NODE_OP ? n->op : NULL;
-        if (!op || !lw_piped(l->p, op) || !(lw_opens(op) || op->stage == STAGE_PROD_COMMIT || op->stage == STAGE_CONS_RELEASE))
-            continue;
+        if (!op || !lw_piped(l->p, op) || !(lw_opens(op) || lw_closes_one(op))) continue;
         if (op->res->kind != WEIR_RES_QUEUE && !weiri_side_dealt(l->k, op->res, lw_is_producer(op->stage))) continue;
         weir_finding *f =
             weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&op->at),

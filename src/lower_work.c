@@ -80,7 +80,7 @@ static void part_written(lowering *l, weiri_action *a, const weiri_op *op) {
     int64_t row;
     if (!a->neff || op->nargs < 2) return;
     weiri_view_of(l->k, op->arg[1], &v);
-    if (v.res != op->res || v.op != WEIR_OP_VIEW_SUB || v.t || v.col0 || v.ncols || v.limit) return;
+    if (v.res != op->res || v.op != WEIR_OP_VIEW_SUB || v.t || v.ncols || v.limit) return;
     weiri_geom(l->p, v.res, &g); /* it is accessed, and so has a layout */
     if (g.panels > 1 || !weiri_push_rows(l->k, &v, -1, &row)) return;
     int rows = g.rows;
@@ -217,8 +217,7 @@ static void lower_cp_async(lowering *l, weiri_pnode *at, const weiri_op *op) {
 
 /* The part of a stage that a view names, for copies that take it as it lies: whole, or slabs of it. */
 static bool whole_rows(const weiri_view *v) {
-    return !v->t && !v->row0 && !v->nrows && !v->col0 && !v->ncols && !v->limit &&
-           (!v->nsub || v->axis + v->nsub < v->res->rank);
+    return !v->t && !v->nrows && !v->ncols && !v->limit && (!v->nsub || v->axis + v->nsub < v->res->rank);
 }
 
 /* Bytes as they lie, panel by panel: both tiles must lie alike. Rows are a slab's, or the tile's. */

@@ -20,7 +20,7 @@
 #define lw_reg_effect weiri_lw_reg_effect
 #define lw_join_warpgroup weiri_lw_join_warpgroup
 #define lw_advance weiri_lw_advance
-#define lw_move weiri_lw_move
+#define lw_op weiri_lw_op
 #define lw_find_held weiri_lw_find_held
 #define lw_part_of_tile weiri_lw_part_of_tile
 #define lw_check_start weiri_lw_check_start
@@ -103,8 +103,8 @@ weiri_effect *lw_effect(lowering *l, weiri_action *a, bool write, bool async, in
 void lw_reg_effect(lowering *l, weiri_action *a, bool write, const weir_res *r);
 weiri_action *lw_join_warpgroup(lowering *l, weiri_pnode *at, const weiri_op *op, const char *note);
 void lw_advance(lowering *l, weiri_pnode *at, const weiri_op *op, int cur, weiri_stage_ref which);
-/* An op that is no work: a wait or an acquire, a commit or a release; nothing for moves of what has no pipeline. */
-void lw_move(lowering *l, weiri_pnode *at, const weiri_op *op);
+/* An op: work; a wait or an acquire, a commit or a release; nothing for moves of what has no pipeline. */
+void lw_op(lowering *l, weiri_pnode *at, const weiri_op *op);
 
 /* lower_held.c: fills held_in, loose_in and the numbers of the task's cursors. */
 void lw_find_held(lowering *l);

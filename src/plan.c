@@ -681,7 +681,7 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
         in.tensor_wait = in.tensor_wait || (tensor && r->group->mode == WEIR_GROUP_FUSED_MERGE);
         in.tensor_release = in.tensor_release || (tensor && !fork);
         in.fence_release = in.fence_release || (!fork && of & READ_THREADS && tma_refills(k, m));
-        bool copied = producer_op(p, m, false) == WEIR_PRODUCER_LOAD && (async_reads(of) || only_mma_reads(of));
+        bool copied = producer_op(p, m, false) == WEIR_PRODUCER_LOAD && async_reads(of);
         in.fence_wait = in.fence_wait || (copied && r->group->mode == WEIR_GROUP_FUSED_MERGE);
     }
     for (int i = 0; r->group && r->group->mode == WEIR_GROUP_FORK && i < r->group->nmembers; i++) {
@@ -973,7 +973,7 @@ static bool threads_alone(const weir_kernel *k, const weir_res *r) {
             if (plain) continue;
             if (op->res == r) return false;
             for (int i = 0; i < op->nargs; i++)
-                if (op->arg[i] && weiri_view_base(k, op->arg[i]) == r) return false;
+                if (weiri_view_base(k, op->arg[i]) == r) return false;
         }
     return true;
 }
@@ -1005,7 +1005,7 @@ static void place_smem(weiri_plan *p) {
         int swizzle = r->kind != WEIR_RES_TMEM ? r->swizzle : widest_swizzle(r->tile[1] * weir_dtype_size(dtype));
         bool threads = false, smem = r->kind == WEIR_RES_SMEM;
         bool fits = weiri_layout_tile(dtype, r->tile, r->rank, swizzle, smem, &g, why, sizeof why);
-        if (!fits && smem && threads_alone(k, r)) {
+        if (!fits && threads_alone(k, r)) { /* nothing new of a body's tile, which TMA does not fill either */
             char other[256];
             threads = fits = weiri_layout_tile(dtype, r->tile, r->rank, swizzle, false, &g, other, sizeof other);
         }

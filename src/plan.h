@@ -303,7 +303,7 @@ typedef struct weiri_view {
     weir_op op;                  /* of base */
     int back;                    /* VIEW_READ */
     bool t;                      /* transposed */
-    int row0, nrows, col0, ncols;   /* of the tile as it lies, whatever way round they were named; nrows, ncols 0: all */
+    int row0, nrows, col0, ncols;   /* of the tile as it lies, whatever way round they were named; nrows, ncols 0: all, from 0 on */
     int nsub, axis; uint32_t sub[WEIR_MAX_RANK];   /* slabs taken, of the tile's axes from `axis` on */
     uint32_t limit; int limit_from; /* 0: none; the tile's column that it counts from */
 } weiri_view;

@@ -9,7 +9,6 @@
 typedef enum weiri_row_kind {
     ROW_END = 0,
     ROW_WAIT,           /* on `bar` */
-    ROW_TRY,
     ROW_ARRIVE, ROW_EXPECT, ROW_CP_ARRIVE, ROW_UMMA_COMMIT,
     ROW_FENCE_ASYNC,    /* own generic writes before async reads */
     ROW_WARP_SYNC,      /* before an elected arrive at warp grain */

@@ -50,10 +50,10 @@ static void meet(weiri_run *r, const weiri_actor *me) {
 /* Of a record REC_PASSED: 0 until an mma is issued, then 1 and one more for each commit. */
 static int *passed_age(const weiri_run *r, int rec, int stage) { return r->v + r->g->recs.v[rec].aux + R_VARS * stage + R_AGE; }
 
-/* n bits from bit `from` of a row on, as far as they lie in that word; of 2 n of them every other one. */
+/* n bits from bit `from` of a row on, as far as they lie in that word, the one they begin in or a later one; of 2 n every other one. */
 static uint64_t bits_in(int word, int from, int n) {
     int lo = from - 64 * word, hi = lo + n;
-    if (lo >= 64 || hi <= 0) return 0;
+    if (hi <= 0) return 0;
     return ~0ull << (lo > 0 ? lo : 0) & (hi < 64 ? (1ull << hi) - 1 : ~0ull);
 }
 static uint64_t every_other(int word, int from, int n) {

@@ -810,7 +810,7 @@ int weiri_forms_loop(weiri_forms *f, const weiri_node *n, int lane) {
         if (f->loops.v[i].node == n) return i;
     int64_t step = 0;
     lin start = lin_of(f, n->start, 0), d = lin_of(f, n->stop, 0);
-    bool plain = weiri_value_const(f->k, n->step, &step) && near(step) && add(&d, &start, -1); /* step 0 is refused */
+    bool plain = weiri_value_const(f->k, n->step, &step) && add(&d, &start, -1); /* of 32 bits, and not 0: capture.c */
     if (plain && lane >= 0) {
         d.c += lane;
         step = 1;

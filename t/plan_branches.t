@@ -135,6 +135,15 @@ actors("one that does not: warps", 1, { false, false, 4 }, body("sm_90a", 4, fal
 actors("two warps are no warpgroup", 1, { false, false, 2 }, body("sm_90a", 2, true))
 actors("on sm_100a a thread issues: warps", 1, { false, false, 4 }, body("sm_100a", 4, true))
 
+-- With v = 2 the task of the mma is the leader's, whatever its warps do for themselves.
+for _, dealt in ipairs { false, true } do
+  local k = s100.gemm { v = 2, n = 256, registers = dealt }
+  local why, p = planned(k)
+  local seen = {}
+  for _, t in ipairs(p and lab.rows(p, "tasks", "leader") or {}) do seen[#seen + 1] = t.leader end
+  tap.is({ false, false, true }, p and seen or why, "tasks of the leader CTA" .. (dealt and ", with registers dealt out" or ""))
+end
+
 -- ---- the sides of a pipeline -----------------------------------------------------------------------------------------------------------------------
 -- mbarriers by name, in whatever order: what they count, and the sum it comes from.
 local function counts(name, want, k)
@@ -431,6 +440,64 @@ do
   tap.is({ 168, 0, 0, 0 }, p and { plan.get(p, "plan", 0, "entry_registers"), plan.get(p, "plan", 0, "reg_split0"), plan.get(p, "plan", 0, "reg_split1"), plan.get(p, "plan", 0, "reg_split2") },
     "registers: three warpgroups of mathematics share alike")
 end
+-- A tile of 24-byte rows: only where threads alone fill and read its bytes. o: storage: it has another's, on: another has its own, reads, brings: of
+-- the bodies.
+local function narrow(name, want, o, f)
+  refuses(name, want, kernel { with = function(k, r)
+    local pipe = P.async_async { stages = 1 }
+    r.base = o.storage and k:smem_tile { name = "base", dtype = "f32", tile = { 24, 16 }, pipeline = pipe } or false
+    r.o = k:smem_tile { name = "o", dtype = "f32", tile = { 64, 6 }, storage = r.base or nil, pipeline = not r.base and pipe or nil }
+    r.z = k:resource { name = "z", space = "gmem", bind = { y = r.y.tensor }, work = { look = weir.producer_work { params = "view from", code = ";", async_read = o.reads },
+      bring = weir.producer_work { params = "view from", code = ";", tx_bytes = o.brings } } }
+    if o.on then k:smem_tile { name = "on", dtype = "f32", tile = { 64, 6 }, storage = r.o } end
+  end, { function(r)
+    local moved = r.base or r.o
+    moved:acquire(); r.o:store(1)
+    if f then f(r) end
+    moved:commit()
+  end } })
+end
+narrow("a tile of threads", "", {})
+narrow("which a body looks at", "", {}, function(r) r.z:look(r.o:read()) end)
+local wants_16 = "PLAN-SWIZZLE: tile 'o': a row of 6 x 4 bytes = 24 is not a multiple of 16, which TMA needs; use 8 columns\n"
+narrow("in the bytes of another", wants_16, { storage = true })
+narrow("whose bytes another has", wants_16 .. wants_16:gsub("'o'", "'on'"), { on = true })
+narrow("which a body reads as the async proxy does", wants_16, { reads = true }, function(r) r.z:look(r.o:read()) end)
+narrow("beside which a body brings bytes", wants_16 .. "PLAN-UNSUPPORTED: task 't1': z:bring brings bytes that no pipeline counts\n", { brings = 64 }, function(r) r.z:bring(r.o:read()) end)
+refuses("a resource's tile that no swizzle fits", "PLAN-SWIZZLE: tile 'z': swizzle 64: a row of 6 x 4 bytes = 24 is not a multiple of the span; use swizzle = 0, or 16 columns\n", kernel { with = function(k, r)
+  r.z = k:resource { name = "z", space = "smem", dtype = "f32", tile = { 64, 6 }, swizzle = 64, pipeline = P.async_async { stages = 1 }, work = { fill = weir.producer_work { code = ";" } } }
+end, { function(r) r.z:acquire(); r.z:fill(); r.z:commit() end } })
+-- Two tasks each store a slab of 8 rows of 24 bytes: the proof knows where those lie.
+for _, case in ipairs { { 0, "UNSAFE" }, { 1, "SAFE" } } do
+  local second, want = case[1], case[2]
+  local k = weir.kernel { name = "slabs", arch = "sm_90a" }
+  local o = k:smem_tile { name = "o", dtype = "f32", tile = { 2, 8, 6 }, pipeline = P.async_async { stages = 1 } }
+  local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y", dtype = "f32", shape = { 2, 8, 6 }, out = true }, tile = { 2, 8, 6 } }
+  for i, slab in ipairs { 0, second } do
+    k:task { name = "fill" .. i, warps = { i, 1 }, schedule = function() o:acquire(); o:store(i, o:sub(slab)); o:commit() end }
+  end
+  k:task { name = "take", warps = { 4, 4 }, schedule = function() o:wait(); y:store(o:read(), y:at(0, 0, 0)); o:release() end }
+  local report = k:verify()
+  if not tap.is(want, report.proof.verdict, "two tasks store slabs 0 and " .. second .. " of a tile of threads") then tap.diag(report.text) end
+end
+-- A ring of threads, read by threads, in an alias group with `mate`; `far` is in another, or in none. Its release fences where TMA fills its bytes again.
+local function refilled(name, want, mate, far, apart)
+  local k = kernel { with = function(k, r)
+    local function tile(n, pipe) return k:smem_tile { name = n, dtype = "f32", tile = { 64, 64 }, pipeline = pipe { stages = 1 } } end
+    r.o = tile("o", P.async_async)
+    k:alias { { r.o }, { tile("mate", mate) } }
+    local f = tile("far", far)
+    if apart then k:alias { { f }, { tile("farther", P.async_async) } } end
+  end, { function(r) r.o:acquire(); r.o:store(1); r.o:commit() end }, { function(r) r.o:wait(); r.y:store(r.o:read(), r.y:at(0, 0)); r.o:release() end } }
+  local why, p = planned(k)
+  local n = 0
+  for _, a in ipairs(p and lab.rows(p, "action", "kind") or {}) do if a.kind == "fence_async" then n = n + 1 end end
+  tap.is(want, p and n or why, name)
+end
+refilled("threads alone fill the bytes of a ring", 0, P.async_async, P.async_async)
+refilled("TMA fills them again, as its mate's", 1, P.tma_async, P.async_async)
+refilled("TMA fills others", 0, P.async_async, P.tma_async)
+refilled("TMA fills those of another group", 0, P.async_async, P.tma_async, true)
 -- Registers beside mathematics: of a task of six warps that only waits, and of what copies; { 240 or so, 128, ... } by task.
 local function beside_math(name, want, waits, copies)
   local _, p = planned(kernel { with = function(k, r) r.c = k:smem_tile { name = "c", dtype = "f32", tile = { 64, 64 }, pipeline = P.async_async { stages = 1 } } end,

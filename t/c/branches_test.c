@@ -217,7 +217,7 @@ static void faults(void) {
 /* ---- protocol: counts and rows ------------------------------------------------------------------------------------------ */
 
 static const char *rows_text(const weiri_row *r) {
-    static const char *const kinds[] = { "end",       "wait",        "try",   "arrive",    "expect",
+    static const char *const kinds[] = { "end",       "wait",        "arrive",    "expect",
                                          "cp_arrive", "umma_commit", "fence", "warp_sync", "wg_sync",
                                          "bulk_wait", "drain",       "spill", "after",     "before" };
     static char text[200];
@@ -835,6 +835,9 @@ static void layouts(weir_ctx *ctx) {
         { "alignment 0", { "x", 8, 0, -1, -1, 0 }, 0, "'x': alignment 0 is not a power of two" },
         { "alignment -16", { "x", 8, -16, -1, -1, 0 }, 0, "'x': alignment -16 is not a power of two" },
         { "a negative size", { "x", -8, 16, -1, -1, 0 }, 0, "'x': size -8 is negative" },
+        { "2 GiB", { "x", INT64_C(1) << 31, 16, -1, -1, 0 }, 0, "'x': 2147483648 bytes, aligned to 16, are more than any memory has" },
+        { "an alignment of 2 GiB", { "x", 8, INT64_C(1) << 31, -1, -1, 0 }, 0,
+          "'x': 8 bytes, aligned to 2147483648, are more than any memory has" },
         { "a group past the last", { "x", 8, 16, 2, 0, 0 }, 2, "'x': alias group 2, phase 0 of 2 groups" },
         { "a group without a phase", { "x", 8, 16, 0, -1, 0 }, 1, "'x': alias group 0, phase -1 of 1 groups" },
     };
@@ -1039,6 +1042,24 @@ static void numbers(void) {
         weiri_number_put(t[i].t, t[i].x, &bits);
         ok(bits == t[i].bits, "%s: %#llx", t[i].name, (unsigned long long)bits);
         ok(weiri_number_get(t[i].t, &bits) == t[i].back, "%s, and back", t[i].name);
+    }
+    static const struct {
+        weir_dtype t;
+        double x;
+        bool holds;
+        double as;
+        const char *name;
+    } held[] = {
+        { WEIR_DTYPE_NONE, 1, false, -7, "no dtype holds no number" },
+        { WEIR_DTYPE_COUNT, 1, false, -7, "nor does what is behind the last" },
+        { WEIR_BOOL, NAN, true, 1, "a bool holds NaN as 1" },
+        { WEIR_BOOL, 0.5, true, 1, "and a half" },
+        { WEIR_I8, -128.9, true, -128, "an i8 is cut toward 0" },
+        { WEIR_I8, 128, false, -7, "128 does not fit it" },
+    };
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++) {
+        double out = -7;
+        ok(weir_dtype_number(held[i].t, held[i].x, &out) == held[i].holds && out == held[i].as, "%s", held[i].name);
     }
     static const struct {
         weir_dtype t;
@@ -1401,6 +1422,32 @@ static void no_places(weir_ctx *ctx) {
     }
 }
 
+/* Of a tile that is in flight one finding a line; without lines each is said. */
+static void no_lines(weir_ctx *ctx, bool lines, int want) {
+    weir_kernel *k = weir_kernel_new(ctx, &(weir_kernel_desc){ .name = "k", .arch = WEIR_ARCH_SM_90A });
+    if (lines) weir_at(k, &(weir_place){ "x.lua", 1 }, 1);
+    weir_res *w = weir_wgmma_tile(k, &(weir_wgmma_tile_desc){ .name = "w", .tile = { 64, 64 } });
+    weir_res *s = weir_smem_tile(k, &(weir_smem_tile_desc){ .name = "s",
+                                                            .dtype = WEIR_BF16,
+                                                            .tile = { 64, 64 },
+                                                            .swizzle = 128,
+                                                            .pipeline = { .type = WEIR_TMA_ASYNC, .stages = 1 } });
+    weir_task_begin(k, &(weir_task_desc){ .name = "t", .first_warp = 0, .num_warps = 4 });
+    weir_do(k, s, WEIR_WAIT, -1);
+    weir_work(k, w, "zero", NULL, NULL, 0);
+    weir_work(k, w, "mma", &(weir_work_desc){ .args = (weir_value[]){ weir_view_read(k, s, 0), weir_view_read(k, s, 0) }, .nargs = 2 }, NULL, 0);
+    for (int i = 1; i <= 2; i++) weir_work(k, w, "set", &(weir_work_desc){ .args = (weir_value[]){ weir_int(k, i) }, .nargs = 1 }, NULL, 0);
+    weir_work(k, w, "drain", NULL, NULL, 0);
+    weir_do(k, s, WEIR_RELEASE, -1);
+    weir_task_end(k);
+    weiri_plan *p = weiri_plan_new(k);
+    int n = 0;
+    for (int i = 0; i < p->findings.list.n; i++) n += !strcmp(p->findings.list.v[i].rule, "PLAN-DRAIN");
+    is_int(want, n, lines ? "sums set twice in flight, on one line" : "on no line");
+    weiri_plan_free(p);
+    weir_kernel_free(k);
+}
+
 int main(void) {
     weir_ctx *ctx = weir_open(NULL);
     faults();
@@ -1416,6 +1463,8 @@ int main(void) {
     scaled();
     tensor_core();
     no_places(ctx);
+    no_lines(ctx, true, 1);
+    no_lines(ctx, false, 2);
     weir_close(ctx);
     return done();
 }

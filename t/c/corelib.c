@@ -299,7 +299,7 @@ static weiri_pside pside(lua_State *L, int t, const char *name) {
 }
 
 static void push_rows(lua_State *L, const char *name, const weiri_row *rows) {
-    static const char *const kinds[] = { "end",       "wait",        "try",         "arrive",    "expect",
+    static const char *const kinds[] = { "end",       "wait",        "arrive",    "expect",
                                          "cp_arrive", "umma_commit", "fence_async", "warp_sync", "wg_sync",
                                          "bulk_wait", "mma_drain",   "spill",       "tc_after",  "tc_before" };
     static const char *const bars[] = { "none", "full", "empty" };

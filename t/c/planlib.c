@@ -98,7 +98,8 @@ static const field task_fields[] = {
     F(weiri_ptask, solo, BOOL),     F(weiri_ptask, wg_actor, BOOL),
     F(weiri_ptask, actors, INT),    F(weiri_ptask, warpgroups, INT),
     F(weiri_ptask, registers, INT), F(weiri_ptask, named_task, INT),
-    F(weiri_ptask, named_wg, INT),  END,
+    F(weiri_ptask, named_wg, INT),  F(weiri_ptask, leader, BOOL),
+    END,
 };
 static const field plan_fields[] = {
     F(weiri_plan, ok, BOOL),

@@ -25,11 +25,11 @@ local function draw(d)
     return unit * d.range(0, (n - count) // unit), count
   end
   local function some(n) return range(n, n >= 16 and d.chance(60) and 8 or 1) end
-  local slab, taken_rows, taken_cols, turned = o.rank == 2, false, false, false
+  local slab, taken_rows, taken_cols, turned, limited = o.slabs == 1, false, false, false, false -- a leading 1 is no axis of a view
   for _ = 1, o.from ~= "held" and d.range(0, 3) or 0 do
     local what = d(5)
     local whole = o.from ~= "both"                              -- beside registers the rows stay
-    if what == 1 and o.rank == 3 and #o.view == 0 and whole then
+    if what == 1 and o.slabs > 1 and #o.view == 0 and whole then
       o.view[1] = { "sub", d.range(0, o.slabs - 1) }
       rows, slab = rows // o.slabs, true
     elseif what == 2 and slab and not taken_rows and not turned and whole then
@@ -44,7 +44,9 @@ local function draw(d)
     elseif what == 4 and slab and not turned and whole then
       o.view[#o.view + 1] = { "t" }
       rows, cols, turned = cols, rows, true
-    elseif what == 5 and not turned then o.view[#o.view + 1] = { "limit", d(cols) }
+    elseif what == 5 and not turned and not limited then
+      o.view[#o.view + 1] = { "limit", d(cols) }
+      limited = true
     end
   end
   o.held_rows = rows

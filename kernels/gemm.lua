@@ -46,7 +46,7 @@ local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias
 
 ---@class weir.kernels.gemm.config
 ---@field bm? integer         rows of a CTA's tile: 64 (one math warpgroup), 128 or 256 (two)
----@field bn? integer         columns
+---@field bn? integer         columns: a multiple of 32 bytes of what is staged for them, 16 of a 16-bit D (or C), 8 of f32; with `blocks` of 8
 ---@field stages? integer     of the ring of A and B; each holds 128 bytes of K
 ---@field cluster_m? integer  CTAs along m that share B's tile by multicast
 ---@field cluster_n? integer  CTAs along n that share A's tile
@@ -768,8 +768,13 @@ local function configure(o)
       error("gemm.build: config.stream deals out the k-steps of one product, bn a multiple of 32: not batched, no split, swap, pingpong, stagger or cluster", 0)
     end
   end
-  local s = staging({ out = c.split > 1 and "f32" or o.out, beta = c.split == 1 and not c.stream and o.beta, c_dtype = o.c_dtype }, c)
-  if not s or s.stages < 2 then
+  local staged = { out = c.split > 1 and "f32" or o.out, beta = c.split == 1 and not c.stream and o.beta, c_dtype = o.c_dtype }
+  local s = staging(staged, c)
+  if not s then
+    local unit = 32 // math.min(SIZE[staged.out], staged.beta and SIZE[staged.c_dtype or staged.out] or 4)
+    error(("gemm.build: config.bn is a multiple of %d here: rows of D%s are staged by 32 bytes at least; got %d"):format(unit, staged.beta and " and C" or "", c.bn), 0)
+  end
+  if s.stages < 2 then
     error(("gemm.build: a tile of %d x %d leaves no room for two stages; take a smaller one, with bn a multiple of 16"):format(c.bm, c.bn), 0)
   end
   c.en = s.en

@@ -63,7 +63,7 @@ done, failures = tune.compile { kernel = "weir.kernels.gemm", options = { m = 64
 if failures[1] and failures[1]:find "NVRTC" and done == 0 then tap.skip("NVRTC is not found", 2)
 else
   tap.is({ 1, 1 }, { done, #failures }, "one of two GEMMs compiles")
-  tap.like("leaves no room", tostring(failures[1]), "the other is refused")
+  tap.like("config.bn is a multiple of 16 here", tostring(failures[1]), "the other is refused")
 end
 tap.ok(#gemm.candidates { dtype = "bf16", out = "bf16" } > 24, "there is something to search")
 os.remove(file)

@@ -229,6 +229,7 @@ local function condition(g, depth)
   if depth > 0 and d.chance(25) then
     local a, b = condition(g, depth - 1), condition(g, depth - 1)
     local which = d(3)
+    if not (a and (b or which == 3)) then return nil end -- no leaf without an error
     if which == 1 then return new("cond", { a, b }, function(x, y) return x & y end, function(x, y) return x and y end) end
     if which == 2 then return new("cond", { a, b }, function(x, y) return x | y end, function(x, y) return x or y end) end
     return new("cond", { a }, function(x) return ~x end, function(x) return not x end)

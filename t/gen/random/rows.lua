@@ -6,7 +6,7 @@ local exprs = require "gen.exprs"
 local P, cd = weir.pipeline, weir.ceil_div
 
 local NEUTRAL = { sum = 0.0, max = -1000.0, min = 1000.0 }
-
+local ROOM = 230000 -- bytes of shared memory: what is staged, and of the ring what fits beside it
 local function draw(d)
   local o = {}
   o.real = d.chance(25)
@@ -29,8 +29,8 @@ local function draw(d)
   o.swizzle = #fits > 0 and d.one(fits) or nil
   if not o.swizzle then o.store = row % 16 == 0 and o.store or "plain"; o.swizzle = 0 end
   if o.store == "staged" and row > 256 * numbers.SIZE[o.out] then o.store = "plain" end
-  o.results = d.chance(50)                                       -- also one number a row
-  o.sizes = {}
+  o.stages = math.max(1, math.min(o.stages, (ROOM - (o.store == "staged" and o.staging * o.rows * row or 0)) // (o.rows * o.cols * numbers.SIZE[o.dtype])))
+  o.results, o.sizes = d.chance(50), {}                          -- results: also one number a row
   for i = 1, 2 do
     o.sizes[i] = { math.max(1, o.rows * d.range(1, 2) - d.range(0, o.rows - 1)), math.max(1, o.cols * d.range(1, 4) - d.range(0, o.cols - 1)) }
   end

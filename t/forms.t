@@ -535,11 +535,11 @@ dealt("... in the other: nothing is known", false, function(v) return { 8, v.t.i
 -- ---- conditions on the index of a loop -----------------------------------------------------------------------------------------------------------
 
 -- want: how f(i, v) comes out in each iteration, and (behind a space) what repeats itself from there on; nil: nothing tells. The loop starts at
--- `from` and steps by `by`, which may be functions of v.
-local function truths(name, want, f, from, by)
+-- `from` and steps by `by`, which may be functions of v; it stops at n, or at p, which is 40 at most.
+local function truths(name, want, f, from, by, few)
   local v = kernel(function(v)
     local function of(x) if type(x) == "function" then return x(v) end return x end
-    for i in weir.domain_loop(of(from or 0), v.n, of(by or 1)) do v.want = { plan.truths(v.k, f(i, v)) } end
+    for i in weir.domain_loop(of(from or 0), few and v.p or v.n, of(by or 1)) do v.want = { plan.truths(v.k, f(i, v)) } end
   end)
   tap.is({ want }, v.want, name)
   v.k:close()
@@ -574,7 +574,13 @@ truths("a quotient, rounded up, of what falls", "000001 11", function(i) return 
 truths("a remainder beside the index", nil, function(i) return lt(i + i % 3, 5) end) -- 32 bits may not hold it
 truths("... in 64 bits", "111100 000", function(i) return lt(i + cast(i % 3, "i64"), 5) end)
 truths("... without a sign", nil, function(i) return lt(i + cast(i % 3, "u32"), 5) end)
-truths("a multiple", nil, function(i) return lt(i * i, 5) end)
+truths("three times the index", nil, function(i) return lt(i * 3, 5) end)
+truths("... in a loop of few", "11 0", function(i) return lt(i * 3, 5) end, 0, 1, true)
+truths("... the other way round", "11 0", function(i) return lt(3 * i, 5) end, 0, 1, true)
+truths("beside itself", " 01", function(i) return lt(i, i + i % 2) end, 0, 1, true)
+truths("less three times itself", "0 1", function(i) return lt(i - i * 3, 0) end, 0, 1, true)
+truths("beside what is read", nil, function(i, v) return lt(i, v.x1:at(0):load()) end)
+truths("a square", nil, function(i) return lt(i * i, 5) end)
 truths("a multiple by a large number", nil, function(i) return lt(i * (1 << 32), 5) end)
 truths("... below 0", nil, function(i) return lt(i * -(1 << 32), 5) end)
 truths("a multiple that rises by a large number", nil, function(i) return lt((i + cast(i % 3, "i64")) * 0x7fffffff, 5) end)
@@ -585,6 +591,7 @@ truths("the least of what rises", nil, function(i) return lt(weir.min(i, 3), 2) 
 truths("the least of what repeats itself", " 110", function(i) return lt(weir.min(i % 3, 2), 2) end)
 truths("one of two", " 100000", function(i) return lt(weir.select(eq(i % 2, 0), i % 3, 1), 1) end)
 truths("a float", nil, function(i) return lt(cast(i % 3, "f32") * 0.5, 1) end)
+truths("two floats", nil, function(i) return lt(cast(i % 3, "f32"), cast(i % 2, "f32")) end)
 truths("divided by 0 at times", nil, function(i) return lt(3 // (i % 2), 5) end)
 truths("... beside what rises", nil, function(i) return lt(i + 3 // (i % 2), 5) end)
 truths("... on the other side", nil, function(i) return lt(5, i + 3 // (i % 2)) end)

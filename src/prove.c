@@ -210,7 +210,7 @@ static void search_end(search *s) {
 /* ---- replay ------------------------------------------------------------------------------------------------------------- */
 
 /* What a question about one tile got for an answer: a condition's truth; a length, or the least it can be. */
-typedef struct fact { int tape, tile; int64_t n; bool closed, several; } fact;
+typedef struct fact { int tape, tile; int64_t n; bool closed; } fact;
 
 typedef struct firings {
     uint64_t truth;
@@ -225,7 +225,7 @@ typedef struct replay {
     weiri_arena *a;
     WEIRI_LIST(fact) facts;      /* of lengths and conditions that the tile's coordinates and the launch decide */
     int nletters;
-    bool plausible;              /* lengths fixed for the launch are the same each time they are asked */
+    bool plausible;              /* lengths fixed for the launch, or for a tile, are the same each time they are asked */
     int64_t *seen;               /* by form: units of its instances, -1 unknown; open ones: at least `open` */
     int64_t *open;
     int8_t *key;                 /* by tape: a condition of sizes alone, 1 false, 2 true, 0 not asked */
@@ -253,7 +253,7 @@ static void see_tile(replay *p, const weiri_tape *t, int letter) {
     for (int i = 0; i < p->facts.n; i++) {
         fact *o = &p->facts.v[i];
         if (o->tape != f.tape || o->tile != f.tile) continue;
-        if (o->closed && (f.closed ? f.n != o->n : f.n > o->n)) o->several = true; /* a loop inside a loop */
+        if ((f.closed && f.n < o->n) || (o->closed && f.n > o->n)) p->plausible = false; /* inside a loop, and not so long each time */
         if (!o->closed && f.n >= o->n) o->n = f.n, o->closed = f.closed;
         return;
     }
@@ -427,7 +427,7 @@ static bool length_holds(const weiri_prog *g, const replay *p, const fact *f, we
     for (int i = 0; i < p->facts.n; i++) {
         const fact *o = &p->facts.v[i];
         bool longer = f->closed && o->n > f->n, known = longer || (f->closed && o->closed); /* an open one is at least so long */
-        if (o->tile != f->tile || o->several || !known || g->tapes.v[o->tape].kind != TAPE_TRIPS) continue;
+        if (o->tile != f->tile || !known || g->tapes.v[o->tape].kind != TAPE_TRIPS) continue;
         if (!weiri_forms_eval(g->forms, g->tapes.v[o->tape].form, e, &m) || (n < m) != longer ||
             (n > m) != (f->n > o->n && o->closed))
             return false;
@@ -456,7 +456,7 @@ static bool tiles_hold(const weiri_prog *g, const replay *p, const trial *t, wei
             for (int i = 0; i < p->facts.n && fits; i++) {
                 const fact *f = &p->facts.v[i];
                 const weiri_tape *tape = &g->tapes.v[f->tape];
-                if (f->tile != tile || f->several) continue;
+                if (f->tile != tile) continue;
                 if (tape->kind == TAPE_TRIPS) fits = length_holds(g, p, f, &e, roughly);
                 else {
                     e.counts = false;
@@ -475,6 +475,31 @@ static trial new_trial(search *s) {
                     .scalars = WEIRI_NEW_N(&s->a, double, k->scalars.n + 1),
                     .dim_used = WEIRI_NEW_N(&s->a, bool, k->dims.n + 1),
                     .scalar_used = WEIRI_NEW_N(&s->a, bool, k->scalars.n + 1) };
+}
+
+/* Does the answer hang on what the search leaves open: the index of a loop around, or where a CTA stands? */
+static bool is_open(const weiri_tape *t) { return t->apart || t->cta >= 0 || (t->kind == TAPE_KEY && !t->named); }
+
+static bool leaves_open(const weiri_prog *g) {
+    for (int i = 0; i < g->tapes.n; i++)
+        if (is_open(&g->tapes.v[i])) return true;
+    return false;
+}
+
+/* Marks the arguments that the answer hangs on. */
+static void mark_tape(const weir_kernel *k, const weiri_tape *t, trial *out) {
+    const bool trips = t->kind == TAPE_TRIPS;
+    const uint32_t v[] = { trips ? t->node->start : weiri_key_condition(t), t->node->stop, t->node->step };
+    for (int q = 0; q < (trips ? 3 : 1); q++) weiri_range_used(k, v[q], out->dim_used, out->scalar_used);
+}
+
+/* ... and the indices of the loops around, which come of their bounds. */
+static void mark_around(const weir_kernel *k, const weiri_tape *t, trial *out) {
+    mark_tape(k, t, out);
+    for (const weiri_node *l = t->node->parent; l; l = l->parent) {
+        const uint32_t w[] = { l->start, l->stop, l->step };
+        for (int q = 0; l->kind == NODE_LOOP && q < 3; q++) weiri_range_used(k, w[q], out->dim_used, out->scalar_used);
+    }
 }
 
 /* Two loops of one launch are tied by its arguments. Looks for some that give the counts seen, computed as the kernel does; false: none
@@ -496,19 +521,15 @@ static bool sizes_exist(search *s, const replay *p, trial *best, weiri_buf *text
         weiri_range_used(k, n->step, best->dim_used, best->scalar_used);
         asked = true;
     }
-    for (int i = 0; i < g->tapes.n; i++)
-        if (p->key[i]) weiri_range_used(k, weiri_key_condition(&g->tapes.v[i]), best->dim_used, best->scalar_used), asked = true;
+    for (int i = 0; i < g->tapes.n; i++) {
+        const weiri_tape *t = &g->tapes.v[i];
+        if (p->key[i]) mark_tape(k, t, best), asked = true;
+        if (is_open(t)) mark_around(k, t, best), asked = true; /* it will be computed with these arguments */
+    }
     for (int i = 0; i < p->facts.n; i++) {
-        const weiri_tape *t = &g->tapes.v[p->facts.v[i].tape];
         const weir_res *q = g->p->queue;
-        for (int x = 0; x < q->qrank; x++)
-            weiri_range_used(k, q->extent[x].id, best->dim_used, best->scalar_used);
-        if (t->kind == TAPE_CONST) weiri_range_used(k, weiri_key_condition(t), best->dim_used, best->scalar_used);
-        else {
-            weiri_range_used(k, t->node->start, best->dim_used, best->scalar_used);
-            weiri_range_used(k, t->node->stop, best->dim_used, best->scalar_used);
-            weiri_range_used(k, t->node->step, best->dim_used, best->scalar_used);
-        }
+        for (int x = 0; x < q->qrank; x++) weiri_range_used(k, q->extent[x].id, best->dim_used, best->scalar_used);
+        mark_tape(k, &g->tapes.v[p->facts.v[i].tape], best);
         asked = true;
     }
     if (!asked) return true;
@@ -602,6 +623,16 @@ static const char *trace_text(search *s, replay *p, const weiri_fault *x, weiri_
     return text;
 }
 
+/* "0 .. n", "0 .. n by 2" and where it stands. */
+static void put_loop(const weir_kernel *k, const weiri_node *loop, weiri_arena *a, weiri_buf *out) {
+    int64_t by;
+    weiri_value_print(k, loop->start, out);
+    weiri_put(out, " .. ");
+    weiri_value_print(k, loop->stop, out);
+    if (!weiri_value_const(k, loop->step, &by) || by != 1) weiri_put(out, " by "), weiri_value_print(k, loop->step, out);
+    weiri_put(out, "%s", weiri_prog_at(a, loop));
+}
+
 /* ---- what makes two tasks fall out of step ------------------------------------------------------------------------------ */
 
 /* Where a task meets a barrier: its steps there with the arguments found, the innermost loop and condition around it. */
@@ -626,8 +657,8 @@ static bool find_meeting(const weiri_prog *g, int bar, bool wait, int not_of, co
         for (int pc = 0; pc < c->ins.n; pc++) {
             const weiri_action *a = c->ins.v[pc].op == IN_ACT ? c->ins.v[pc].act : NULL;
             if (!a || a->bar != bar || (a->kind == ACT_WAIT) != wait) continue;
-            weiri_env e = { .k = g->p->k, .dims = t->dims, .scalars = t->scalars, .cta = me->cta };
-            *out = (meeting){ .task = g->p->tasks[me->task].task->name, .steps = 1, .known = t->found };
+            weiri_env e = { .k = g->p->k, .dims = t->found ? t->dims : NULL, .scalars = t->found ? t->scalars : NULL, .cta = me->cta };
+            *out = (meeting){ .task = g->p->tasks[me->task].task->name, .steps = 1, .known = true };
             *task = me->task;
             for (int q = 0; q < pc; q++) {
                 const weiri_ins *x = &c->ins.v[q];
@@ -671,10 +702,7 @@ static const char *out_of_step_hint(search *s, const replay *p, const weiri_faul
     for (int i = 0; i < 2 && unlike; i++) { /* lengths of a tile, or that only the device knows */
         const meeting *q = i ? &n : &m;
         weiri_put(&b, "%s'%s' runs ", i ? ", " : "", q->task);
-        weiri_value_print(k, q->loop->start, &b);
-        weiri_put(&b, " .. ");
-        weiri_value_print(k, q->loop->stop, &b);
-        weiri_put(&b, "%s", weiri_prog_at(a, q->loop));
+        put_loop(k, q->loop, a, &b);
     }
     if (unlike) {
         const char *text = weiri_arena_fmt(a, "%s: make both equally long", b.s ? b.s : ""); /* cover: memory */
@@ -717,15 +745,6 @@ static void add_finding(const weiri_prog *g, weiri_findings *f, const weiri_faul
 }
 
 /* ---- with everything computed ------------------------------------------------------------------------------------------- */
-
-/* Does a length or a condition hang on what the search leaves open: the index of a loop around, or where a CTA stands? */
-static bool leaves_open(const weiri_prog *g) {
-    for (int i = 0; i < g->tapes.n; i++) {
-        const weiri_tape *t = &g->tapes.v[i];
-        if (t->apart || t->cta >= 0 || (t->kind == TAPE_KEY && !t->named)) return true;
-    }
-    return false;
-}
 
 /* One run with these arguments, everything computed. Leaves it in p. */
 static weiri_exact run_exactly(search *s, replay *p, const trial *t, int tiles, weiri_arena *a) {
@@ -825,12 +844,11 @@ static void out_of_step(const weiri_prog *g, weir_proof *out, weiri_arena *a, we
             const weiri_node *x = t->node;
             if ((t->kind == TAPE_TRIPS) != (what == 0) || (i && g->tapes.v[i - 1].node == x)) continue;
             weiri_put(&b[what], "%s", n++ ? " and " : "");
-            if (!what) {
-                weiri_value_print(g->p->k, x->start, &b[what]);
-                weiri_put(&b[what], " .. ");
-                weiri_value_print(g->p->k, x->stop, &b[what]);
-            } else weiri_value_print(g->p->k, weiri_key_condition(t), &b[what]);
-            weiri_put(&b[what], "%s", weiri_prog_at(a, x));
+            if (!what) put_loop(g->p->k, x, a, &b[what]);
+            else {
+                weiri_value_print(g->p->k, weiri_key_condition(t), &b[what]);
+                weiri_put(&b[what], "%s", weiri_prog_at(a, x));
+            }
             if (!at) at = weiri_place_of(&x->at);
         }
     }
@@ -874,16 +892,7 @@ static int launches(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, weiri_fi
     replay p = { .key = WEIRI_NEW_N(&s.a, int8_t, g->tapes.n + 1) };
     double least = -1;
     int events = 0, tiles = 0;
-    for (int i = 0; i < g->tapes.n; i++) {
-        const weiri_tape *x = &g->tapes.v[i];
-        const bool trips = x->kind == TAPE_TRIPS;
-        const uint32_t v[] = { trips ? x->node->start : weiri_key_condition(x), x->node->stop, x->node->step };
-        for (int q = 0; q < (trips ? 3 : 1); q++) weiri_range_used(k, v[q], best.dim_used, best.scalar_used);
-        for (const weiri_node *l = x->node->parent; l; l = l->parent) { /* an index comes of its loop's bounds */
-            const uint32_t w[] = { l->start, l->stop, l->step };
-            for (int q = 0; l->kind == NODE_LOOP && q < 3; q++) weiri_range_used(k, w[q], best.dim_used, best.scalar_used);
-        }
-    }
+    for (int i = 0; i < g->tapes.n; i++) mark_around(k, &g->tapes.v[i], &best);
     weiri_sampler tries = weiri_sampler_new(k);
     for (int n = 1; n < 8; n++) weiri_sampler_like(&tries, n);
     for (int attempt = 0; attempt < ATTEMPTS && events < EVENTS; attempt++) {
@@ -907,7 +916,8 @@ static int launches(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, weiri_fi
             break;
         }
     }
-    if (best.found && run_exactly(&s, &p, &best, tiles, a) == EXACT_FAULT) {
+    if (best.found) {
+        run_exactly(&s, &p, &best, tiles, a); /* once more, now with the texts kept */
         const weiri_fault *y = worst(&p);
         weiri_buf with;
         weiri_buf_init(&with, ctx);
@@ -1014,7 +1024,7 @@ uint64_t weiri_prove_without(const weiri_plan *p, weiri_arena *a, weir_proof *ou
     out->ms = now_ms() - from;
     if (out->verdict == WEIR_SAFE) out->text = safe_text(g, out, a);
     if (p->k->arch >= WEIR_ARCH_SM_100A)
-        out->text = weiri_arena_fmt(a, "%s; sm_100a: " WEIRI_UNCHECKED, out->text ? out->text : "");
+        out->text = weiri_arena_fmt(a, "%s; sm_100a: " WEIRI_UNCHECKED, out->text ? out->text : ""); /* cover: memory */
     took(g, &mine);
     const uint64_t work = *g->work;
     weiri_arena_free(&mine);

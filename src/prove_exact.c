@@ -22,7 +22,7 @@ static bool number(const asking *of, uint32_t value, bool counts, int64_t *out) 
 
 /* Start and step, of a lane's loop those of the one that all lanes share. */
 static bool numbers(const asking *of, const weiri_loop *l, int64_t *from, int64_t *by) {
-    if (!number(of, l->node->start, true, from) || !number(of, l->node->step, true, by) || !*by) return false;
+    if (!number(of, l->node->start, true, from) || !number(of, l->node->step, true, by)) return false;
     if (l->deal && l->lane >= 0) *from -= l->lane, *by = 1;
     return true;
 }
@@ -32,13 +32,13 @@ static bool index_now(const void *p, const weiri_node *loop, int64_t *out) {
     const asking *of = p;
     const weiri_code *c = code_of(of->r, of->actor);
     const int pc = of->r->v[of->r->g->actors.v[of->actor].vars + V_PC];
-    int64_t from, by;
+    int64_t from = 0, by = 0;
     for (int alike = 0; alike < 2; alike++)
         for (int i = 0; i < pc; i++) {
             if (c->ins.v[i].op != IN_LOOP || c->ins.v[i + 1].jump <= pc) continue;
             const weiri_loop *l = &c->loops.v[c->ins.v[i].a];
             if (alike ? !weiri_forms_same_index(of->r->g->p->k, l->node, loop) : l->node != loop) continue;
-            if (!numbers(of, l, &from, &by)) return false;
+            numbers(of, l, &from, &by); /* the loop was entered: they are known */
             *out = from + by * *iteration(of->r, of->actor, c->ins.v[i].a);
             return true;
         }
@@ -56,7 +56,7 @@ int weiri_exact_more(weiri_run *r, int actor, int loop, int64_t done, int need) 
     int64_t from, to, by;
     if (!numbers(&of, l, &from, &by) || !number(&of, l->node->stop, true, &to)) return undecided(r);
     int64_t last = from + (done + need - 1) * by;
-    return by > 0 ? last < to : last > to;
+    return by > 0 ? last < to : last > to; /* steps of 0 go downwards, as in the kernel: there is none, or no end */
 }
 
 int weiri_exact_truth(weiri_run *r, int actor, uint32_t condition) {

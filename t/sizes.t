@@ -49,7 +49,7 @@ local function check(name, want, o, give, take)
   local k = pair(o, give, take)
   local report = k:verify { warn_only = o.warn }
   local verdict, text = report.proof.verdict, report.proof.text or ""
-  local rule, first = text:match "%[(PROVE%-[%u-]+)%]$", nil
+  local rule, first = text:match "%[(PROVE%-[%u-]+)%]$"
   for _, f in ipairs(report.findings) do if not first and f.rule == rule and text:find(f.message, 1, true) then first = f end end
   if not tap.is(want, rule or verdict, name) then tap.diag(report.text) end
   text = text:gsub(" %([%w_]+%.t:%d+%)", "")

@@ -519,6 +519,8 @@ bool em_before(emitter *e, const weiri_view *v, const weir_res *g, int d) {
     if (v->op == WEIR_OP_VIEW_TILE) return false;
     const weiri_value *b = weiri_val(e->k, v->base);
     int axis = d - (g->rank - b->nargs);
+    for (int i = 0; i < v->nsub; i++)
+        if (!nonneg(e, v->sub[i])) return true;
     return v->op == WEIR_OP_VIEW_FROM || (axis >= 0 && !nonneg(e, b->arg[axis]));
 }
 

@@ -293,6 +293,7 @@ typedef struct weiri_prog {
     weiri_gplaces places; int *place_of; /* by op id: its first, -1 */
     uint8_t *meets, *beside;     /* weiri_meet, [place][place], for those of which one writes: in one actor; in two, be they of one task or not */
     bool *unordered;             /* [place][place]: may meet, and were found in no order (filled by runs) */
+    uint8_t *slabs;              /* [action * ctas + cta]: 1: the slabs that it names are known to be in their tiles; 2: not all; 0: not asked */
     bool *early;                 /* by action id: it was come to while nothing said that the launch before is complete */
     bool *unfenced;              /* ... and were found in an order that holds for threads: the one is a store of theirs, the other TMA's */
     int gmem_ring;               /* -1: no tensor is shared */
@@ -381,6 +382,7 @@ void weiri_keep_place(weiri_prog *g);                                        /* 
 /* prove_gmem.c: accesses of tensors that several tasks access, one of them writing */
 void weiri_gmem_places(weiri_prog *g);                                       /* finds them and what meets */
 bool weiri_gmem_touches(const weir_kernel *k, weiri_arena *a, const weiri_op *op);   /* does it access a tensor that the kernel writes? */
+bool weiri_slabs_inside(const weir_kernel *k, const weiri_op *op, int cta); /* of all parts that it names by number */
 bool weiri_gmem_any(const weir_kernel *k, const weiri_op *op);                       /* any tensor at all? */
 bool weiri_gmem_works(const weiri_action *act);                              /* does it do what its op accesses of tensors? */
 void weiri_gmem_trusts(weiri_prog *g);                                       /* behind all runs: what is taken on trust */

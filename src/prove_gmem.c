@@ -4,6 +4,7 @@
 #include "lower.h"
 #include "plan_tc.h"
 #include "prove_know.h"
+#include "range.h"
 #include "raster.h"
 
 /* ---- places ------------------------------------------------------------------------------------------------------------- */
@@ -230,6 +231,7 @@ static bool never_both(weiri_prog *g, const weiri_gplace *x, const weiri_gplace 
 void weiri_gmem_places(weiri_prog *g) {
     g->gmem_ring = -1;
     g->early = WEIRI_NEW_N(g->a, bool, g->p->nactions + 1);
+    g->slabs = WEIRI_NEW_N(g->a, uint8_t, (g->p->nactions + 1) * g->nctas);
     find_places(g);
     int n = g->places.n;
     g->meets = WEIRI_NEW_N(g->a, uint8_t, n * n + 1);
@@ -467,6 +469,61 @@ static void trust_tensor(weiri_prog *g, const weir_tensor *t, int who) {
     if (*lines) weiri_prog_trust(g, weiri_arena_fmt(g->a, "%s in tensor '%s' (%s)", what[who], t->name, lines));
 }
 
+/* ---- slabs -------------------------------------------------------------------------------------------------------------- */
+
+/* The first slab of the value's views of which it is not known that its tile has it: its number, and the axis of the tile; 0: none. */
+static uint32_t slab_outside(weiri_env *e, uint32_t id, const weir_res **res, int *axis) {
+    const weir_kernel *k = e->k;
+    const weiri_value *v = weiri_val(k, id);
+    weiri_view at;
+    if (!weiri_visit(k, id)) return 0;
+    if (v->kind == WEIR_VALUE_VIEW && weiri_view_of(k, id, &at))
+        for (int i = 0; i < at.nsub; i++) {
+            e->steps = 0;
+            const weiri_range x = weiri_range_of(e, at.sub[i]);
+            *res = at.res;
+            *axis = at.axis + i;
+            if (!x.known || x.lo < 0 || x.hi >= at.res->tile[*axis]) return at.sub[i];
+        }
+    for (int i = 0; i < v->nargs; i++) {
+        const uint32_t x = v->arg[i] ? slab_outside(e, v->arg[i], res, axis) : 0;
+        if (x) return x;
+    }
+    return 0;
+}
+
+static uint32_t outside(const weir_kernel *k, const weiri_op *op, int cta, const weir_res **res, int *axis) {
+    weiri_env e = { .k = k, .cta = cta, .within = true };
+    uint32_t x = 0;
+    weiri_visit_begin(k);
+    for (int i = 0; i < op->nargs && !x; i++) x = slab_outside(&e, op->arg[i], res, axis);
+    return x;
+}
+
+bool weiri_slabs_inside(const weir_kernel *k, const weiri_op *op, int cta) {
+    const weir_res *res;
+    int axis;
+    return !outside(k, op, cta, &res, &axis);
+}
+
+/* A slab by a number that the launch or memory gives lies where that says: in the tile, says the author. */
+static void trust_slabs(weiri_prog *g) {
+    for (int i = 1; i <= g->p->nactions; i++)
+        for (int cta = 0; cta < g->nctas; cta++) {
+            const weiri_op *op = g->p->action[i]->op;
+            const weir_res *res = NULL;
+            int axis = 0;
+            if (g->slabs[i * g->nctas + cta] != 2) continue;
+            weiri_buf b;
+            weiri_buf_init(&b, g->p->k->ctx);
+            weiri_value_print(g->p->k, outside(g->p->k, op, cta, &res, &axis), &b);
+            weiri_prog_trust(g, weiri_arena_fmt(g->a, "that %s is one of the %d slabs of '%s' (%s)", b.s ? b.s : "", res->tile[axis], res->name,
+                                                line_of(g, op)));
+            weiri_buf_free(&b);
+            break;
+        }
+}
+
 /* What may be accessed before the wait for the launch before is the author's matter: whether that launch touches the tensor, no plan says. */
 static void trust_launch_before(weiri_prog *g, const weir_tensor *t) {
     const char *lines = "";
@@ -486,6 +543,7 @@ void weiri_gmem_trusts(weiri_prog *g) {
     const weir_res *q = g->p->queue;
     if (q && q->raster == WEIR_RASTER_CUSTOM && !weiri_raster_certain(k, q, g->a))
         weiri_prog_trust(g, weiri_arena_fmt(g->a, "the raster of '%s' to reach every tile once", q->name));
+    trust_slabs(g);
     for (int i = 0; i < k->tensors.n; i++) {
         for (int who = 0; who < TRUST_COUNT; who++) trust_tensor(g, k->tensors.v[i], who);
         if (g->nwait) trust_launch_before(g, k->tensors.v[i]);

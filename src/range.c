@@ -176,6 +176,7 @@ static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
         if (e->index && e->index(e->of, v->loop, &n)) return span(n, n);
         x = weiri_range_of(e, v->loop->start);
         y = weiri_range_of(e, v->loop->stop);
+        if (e->within && x.known && y.known && weiri_value_const(e->k, v->loop->step, &n) && n > 0) return span(x.lo, most(x.lo, y.hi - 1));
         return x.known && y.known ? span(least(x.lo, y.lo), most(x.hi, y.hi)) : unknown;
     default: return unknown;
     }
@@ -199,6 +200,7 @@ static weiri_range range_of(weiri_env *e, uint32_t id) {
     for (int i = 1; i < v->nargs; i++) x[i] = weiri_range_of(e, v->arg[i]);
     e->counts = counts;
     if (v->op == WEIR_OP_CAST) return cast(e, id, v, x[0]);
+    if (e->within && v->op == WEIR_OP_MOD && point(&x[1]) && x[1].lo > 0) return span(0, x[1].lo - 1); /* of whatever number */
     for (int i = v->op == WEIR_OP_SELECT; i < v->nargs; i++)
         if (!x[i].known) return unknown;
     const weir_dtype signless = weiri_value_signless(e->k, id);

@@ -30,6 +30,7 @@ typedef struct weiri_env {
     weiri_memo *memo;            /* NULL: nothing is remembered */
     bool (*index)(const void *of, const struct weiri_node *loop, int64_t *out);   /* the loop's index now; NULL, or false: any of its numbers */
     const void *of;
+    bool within;                 /* an index is that of an iteration, not yet the end */
     bool whole;                  /* floats are unknown: a compiler may round them otherwise */
     bool counts;                 /* every number must stay in 32 bits, as those of a loop's bounds: else it counts as a misfit */
     /* what was met */

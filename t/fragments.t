@@ -148,6 +148,45 @@ for _, by in ipairs { "threads", "registers", "cp_async" } do
   borders(by .. ", of a cluster whose last CTA has no tile", { by = by, cluster = { m = 2 } })
 end
 
+-- ---- slabs by number ------------------------------------------------------------------------------------------------------------
+
+-- A stage of four slabs; `read(s, n, put)` stores slab i of what it is given at place i. On trust: what the verdict has to say of them. A tile of
+-- a tensor has slabs, too; what lies in front of the tensor is 0.
+local function slabs(name, read, trusted, o)
+  o = o or {}
+  local k = weir.kernel { name = "slabs", arch = "sm_90a", cluster = o.cluster }
+  local n = k:scalar { name = "n", dtype = "i32" }
+  local X = k:tensor { name = "X", dtype = "f32", shape = { 4, 2, 32 } }
+  local Y = k:tensor { name = "Y", dtype = "f32", shape = { 64, 32 }, out = true }
+  local gx, gy = k:gmem_tile { name = "gx", tensor = X, tile = { 4, 2, 32 } }, k:gmem_tile { name = "gy", tensor = Y, tile = { 2, 32 } }
+  local s = not o.tensor and k:smem_tile { name = "s", dtype = "f32", tile = { 4, 2, 32 }, pipeline = P.async_async { stages = 1 } }
+  local function put(v, i) gy:store(v, gy:at(i, 0)) end
+  if s then k:task { name = "fill", warps = { 4, 1 }, schedule = function() s:acquire(); s:store(gx:at(0, 0, 0)); s:commit() end } end
+  k:task { name = "put", warps = { 0, 1 }, schedule = function()
+    if not s then return read(gx:at(0, 0, 0), n, put, k) end
+    s:wait(); read(s:read(), n, put, k); s:release()
+  end }
+  local p = k:build { device = dev }
+  local text = p.report.proof.text:match "that i?%d? ?[^;]- is one of the 4 slabs of '%w+'" or ""
+  tap.is(trusted, text, name)
+  if o.n then
+    local x, y = dev:tensor { dtype = "f32", shape = { 4, 2, 32 } }:fill(3), dev:tensor { dtype = "f32", shape = { 64, 32 } }:fill(-9)
+    local ok, message = p:launch({ X = x, Y = y, n = o.n }, { grid = o.cluster and 2 or 1 })
+    if o.says then tap.like(o.says, tostring(message), name .. ": and stops")
+    else tap.is({ true, o.want }, { ok, y:get()[1] }, name .. ": what is stored") end
+    x:close(); y:close()
+  end
+  k:close()
+end
+slabs("as many as there are", function(v, _, put) for i in weir.domain_loop(0, 4) do put(v:sub(i), i) end end, "", { n = 0, want = 3 })
+slabs("by the remainder", function(v, n, put) put(v:sub(n % 4), 0) end, "", { n = 7, want = 3 })
+slabs("one too many", function(v, _, put) for i in weir.domain_loop(0, 5) do put(v:sub(i), i) end end, "that i0 is one of the 4 slabs of 's'")
+slabs("as the launch says", function(v, n, put) for i in weir.domain_loop(0, n) do put(v:sub(i), i) end end, "that i0 is one of the 4 slabs of 's'", { n = 40, says = "[sim-bounds]" })
+slabs("by one of the launch's numbers", function(v, n, put) put(v:sub(n), 0) end, "that n is one of the 4 slabs of 's'", { n = 3, want = 3 })
+slabs("by the CTA, under a guard", function(v, _, put, k) for _ in weir.when_true(weir.ge(k.cta.m, 1)) do put(v:sub(k.cta.m - 1), 0) end end, "", { cluster = { m = 2 }, n = 0, want = 3 })
+slabs("by the CTA", function(v, _, put, k) put(v:sub(k.cta.m - 1), k.cta.m) end, "that cta.m - 1 is one of the 4 slabs of 's'", { cluster = { m = 2 } })
+slabs("of a tensor's tile", function(v, n, put) put(v:sub(n):load(), 0) end, "that n is one of the 4 slabs of 'gx'", { tensor = true, n = -3, want = 0 })
+
 -- ---- what was read stays what it was ---------------------------------------------------------------------------------------------
 
 -- A register tile is read in front of loops that change it and take what was read: in the second turn after the change. `body(r, n, put)`;

@@ -39,10 +39,22 @@ static void take(weiri_run *r, const weiri_actor *me, int by, int from) {
     else join(r, me->row + me->by[by], from);
 }
 
-/* The actor's threads meet: all know what any knew. */
+/* The actor's threads meet: all know what any knew. Its rows keep alike, and lie side by side: one, three or four. */
 static void meet(weiri_run *r, const weiri_actor *me) {
-    for (int i = 1; i < me->nrows; i++) join(r, me->row, me->row + i);
-    for (int i = 1; i < me->nrows; i++) join(r, me->row + i, me->row);
+    const weiri_known *x = &r->g->rows[me->row];
+    const int n = x->keep->n;
+    if (me->nrows == 1) return;
+    worked(r->g, me->nrows * n);
+    for (int i = 0; i < x->keep->run.n; i++) {
+        const weiri_words *k = &x->keep->run.v[i];
+        const uint64_t *own = r->g->own_mask + k->first;
+        uint64_t *one = r->w + x->first + k->at, *two = one + n, *three = two + n, *last = one + n * (me->nrows - 1);
+        for (int w = 0; w < k->end - k->first; w++) {
+            const uint64_t any = (one[w] | two[w] | three[w] | last[w]) & ~own[w];
+            one[w] |= any, two[w] |= any, three[w] |= any;
+            last[w] |= any;
+        }
+    }
 }
 
 /* ---- mbarriers ---------------------------------------------------------------------------------------------------------- */

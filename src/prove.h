@@ -47,7 +47,7 @@ weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a);
 /* A handle. lane >= 0: of the loop that a lane's is dealt from, which starts `lane` earlier and steps by 1. */
 int weiri_forms_loop(weiri_forms *f, const weiri_node *loop, int lane);
 void weiri_forms_settle(weiri_forms *f);
-uint64_t weiri_forms_tried(const weiri_forms *f);   /* what that cost: classes tried as parts of others */
+uint64_t weiri_forms_tried(const weiri_forms *f);   /* what it has cost so far: classes tried as parts of others, bounds looked for */
 /* The loop's shape: part[].tape is the class here, which the caller maps to its tapes. */
 weiri_trips weiri_forms_trips(const weiri_forms *f, int loop, bool in_turn);
 /* Some loop is so and so many times as long as others: in turn, as many instances of theirs. */

@@ -671,7 +671,6 @@ static int tape_for(builder *b, trips_list *all, const stretch *s, int cls, int 
 static void place_tapes(builder *b) {
     weiri_prog *g = b->g;
     weiri_forms_settle(g->forms);
-    *g->work += weiri_forms_tried(g->forms);
     trips_list all = { 0 };
     int h = 0;
     for (int ci = 0; ci < g->code.n; ci++) {
@@ -1409,5 +1408,6 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     }
     g->ring_origin = WEIRI_NEW_N(a, int, g->rings.n + 1);
     g->lane_origin = WEIRI_NEW_N(a, int, g->lanes.n + 1);
+    *g->work += weiri_forms_tried(g->forms);
     return g;
 }

@@ -17,6 +17,9 @@ typedef struct lin { int n; int atom[MAX_TERMS]; int64_t coef[MAX_TERMS]; int64_
 typedef enum atom_kind { ATOM_VALUE, ATOM_CEIL /* ceil(of / by) */, ATOM_TRIPS } atom_kind;
 typedef struct atom { atom_kind kind; uint32_t id; lin of; int64_t by; } atom;
 typedef struct loop_form { const weiri_node *node; int lane; bool fixed; int64_t trips; int cls; int64_t c; } loop_form;
+/* What `of` never falls below, as found `depth` - 1 values deep; depth 0: nothing yet. */
+typedef struct bound { lin of; int depth; int64_t low; } bound;
+enum { BOUNDS = 256 };
 typedef struct form_class {
     lin terms;                /* constant 0 */
     int64_t top;              /* largest constant of its loops */
@@ -34,7 +37,8 @@ struct weiri_forms {
     WEIRI_LIST(atom) atoms;
     WEIRI_LIST(loop_form) loops;
     WEIRI_LIST(form_class) classes;
-    uint64_t tried;           /* classes, as parts of sums */
+    uint64_t tried;           /* classes, as parts of sums; bounds of forms */
+    bound *bounds;            /* BOUNDS of them, the newest at each place; NULL before the first minimum */
 };
 
 /* ---- equality of values, over tasks ------------------------------------------------------------------------------------- */
@@ -182,6 +186,8 @@ static int atom_for(weiri_forms *f, const atom *x) {
                                     : same_value(f->k, x->id, y->id, 0))
             return i;
     }
+    const weir_op op = x->kind == ATOM_VALUE ? weiri_val(f->k, x->id)->op : WEIR_OP_INT;
+    if ((op == WEIR_OP_MIN || op == WEIR_OP_MAX) && !f->bounds) f->bounds = WEIRI_NEW_N(f->a, bound, BOUNDS);
     WEIRI_PUSH(f->a, f->atoms, *x);
     return f->atoms.n - 1;
 }
@@ -403,9 +409,9 @@ static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     }
 }
 
-/* A number that x never falls below. Uses min(a, b) <= a and max(a, b) >= a where that cancels terms. */
-static int64_t low(weiri_forms *f, const lin *x, int depth) {
-    if (depth > 6) return -NO_BOUND;
+/* Uses min(a, b) <= a and max(a, b) >= a where that cancels terms. */
+static int64_t find_low(weiri_forms *f, const lin *x, int depth) {
+    f->tried++;
     int64_t best = x->c;
     for (int i = 0; i < x->n && best != -NO_BOUND; i++) {
         int64_t b = atom_bound(f, x->atom[i], x->coef[i] < 0, depth + 1);
@@ -426,6 +432,18 @@ static int64_t low(weiri_forms *f, const lin *x, int depth) {
         if (b > best) best = b;
     }
     return best;
+}
+
+/* A number that x never falls below. Minima of minima come to the same forms over and over. */
+static int64_t low(weiri_forms *f, const lin *x, int depth) {
+    if (depth > 6) return -NO_BOUND;
+    uint64_t at = (uint64_t)x->c + (uint64_t)depth;
+    for (int i = 0; i < x->n; i++) at = 31 * at + 7 * (uint64_t)x->atom[i] + (uint64_t)x->coef[i];
+    const bound *b = f->bounds ? &f->bounds[at % BOUNDS] : NULL;
+    if (b && b->depth == depth + 1 && b->of.c == x->c && same_terms(&b->of, x)) return b->low;
+    const int64_t found = find_low(f, x, depth);
+    if (f->bounds) f->bounds[at % BOUNDS] = (bound){ .of = *x, .depth = depth + 1, .low = found };
+    return found;
 }
 
 /* ---- spans of tensors --------------------------------------------------------------------------------------------------- */

@@ -39,6 +39,9 @@ typedef struct given { /* one argument, resolved; compared bytewise between laun
     int is_number, foreign, memory, gpu, read_only;
 } given;
 
+/* Launches of one binding on several streams may run side by side: so many have counters of their own. */
+enum { COUNTERS = 64, COUNTER_SIZE = 64 };
+
 struct weir_bound {
     weir_program *p;  /* NULL: it was freed */
     weir_device *d;   /* NULL: it was closed */
@@ -64,7 +67,9 @@ struct weir_bound {
     size_t *sizes;
     int nparams;
     weiri_sim_param *sim_params; /* simulator: the same two */
-    weiri_cuptr counter;         /* of a dynamic queue: zeroed before each launch */
+    weiri_cuptr counter;         /* of a dynamic queue: zeroed before each launch. On a GPU COUNTERS, taken in turn */
+    uint64_t *counter_param;     /* what the kernel is given */
+    unsigned turn;
     int ntensors, gone;          /* in `tensor`; of them, those whose memory was freed since */
 };
 
@@ -329,6 +334,23 @@ static weir_status check_assumptions(weir_bound *b) {
                       value_text(b, k->assumes.v[i]));
         else if (!holds)
             return refuse(b, "its assumption %s does not hold for these arguments", value_text(b, k->assumes.v[i]));
+    }
+    return WEIR_OK;
+}
+
+/* A tile at a tensor's end reaches past it, and a cluster's tiles past the queue's: coordinates there are numbers of 32 bits, too. */
+static weir_status check_tiles(weir_bound *b) {
+    const weir_kernel *k = b->p->k;
+    const int64_t ctas = (int64_t)k->cluster.v * k->cluster.m * k->cluster.n;
+    for (int i = 0; i < k->res.n; i++) {
+        const weir_res *r = k->res.v[i];
+        if (r->kind != WEIR_RES_GMEM) continue;
+        for (int a = 0; a < r->rank; a++) {
+            const int64_t step = ctas * r->tile[a], size = b->tensor[r->tensor->index]->shape[a];
+            if (size <= INT32_MAX - step) continue;
+            return refuse(b, "tensor '%s': axis %d has %" PRId64 " elements; the tiles of '%s', %d long, reach past 2^31 - 1 there",
+                          r->tensor->name, a, size, r->name, r->tile[a]);
+        }
     }
     return WEIR_OK;
 }
@@ -627,13 +649,13 @@ static weir_status make_params(weir_bound *b) {
         case KP_COUNTER: {
             void *sim_counter = NULL;
             weiri_cures r = CU_OK;
-            if (b->d->index < 0) sim_counter = weiri_sim_malloc(b->ctx, 64);
-            else r = b->d->cu->mem_alloc(&b->counter, 64);
+            if (b->d->index < 0) sim_counter = weiri_sim_malloc(b->ctx, COUNTER_SIZE);
+            else r = b->d->cu->mem_alloc(&b->counter, COUNTERS * COUNTER_SIZE);
             if (r != CU_OK)
                 return weiri_device_fail(b->d, r, "kernel '%s': allocating the counter of its work queue", b->p->name);
             if (b->d->index < 0) b->counter = (uint64_t)(uintptr_t)sim_counter;
             if (!b->counter) return WEIR_E_MEMORY;
-            b->params[i] = keep(b, &b->counter, 8);
+            b->params[i] = b->counter_param = keep(b, &b->counter, 8);
             break;
         }
         }
@@ -721,6 +743,7 @@ static weir_status bind_checked(weir_bound *b) {
     if (st == WEIR_OK) st = check_shapes(b);
     if (st == WEIR_OK) st = check_assumptions(b);
     if (st == WEIR_OK) st = check_counts(b);
+    if (st == WEIR_OK) st = check_tiles(b);
     return st;
 }
 
@@ -885,7 +908,7 @@ static weir_status run_seeds(weir_bound *b, const void *stream) {
     weiri_sim_before before = d->before;
     for (int i = 0; i < seeds && st == WEIR_OK; i++) {
         if (i) swap_outputs(b, saved, true);
-        if (b->counter) memset((void *)(uintptr_t)b->counter, 0, 64);
+        if (b->counter) memset((void *)(uintptr_t)b->counter, 0, COUNTER_SIZE);
         d->last_seed = d->seed + (uint64_t)i;
         weiri_buf_free(&d->findings);
         if (seeds > 1) weiri_put(&d->findings, "seed %" PRIu64 ", run %d of %d:\n", d->last_seed, i + 1, seeds);
@@ -946,7 +969,11 @@ weir_status weir_bound_launch(weir_bound *b, void *stream) {
     weir_status st = weiri_device_enter(d, &pushed);
     if (st != WEIR_OK) return st;
     if (weiri_probed(b->p)) st = weiri_probe_arm(b->p, d, b->module->module, (int)b->config.grid_x, &b->module->probe);
-    weiri_cures r = b->counter ? d->cu->set_d32_async(b->counter, 0, 16, stream) : CU_OK;
+    weiri_cures r = CU_OK;
+    if (b->counter) {
+        *b->counter_param = b->counter + COUNTER_SIZE * (b->turn++ % COUNTERS);
+        r = d->cu->set_d32_async(*b->counter_param, 0, COUNTER_SIZE / 4, stream);
+    }
     b->config.stream = stream;
     if (r == CU_OK && st == WEIR_OK) r = d->cu->launch(&b->config, b->module->function, b->params, NULL);
     if (r != CU_OK)

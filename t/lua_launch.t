@@ -140,4 +140,25 @@ do
   tap.ok(p:launch({ Y = out }, { grid = 4 }) and out:get()[256] == 4, "as many do")
 end
 
+
+-- A tensor that ends where 32 bits do: a tile at its end would reach past them, and wrap.
+local function far()
+  local far_kernel = weir.kernel { name = "far", arch = "sm_90a" }
+  local N = far_kernel:dim "N"
+  local X, Y = far_kernel:tensor { name = "X", dtype = "u8", shape = { N } }, far_kernel:tensor { name = "Y", dtype = "u8", shape = { N }, out = true }
+  local gx, gy = far_kernel:gmem_tile { name = "gx", tensor = X, tile = { 200 } }, far_kernel:gmem_tile { name = "gy", tensor = Y, tile = { 200 } }
+  local wq = far_kernel:work_queue { name = "wq", axes = { "i" }, extent = { weir.ceil_div(N, 200) } }
+  far_kernel:task { name = "t", warps = { 0, 1 }, schedule = function() for t in weir.work_tile_loop(wq) do gy:store(gx:at(t.i):load(), gy:at(t.i)); wq:next() end end }
+  local sim = weir.device "sim"
+  local p = far_kernel:build { device = sim }
+  local function bind(n)
+    local memory = { address = 4096, shape = { n }, dtype = "u8" }
+    return pcall(p.bind, p, { X = memory, Y = memory }, { device = sim, grid = 1 })
+  end
+  local bound, why = bind(2147483448)
+  tap.ok(not bound, "200 elements short of 2^31: refused")
+  tap.like("tensor 'X': axis 0 has 2147483448 elements; the tiles of 'gx', 200 long, reach past 2^31 - 1 there", tostring(why), "and says why")
+  tap.ok((bind(2147483447)), "one less is bound")
+end
+far()
 tap.done()

@@ -340,6 +340,38 @@ static void test_launch(void) {
     ok(m->retained == 0 && m->depth == 0, "contexts balanced at the end");
 }
 
+/* Launches of one binding may run side by side on several streams: each draws its tiles from a counter of its own, which is cleared. */
+static void test_counters(void) {
+    enum { LAUNCHES = 65 };
+    weir_device *d = weir_device_open(ctx, NULL);
+    weir_buffer *A = buffer(d, WEIR_BF16, 1000, 72), *B = buffer(d, WEIR_BF16, 4096, 72), *D = buffer(d, WEIR_BF16, 1000, 4096);
+    weir_arg args[] = { { .name = "A", .buffer = A },
+                        { .name = "B", .buffer = B },
+                        { .name = "D", .buffer = D },
+                        { .name = "scale", .number = 0.5, .is_number = true } };
+    weiri_plan *plan = (weiri_plan *)p->plan;
+    WEIRI_PUSH(&plan->a, plan->params, ((weiri_kparam){ KP_COUNTER, 0, 0, "wq_counter", "u32 *", 8 }));
+    weir_bound *b = weir_bind_args(p, &(weir_launch_desc){ .args = args, .nargs = 4, .device = d });
+    uint64_t at[LAUNCHES];
+    bool apart = true, clear = true;
+    for (int i = 0; i < LAUNCHES; i++) {
+        forget();
+        is_int(WEIR_OK, weir_bound_launch(b, (void *)(uintptr_t)(1 + i % 2)), "a launch");
+        at[i] = *(uint64_t *)m->params[10];
+        for (int j = i - 63 < 0 ? 0 : i - 63; j < i; j++) apart = apart && (at[i] >= at[j] + 64 || at[j] >= at[i] + 64);
+        clear = clear && *(uint32_t *)(uintptr_t)at[i] == 0;
+        *(uint32_t *)(uintptr_t)at[i] = 7;
+    }
+    is_str("push set32 launch pop ", m->log, "a counter is cleared before its launch");
+    ok(apart && clear, "64 launches in a row have counters of their own");
+    ok(at[64] == at[0], "and then they come again");
+    weir_bound_free(b);
+    plan->params.n--;
+    weir_buffer *all[] = { A, B, D };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) weir_buffer_free(all[i]);
+    weir_device_close(d);
+}
+
 static void test_load_errors(void) {
     m->modules = 0; /* the one of the lost context died with it */
     weir_device *d = weir_device_open(ctx, NULL);
@@ -428,6 +460,7 @@ int main(void) {
     make_program();
     test_devices();
     test_launch();
+    test_counters();
     test_load_errors();
     is_int(WEIR_E_LAUNCH, weir_launch(p, NULL), "a launch of nothing");
     has_str("kernel 'gemm': tensor 'A' is missing", weir_error(ctx), "is one without arguments");

@@ -157,7 +157,7 @@ for _, tma in ipairs { true, false } do
 end
 
 -- The proof knows nothing of the launch before: what may be accessed before the wait for it is named in the verdict. who: the tasks that wait.
-local function waits(who, by)
+local function waiting(who, by)
   local k = weir.kernel { name = "waits", arch = "sm_90a" }
   local n = k:dim "n"
   local x, y = k:tensor { name = "x", dtype = "f32", shape = { n, 32 } }, k:tensor { name = "y", dtype = "f32", shape = { n, 32 }, out = true }
@@ -178,8 +178,8 @@ local function waits(who, by)
   return k:build { device = dev }
 end
 for _, by in ipairs { "tma_load", "store" } do
-  tap.ok(not waits("load, put", by).report.proof.text:find("launch before", 1, true), by .. ": both tasks wait")
-  local p = waits("put", by)
+  tap.ok(not waiting("load, put", by).report.proof.text:find("launch before", 1, true), by .. ": both tasks wait")
+  local p = waiting("put", by)
   tap.like("trusting the launch before to leave tensor 'x' alone, which is accessed before the wait for it (pdl.t:", p.report.proof.text, by .. ": one task waits")
   tap.ok(not p.report.proof.text:find("tensor 'y'", 1, true), by .. ": the other tensor is not named")
   local t = {}
@@ -188,6 +188,6 @@ for _, by in ipairs { "tma_load", "store" } do
   local ok, message = p:launch({ x = t[2], y = t[3] }, pdl)
   tap.ok(not ok and tostring(message):find("[sim-pdl]", 1, true), by .. ": and it is wrong where that launch writes x")
 end
-tap.ok(not waits("load", "tma_load").report.proof.text:find("tensor 'y'", 1, true), "who waits for a task that has waited needs no wait of its own")
-tap.like("trusting the launch before to leave tensor 'y' alone, which is accessed before the wait for it (pdl.t:", waits("load, look, put", "store").report.proof.text, "a body, too")
+tap.ok(not waiting("load", "tma_load").report.proof.text:find("tensor 'y'", 1, true), "who waits for a task that has waited needs no wait of its own")
+tap.like("trusting the launch before to leave tensor 'y' alone, which is accessed before the wait for it (pdl.t:", waiting("load, look, put", "store").report.proof.text, "a body, too")
 tap.done()

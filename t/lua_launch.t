@@ -155,8 +155,8 @@ local function far()
     local memory = { address = 4096, shape = { n }, dtype = "u8" }
     return pcall(p.bind, p, { X = memory, Y = memory }, { device = sim, grid = 1 })
   end
-  local bound, why = bind(2147483448)
-  tap.ok(not bound, "200 elements short of 2^31: refused")
+  local taken, why = bind(2147483448)
+  tap.ok(not taken, "200 elements short of 2^31: refused")
   tap.like("tensor 'X': axis 0 has 2147483448 elements; the tiles of 'gx', 200 long, reach past 2^31 - 1 there", tostring(why), "and says why")
   tap.ok((bind(2147483447)), "one less is bound")
 end

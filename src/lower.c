@@ -237,7 +237,7 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
     weiri_plan *p = l->p;
     int pi = weiri_pipe_of(p, bare);
     const weiri_ppipe *pipe = &p->pipes.v[pi];
-    bool joined = false;
+    bool joined = false, fenced = false;
     for (; row->kind != ROW_END; row++) {
         weiri_action *a = NULL;
         int bar = row->bar == ROW_FULL ? pipe->full : row->bar == ROW_EMPTY ? pipe->empty : -1;
@@ -281,7 +281,7 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             a->cta0 = row->cta0_only;
             break;
         case ROW_EXPECT:
-            if (!elide_wait && !l->pt->solo) join_waiters(l, at, op, row->twl_only);
+            if ((!elide_wait || fenced) && !l->pt->solo) join_waiters(l, at, op, row->twl_only);
             if (arm == 0) continue; /* a fork's first member arms for all */
             a = lw_act(p, at, ACT_EXPECT, lw_who(l, WHO_ONE), op, note);
             a->targets = row->targets > 0 ? row->targets : 0;
@@ -291,7 +291,10 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             a->bytes = arm;
             a->twl = row->twl_only && l->pt->task->num_warps > 1;
             break;
-        case ROW_FENCE_ASYNC: a = lw_act(p, at, ACT_FENCE_ASYNC, lw_who(l, WHO_THREADS), op, note); break;
+        case ROW_FENCE_ASYNC:
+            a = lw_act(p, at, ACT_FENCE_ASYNC, lw_who(l, WHO_THREADS), op, note);
+            fenced = true;
+            break;
         case ROW_WARP_SYNC:
             if (l->pt->solo) continue;
             a = lw_act(p, at, ACT_WARP_SYNC, WHO_THREADS, op, note);

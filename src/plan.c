@@ -666,7 +666,7 @@ static void add_pipe(weiri_plan *p, const weir_res *r, weiri_proto *protos) {
     in.consumer.only_mma_reads = only_mma_reads(by);
     in.consumer.async_reads = async_reads(by);
     in.fence_release = (by & READ_THREADS && (pushes.senders > 0 || tma_refills(k, r))) || relays(k, r, STAGE_CONS_RELEASE);
-    in.fence_commit = relays(k, r, STAGE_PROD_COMMIT);
+    in.fence_commit = in.fence_acquire = relays(k, r, STAGE_PROD_COMMIT);
     in.serve = serve_axes(k, r, &in.serve_cross, &in.first);
     int own_serve = in.serve;
     for (int i = 0; r->group && i < r->group->nmembers; i++) {

@@ -535,6 +535,7 @@ static void produce(const facts *f, weiri_proto *out) {
         }
         if (umma || f->twl) wait.leader_only = false; /* every CTA waits: its own loads write into its own stage */
         row(out->acquire, wait);
+        if (f->in->fence_acquire) row(out->acquire, (weiri_row){ .kind = ROW_FENCE_ASYNC }); /* who arms joins the others */
         row(out->acquire, (weiri_row){ .kind = ROW_EXPECT,
                                        .bar = ROW_FULL,
                                        .who = f->twl ? ROW_ONE : ROW_LANE,

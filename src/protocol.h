@@ -70,6 +70,8 @@ typedef struct weiri_proto_in {
     bool tensor_wait;           /* fused merge: the wait also takes over tensor memory, of another member */
     bool tensor_release;        /* merge: the release also gives back tensor memory, of another member */
     bool fence_release;         /* threads read the stage with plain loads, and the async proxy fills its bytes again; of a merge, of any member */
+    bool fence_acquire;         /* filled by loads: the lane that arms tells of plain loads of other stages, which the async proxy fills
+                                 * again */
     bool fence_commit;          /* fork: the commit also hands over to a member that the async proxy reads; or it tells of plain loads of
                                  * other stages, which the async proxy fills again */
 } weiri_proto_in;

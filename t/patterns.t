@@ -131,6 +131,26 @@ case("split consumer that reads", function()
   return t.k
 end, function(i, j, x) return x(i, j) * 1.5 end)
 
+-- Who reads it tells the next by a load: the fence stands in front of the arming.
+case("split consumer that reads and loads", function()
+  local t = describe "relay"
+  local wq, a, b = t.queue(), t.ring("a", P.tma_async { stages = 2 }), t.ring("b", P.tma_async { stages = 2 })
+  t.k:task { name = "load", warps = { 8, 1 }, schedule = each(wq, t.steps, function(tile, j)
+    a:acquire(); a:tma_load(t.x:at(tile.m, j)); a:commit()
+  end) }
+  t.k:task { name = "half", warps = { 9, 1 }, schedule = each(wq, t.steps, function(tile, j)
+    a:wait()
+    t.y:store(a:read():load() * 0.5, t.y:at(tile.m, j))
+    b:acquire(); b:tma_load(t.x:at(tile.m, j)); b:commit()
+  end) }
+  t.k:task { name = "add", warps = { 4, 4 }, schedule = each(wq, t.steps, function(tile, j)
+    b:wait()
+    t.y:store(a:read():load() + b:read():load() * 0.5, t.y:at(tile.m, j))
+    b:release(); a:release()
+  end) }
+  return t.k
+end, function(i, j, x) return x(i, j) * 1.5 end)
+
 -- A stage that two tasks read: each releases it, the count is the sum.
 case("two consumers of one ring", function()
   local t = describe "two"

@@ -322,7 +322,7 @@ static void push_rows(lua_State *L, const char *name, const weiri_row *rows) {
     lua_setfield(L, -2, name);
 }
 
-/* protocol({ given, arch, cluster, producer, consumer, serve, serve_cross, tx, same_warpgroup, fence_wait, fence_commit }) */
+/* protocol({ given, arch, cluster, producer, consumer, serve, serve_cross, tx, same_warpgroup, fence_wait, fence_acquire, fence_commit }) */
 static int protocol(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_getfield(L, 1, "given");
@@ -337,6 +337,7 @@ static int protocol(lua_State *L) {
         .tx = int_field(L, 1, "tx"),
         .same_warpgroup = bool_field(L, 1, "same_warpgroup"),
         .fence_wait = bool_field(L, 1, "fence_wait"),
+        .fence_acquire = bool_field(L, 1, "fence_acquire"),
         .fence_commit = bool_field(L, 1, "fence_commit"),
     };
     weiri_proto out;

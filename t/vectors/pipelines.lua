@@ -801,6 +801,8 @@ pipelines.sequences = {
     commit = "fence_async; warp_sync; arrive full lane",
     wait = "wait full", release = "mma_drain; arrive empty wg" },
   -- members of groups: one commit, one wait for several
+  { id = "S5a", given = { type = "tma_async" }, fence_acquire = true, acquire = "wait empty; fence_async; expect full lane", commit = "",
+    wait = "wait full", release = "warp_sync; arrive empty lane" },
   { id = "S30", given = { type = "async_async" }, fence_commit = true, acquire = "wait empty",
     commit = "fence_async; warp_sync; arrive full lane", wait = "wait full", release = "warp_sync; arrive empty lane" },
   { id = "S31", given = { type = "umma_async" }, producer_groups = 1, fence_commit = true, acquire = "wait empty",

@@ -251,7 +251,7 @@ local function sequence(t, core, v)
   local umma = v.sm == 100 and v.given.type:find "_umma$"
   local p = core.protocol {
     given = with(v.given, { stages = 2 }), arch = v.sm or 90, cluster = whole { v = v.v, m = v.m, n = v.n }, serve = serve,
-    serve_cross = cross, same_warpgroup = v.same, fence_wait = v.fence_wait, fence_commit = v.fence_commit,
+    serve_cross = cross, same_warpgroup = v.same, fence_wait = v.fence_wait, fence_acquire = v.fence_acquire, fence_commit = v.fence_commit,
     producer = side({ v.producer_groups and 4 * v.producer_groups or v.producer_warps or async_tma and 4 or 1 },
                     v.producer_groups),
     consumer = with(side({ v.consumer_warps or umma and 1 or 4 }, not umma and not v.consumer_warps), { only_mma_reads = v.mma }),

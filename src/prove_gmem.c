@@ -9,7 +9,14 @@
 
 /* ---- places ------------------------------------------------------------------------------------------------------------- */
 
-typedef struct finder { const weir_kernel *k; weiri_arena *a; const weiri_op *op; weiri_gplaces *out; weiri_share share; } finder;
+typedef struct finder {
+    const weir_kernel *k;
+    weiri_arena *a;
+    const weiri_op *op;
+    weiri_gplaces *out;
+    weiri_share share;
+    WEIRI_LIST(uint32_t) columns;
+} finder;
 
 /* The spans of a view, and adds it as a place of the op; of what is no tensor that the kernel writes, nothing. */
 static void add_place(finder *f, uint32_t view, weiri_share share, bool write) {
@@ -46,6 +53,14 @@ static void add_loads(finder *f, uint32_t id) {
     for (int i = 0; i < v->nargs; i++) add_loads(f, v->arg[i]);
 }
 
+/* Columns that values take of tiles: what is loaded there is another thread's, as it may be, or all threads' (one column beside wider ones). */
+static void find_columns(finder *f, uint32_t id) {
+    if (!weiri_visit(f->k, id)) return;
+    const weiri_value *v = weiri_val(f->k, id);
+    if (v->op == WEIR_OP_TILE_COLS) WEIRI_PUSH(f->a, f->columns, v->arg[0]);
+    for (int i = 0; i < v->nargs; i++) find_columns(f, v->arg[i]);
+}
+
 static void note_leaf(void *any, uint32_t view) {
     (void)view;
     *(bool *)any = true;
@@ -63,7 +78,7 @@ static weiri_share share_of(const weir_kernel *k, const weiri_op *op) {
 
 /* What the op writes or reads by itself in tensors that the kernel writes. What bodies do is on trust. */
 static void places_of(const weir_kernel *k, weiri_arena *a, const weiri_op *op, weiri_gplaces *out) {
-    finder f = { k, a, op, out, share_of(k, op) };
+    finder f = { k, a, op, out, share_of(k, op), { 0 } };
     switch (op->atom) {
     case ATOM_STORE:
         if (op->res->kind == WEIR_RES_GMEM) add_place(&f, op->arg[1], f.share, true);
@@ -79,6 +94,11 @@ static void places_of(const weir_kernel *k, weiri_arena *a, const weiri_op *op, 
     }
     weiri_visit_begin(k);
     for (int i = 0; i < op->nargs; i++) add_loads(&f, op->arg[i]);
+    weiri_visit_begin(k);
+    for (int i = 0; i < op->nargs; i++) find_columns(&f, op->arg[i]);
+    f.share = SHARE_ALL;
+    weiri_visit_begin(k);
+    for (int i = 0; i < f.columns.n; i++) add_loads(&f, f.columns.v[i]);
 }
 
 bool weiri_gmem_touches(const weir_kernel *k, weiri_arena *a, const weiri_op *op) {
@@ -135,7 +155,7 @@ static bool aligned(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y)
  * stored at a time, or an element, as of a part or of what may begin anywhere. */
 static bool same_shares(const weir_kernel *k, const weiri_gplace *x, const weiri_gplace *y) {
     if (x->view != y->view && (x->vague || y->vague || x->turned != y->turned)) return false;
-    if (x->op == y->op) return x->share != SHARE_ALL;
+    if (x->op == y->op) return x->share != SHARE_ALL && y->share != SHARE_ALL;
     if (x->share != SHARE_ORDER || y->share != SHARE_ORDER || x->op->res != y->op->res) return false;
     weir_op a = weiri_val(k, x->op->arg[1])->op, b = weiri_val(k, y->op->arg[1])->op; /* one is a store to this tile, so both are */
     return a == b && (a == WEIR_OP_VIEW_AT || a == WEIR_OP_VIEW_FROM);

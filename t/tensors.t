@@ -122,6 +122,8 @@ alone("bulk stores of three turns", "SAFE", "trusting that the accesses of one t
   function(t, c) bulk(t, c); for j in weir.domain_loop(c.N) do bulk(t, c, c.y:at(t.i, j)) end end)
 alone("each thread its share, in place", "SAFE", false, "runs", function(t, c) c.y:store(1.0, c.y:at(t.i, 0)); c.y:store(c.x:at(t.i, 0):load(), c.y:at(t.i, 0)) end, "async_async")
 alone("each thread loads what it stores", "SAFE", false, "runs", function(t, c) c.y:store(c.y:at(t.i, 0):load() + 1, c.y:at(t.i, 0)) end, "async_async")
+alone("one column of what is loaded, beside all of it", "SAFE", "trusting that the accesses of one task keep apart in tensor 'y' (tensors.t:", "sim-race",
+  function(t, c) c.y:store(c.y:at(t.i, 0):load() + c.y:at(t.i, 0):load():cols(3, 1), c.y:at(t.i, 0)) end, "async_async")
 alone("shares that are shifted", "SAFE", "trusting that the accesses of one task keep apart in tensor 'y' (tensors.t:", "sim-race", function(t, c)
   c.y:store(1.0, c.y:at(t.i, 0)); c.y:store(c.y:from(t.i, 1):load() + 2, c.y:at(t.i, 1)) end, "async_async")
 alone("shares that are shifted, and the threads have met", "SAFE", false, "runs", function(t, c)

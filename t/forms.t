@@ -821,10 +821,10 @@ fits("an index that steps beyond its end", false, "n: 2147483649", function(v) r
 fits("... just not", true, nil, function(v) return { { 0, v.n, 5 } } end, dims(2147483643))
 fits("an index that steps below its end", false, "m - n: -2147483649", function(v) return { { 0, v.m - v.n, -3 } } end, dims(2147483647, 0))
 fits("... just not", true, nil, function(v) return { { 0, v.m - v.n, -2 } } end, dims(2147483647, 0))
-local function u(x) return weir.cast(x, "u32") end
-fits("below 0, divided without a sign", false, "n - 6: -1", function(v) return { { 0, (v.n - 6) // u(3) } } end, dims(5))
-fits("... not below 0", true, nil, function(v) return { { 0, (v.n - 6) // u(3) } } end, dims(6))
-fits("... made longer", false, "cast(n, u32) - 6: -1", function(v) return { { 0, weir.cast(u(v.n) - 6, "i64") } } end, dims(5))
-fits("... and no sign is asked for", true, nil, function(v) return { { 0, u(v.n) - 6 } } end, dims(5))
+local function u32(x) return weir.cast(x, "u32") end
+fits("below 0, divided without a sign", false, "n - 6: -1", function(v) return { { 0, (v.n - 6) // u32(3) } } end, dims(5))
+fits("... not below 0", true, nil, function(v) return { { 0, (v.n - 6) // u32(3) } } end, dims(6))
+fits("... made longer", false, "cast(n, u32) - 6: -1", function(v) return { { 0, weir.cast(u32(v.n) - 6, "i64") } } end, dims(5))
+fits("... and no sign is asked for", true, nil, function(v) return { { 0, u32(v.n) - 6 } } end, dims(5))
 fits("what nothing tells", true, nil, function(v) return { { v.gen:make(), v.n }, { 0, v.gen:make() }, { 0, v.n, v.gen:make() } } end, dims(7))
 tap.done()

@@ -4,7 +4,7 @@
 package.path = "t/?.lua;" .. package.path
 local tap = require "tap"
 local lab = require "lab"
-local weir, plan = lab.weir, lab.plan
+local weir = lab.weir
 local P = weir.pipeline
 local T, loop = weir.when_true, weir.domain_loop
 local gt, lt, ge, le, eq = weir.gt, weir.lt, weir.ge, weir.le, weir.eq

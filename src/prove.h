@@ -78,6 +78,9 @@ typedef struct weiri_span { uint32_t value; int64_t by, plus, extent; } weiri_sp
 typedef enum weiri_meet { SPANS_APART, SPANS_MEET, SPANS_MAY } weiri_meet;
 /* Do two spans meet, in one tile (coordinates and arguments are alike, loop indices and what is read may differ)? `ctas`: of two CTAs. */
 weiri_meet weiri_forms_meet(weiri_forms *f, const weiri_span *x, const weiri_span *y, bool ctas);
+/* A number for what the span starts at but for the plain number *at: spans of one number are as far apart as their *at are, in any two CTAs and at
+ * any time of one tile; -1: that is not known. */
+int weiri_forms_base(weiri_forms *f, const weiri_span *x, int64_t *at);
 /* Do two spans of one extent, in one tile, fall together or lie apart, and never overlap by a part? */
 bool weiri_forms_aligned(weiri_forms *f, const weiri_span *x, const weiri_span *y);
 /* Of a place of `rank` spans that node `n` names: is it, in one tile, another one each time that the loops around come there? */
@@ -216,6 +219,7 @@ typedef struct weiri_gplace {
     bool vague, turned;          /* its spans are more than it is; rows and columns are exchanged */
     bool clashes;                /* it may meet another, or itself, at some other time */
     int next;                    /* of its op, -1: none */
+    const weiri_node *node;      /* where the op stands */
     int rank; weiri_span span[WEIR_MAX_RANK];
 } weiri_gplace;
 typedef WEIRI_LIST(weiri_gplace) weiri_gplaces;

@@ -1,4 +1,5 @@
 /* Tensors that a kernel writes: which of the places that it accesses there can meet. The order is the runs' matter. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lower.h"
@@ -161,17 +162,9 @@ static bool same_shares(const weir_kernel *k, const weiri_gplace *x, const weiri
     return a == b && (a == WEIR_OP_VIEW_AT || a == WEIR_OP_VIEW_FROM);
 }
 
-/* Where the op stands. */
-static const weiri_node *node_of(const weiri_prog *g, const weiri_gplace *x) {
-    const weiri_node *root = g->p->tasks[x->task].task->root, *n = root;
-    do n = weiri_node_next(root, n == root ? NULL : n);
-    while (n->op != x->op);
-    return n;
-}
-
 /* Is it the same place of one op, and another one each time that the op comes to it? */
 static bool once_each(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
-    return x->op == y->op && !memcmp(x->span, y->span, sizeof x->span) && weiri_forms_moved(g->forms, x->span, x->rank, node_of(g, x));
+    return x->op == y->op && !memcmp(x->span, y->span, sizeof x->span) && weiri_forms_moved(g->forms, x->span, x->rank, x->node);
 }
 
 static bool threads_write(const weiri_gplace *x) { return x->write && x->share != SHARE_BULK; }
@@ -216,8 +209,11 @@ static void find_tile(const weir_kernel *k, weiri_gplace *x, bool in_tiles) {
 }
 
 static void find_places(weiri_prog *g) {
+    const weiri_node **stands = WEIRI_NEW_N(g->a, const weiri_node *, g->p->k->nops + 1); /* by op id */
     for (int c = 0; c < g->p->ntasks; c++) {
         const weiri_code *code = &g->code.v[c];
+        const weiri_node *root = g->p->tasks[c].task->root;
+        const int before = g->places.n;
         int from = code->ins.n, to = 0;
         for (int i = 0; i < code->ins.n; i++) {
             const weiri_ins *x = &code->ins.v[i];
@@ -233,6 +229,9 @@ static void find_places(weiri_prog *g) {
                 place->one = x->act->who == WHO_ONE;
             }
         }
+        for (const weiri_node *n = NULL; g->places.n > before && (n = weiri_node_next(root, n));)
+            if (n->op) stands[n->op->id] = n;
+        for (int q = before; q < g->places.n; q++) g->places.v[q].node = stands[g->places.v[q].op->id];
     }
     g->place_of = WEIRI_NEW_N(g->a, int, g->p->k->nops + 1);
     for (int i = 0; i <= g->p->k->nops; i++) g->place_of[i] = -1;
@@ -245,7 +244,90 @@ static void find_places(weiri_prog *g) {
 
 /* Two of one task, about tiles of one kind: one turn does both, or one of them only. */
 static bool never_both(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
-    return x->task == y->task && x->op != y->op && x->of == y->of && weiri_forms_exclude(g->forms, node_of(g, x), node_of(g, y));
+    return x->task == y->task && x->op != y->op && x->of == y->of && weiri_forms_exclude(g->forms, x->node, y->node);
+}
+
+/* What becomes of places i and j, in that order. */
+static void compare(weiri_prog *g, int i, int j) {
+    const int pair = i * g->places.n + j;
+    weiri_gplace *x = &g->places.v[i];
+    const weiri_gplace *y = &g->places.v[j];
+    const bool tiles = !x->of != !y->of; /* of which tile, and which CTA's? */
+    weiri_meet m = clash(x, y) ? meet(g, x, y, tiles) : SPANS_APART;
+    worked(g, 1);
+    if (m == SPANS_APART) return;
+    if (tiles || x->adrift || y->adrift) {
+        g->unordered[pair] = true;
+        return;
+    }
+    if (never_both(g, x, y)) return;
+    if (x->task != y->task) g->beside[pair] = (uint8_t)m;
+    else if (x->share != SHARE_LATER && y->share != SHARE_LATER) { /* (lower.c sees to what is later in one task) */
+        const bool once = i == j && x->of && weiri_forms_once(g->forms, x->node); /* an actor, in one tile */
+        g->meets[pair] = (uint8_t)(once ? SPANS_APART : meet_in_actor(g, x, y));
+        g->beside[pair] = (uint8_t)meet_in_task(g, x, y);
+    }
+    x->clashes = x->clashes || g->meets[pair] != SPANS_APART || g->beside[pair] != SPANS_APART;
+    g->gmem_ring = 0;
+}
+
+/* A place along an axis on which plain numbers alone tell a tensor's places apart. */
+typedef struct lying { int64_t from, to; int place; } lying;
+typedef WEIRI_LIST(lying) row;
+
+static int by_from(const void *x, const void *y) {
+    const lying *a = x, *b = y;
+    return a->from != b->from ? (a->from < b->from ? -1 : 1) : a->place - b->place;
+}
+
+/* Lays places out along an axis, if they can be. How many of the longest of them lie between the first and the last? -1: they cannot. */
+static int64_t lay_along(weiri_prog *g, int axis, row *all) {
+    int64_t first = INT64_MAX, last = INT64_MIN, most = 1;
+    int base = -1;
+    for (int i = 0; i < all->n; i++) {
+        lying *l = &all->v[i];
+        const weiri_span *x = &g->places.v[l->place].span[axis];
+        const int own = weiri_forms_base(g->forms, x, &l->from);
+        if (own < 0 || (i && own != base)) return -1;
+        base = own;
+        l->to = l->from + x->extent;
+        if (l->from < first) first = l->from;
+        if (l->from > last) last = l->from;
+        if (x->extent > most) most = x->extent;
+    }
+    return (last - first) / most;
+}
+
+/* A tensor's places, along the axis on which they lie most apart; without such a one all in one spot. */
+static row lay_out(weiri_prog *g, const weir_tensor *t) {
+    row all = { 0 };
+    bool mixed = false; /* forms know one tile */
+    for (int i = 0; i < g->places.n; i++) {
+        const weiri_gplace *p = &g->places.v[i];
+        if (p->tensor != t) continue;
+        WEIRI_PUSH(g->a, all, ((lying){ .place = i }));
+        mixed = mixed || p->mixed;
+    }
+    if (!all.n) return all;
+    int best = -1;
+    int64_t most = 0;
+    for (int axis = 0; axis < g->places.v[all.v[0].place].rank && !mixed; axis++) {
+        const int64_t apart = lay_along(g, axis, &all);
+        if (apart > most) most = apart, best = axis;
+    }
+    if (best >= 0) lay_along(g, best, &all);
+    for (int i = 0; i < all.n && best < 0; i++) all.v[i].from = 0, all.v[i].to = 1;
+    qsort(all.v, (size_t)all.n, sizeof *all.v, by_from);
+    return all;
+}
+
+static void compare_all(weiri_prog *g, const weir_tensor *t) {
+    const row all = lay_out(g, t);
+    for (int i = 0; i < all.n; i++)
+        for (int j = i; j < all.n && all.v[j].from < all.v[i].to; j++) {
+            compare(g, all.v[i].place, all.v[j].place);
+            if (j > i) compare(g, all.v[j].place, all.v[i].place);
+        }
 }
 
 void weiri_gmem_places(weiri_prog *g) {
@@ -258,28 +340,7 @@ void weiri_gmem_places(weiri_prog *g) {
     g->beside = WEIRI_NEW_N(g->a, uint8_t, n * n + 1);
     g->unordered = WEIRI_NEW_N(g->a, bool, n * n + 1);
     g->unfenced = WEIRI_NEW_N(g->a, bool, n * n + 1);
-    worked(g, n * n);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            weiri_gplace *x = &g->places.v[i];
-            const weiri_gplace *y = &g->places.v[j];
-            const bool tiles = !x->of != !y->of; /* of which tile, and which CTA's? */
-            weiri_meet m = clash(x, y) ? meet(g, x, y, tiles) : SPANS_APART;
-            if (m == SPANS_APART) continue;
-            if (tiles || x->adrift || y->adrift) {
-                g->unordered[i * n + j] = true;
-                continue;
-            }
-            if (never_both(g, x, y)) continue;
-            if (x->task != y->task) g->beside[i * n + j] = (uint8_t)m;
-            else if (x->share != SHARE_LATER && y->share != SHARE_LATER) { /* (lower.c sees to what is later in one task) */
-                const bool once = i == j && x->of && weiri_forms_once(g->forms, node_of(g, x)); /* an actor, in one tile */
-                g->meets[i * n + j] = (uint8_t)(once ? SPANS_APART : meet_in_actor(g, x, y));
-                g->beside[i * n + j] = (uint8_t)meet_in_task(g, x, y);
-            }
-            x->clashes = x->clashes || g->meets[i * n + j] != SPANS_APART || g->beside[i * n + j] != SPANS_APART;
-            g->gmem_ring = 0;
-        }
+    for (int i = 0; i < g->p->k->tensors.n; i++) compare_all(g, g->p->k->tensors.v[i]);
 }
 
 /* ---- accesses ----------------------------------------------------------------------------------------------------------- */
@@ -336,9 +397,10 @@ void weiri_gmem_access(weiri_run *r, int ai, const weiri_action *act, int ri) {
     const weiri_gplace *place = &g->places.v[me->place - 1];
     const weiri_actor *self = &g->actors.v[ai];
     int need = need_row(self, me->by), n = g->places.n, stage = stage_now(r, ai, me);
-    for (int i = 0; i < g->recs.n; i++) {
-        const weiri_rec *q = &g->recs.v[i];
-        if (!q->place || g->actors.v[q->actor].cta != self->cta) continue;
+    worked(g, g->gmem.n);
+    for (int i = 0; i < g->gmem.n; i++) {
+        const weiri_rec *q = &g->recs.v[g->gmem.v[i]];
+        if (g->actors.v[q->actor].cta != self->cta) continue;
         const int pair = (me->place - 1) * n + q->place - 1;
         weiri_meet m = q->actor == ai ? g->meets[pair] : g->beside[pair];
         bit b = bit_of(g, q->ring, stage, q->bit);
@@ -382,9 +444,8 @@ void weiri_gmem_leave(weiri_run *r, int tiles) {
             memset(x + words * (size_t)stay, 0, sizeof *x * words * (size_t)(most - stay));
         }
     }
-    for (int i = 0; i < g->recs.n; i++) {
-        const weiri_rec *q = &g->recs.v[i];
-        if (!q->place) continue;
+    for (int i = 0; i < g->gmem.n; i++) {
+        const weiri_rec *q = &g->recs.v[g->gmem.v[i]];
         int *aux = r->v + q->aux + R_VARS;
         memmove(aux, aux + R_VARS * tiles, sizeof *aux * R_VARS * (size_t)stay);
         memset(aux + R_VARS * stay, 0, sizeof *aux * R_VARS * (size_t)(most - stay));
@@ -432,9 +493,9 @@ static bool dealt(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
                                : axis == q->axis_n ? c->n
                                                    : 1; /* an axis of 1 has as many coordinates */
         if (weiri_value_const(g->p->k, q->extent[axis].id, &extent) && extent <= 1 && ctas <= 1) continue;
-        bool apart = dealt_in_two(g->p->k, x, y, axis);
+        bool apart = false;
         for (int i = 0; i < x->rank && !apart; i++) apart = weiri_forms_dealt(g->forms, &x->span[i], &y->span[i], q, axis);
-        if (!apart) return false;
+        if (!apart && !dealt_in_two(g->p->k, x, y, axis)) return false;
     }
     return true;
 }
@@ -560,12 +621,15 @@ static void trust_launch_before(weiri_prog *g, const weir_tensor *t) {
 
 void weiri_gmem_trusts(weiri_prog *g) {
     const weir_kernel *k = g->p->k;
+    const size_t pairs = sizeof(bool) * (size_t)g->places.n * (size_t)g->places.n;
+    const bool doubts = memchr(g->unordered, true, pairs) || memchr(g->unfenced, true, pairs);
     const weir_res *q = g->p->queue;
     if (q && q->raster == WEIR_RASTER_CUSTOM && !weiri_raster_certain(k, q, g->a))
         weiri_prog_trust(g, weiri_arena_fmt(g->a, "the raster of '%s' to reach every tile once", q->name));
     trust_slabs(g);
     for (int i = 0; i < k->tensors.n; i++) {
-        for (int who = 0; who < TRUST_COUNT; who++) trust_tensor(g, k->tensors.v[i], who);
+        for (int who = 0; who < TRUST_COUNT; who++)
+            if (who == TRUST_TILES || doubts) trust_tensor(g, k->tensors.v[i], who);
         if (g->nwait) trust_launch_before(g, k->tensors.v[i]);
     }
 }

@@ -37,6 +37,8 @@ struct weiri_forms {
     WEIRI_LIST(atom) atoms;
     WEIRI_LIST(loop_form) loops;
     WEIRI_LIST(form_class) classes;
+    WEIRI_LIST(lin) bases;    /* forms that spans start at, but for a plain number */
+    struct { weiri_span x, y; bool known, is; } dealt[WEIR_MAX_RANK]; /* by axis of the queue: what was asked last */
     uint64_t tried;           /* classes, as parts of sums; bounds of forms */
     bound *bounds;            /* BOUNDS of them, the newest at each place; NULL before the first minimum */
 };
@@ -523,6 +525,18 @@ static bool distance(weiri_forms *f, const weiri_span *x, const weiri_span *y, b
     return true;
 }
 
+int weiri_forms_base(weiri_forms *f, const weiri_span *x, int64_t *at) {
+    lin a;
+    if (!start_of(f, x, &a)) return -1;
+    for (int i = 0; i < a.n; i++)
+        if (wanders(f, a.atom[i], true)) return -1;
+    *at = a.c;
+    for (int i = 0; i < f->bases.n; i++)
+        if (same_terms(&f->bases.v[i], &a)) return i;
+    WEIRI_PUSH(f->a, f->bases, a);
+    return f->bases.n - 1;
+}
+
 weiri_meet weiri_forms_meet(weiri_forms *f, const weiri_span *x, const weiri_span *y, bool ctas) {
     int64_t at, by;
     if (!distance(f, x, y, ctas, &at, &by)) return SPANS_MAY;
@@ -597,7 +611,7 @@ static int64_t dealt_by(weiri_forms *f, const lin *x, const weir_res *queue, int
     return *lo == -NO_BOUND || *hi == NO_BOUND ? 0 : coef;
 }
 
-bool weiri_forms_dealt(weiri_forms *f, const weiri_span *x, const weiri_span *y, const weir_res *queue, int axis) {
+static bool find_dealt(weiri_forms *f, const weiri_span *x, const weiri_span *y, const weir_res *queue, int axis) {
     lin a, b;
     int64_t alo, ahi, blo, bhi;
     if (!start_of(f, x, &a) || !start_of(f, y, &b)) return false;
@@ -606,6 +620,18 @@ bool weiri_forms_dealt(weiri_forms *f, const weiri_span *x, const weiri_span *y,
     if (k < 0) k = -k;
     /* a step of k away, whatever the rest */
     return ahi - blo - k <= -x->extent && alo - bhi + k >= y->extent;
+}
+
+static bool same_span(const weiri_span *x, const weiri_span *y) {
+    return x->value == y->value && x->by == y->by && x->plus == y->plus && x->extent == y->extent;
+}
+
+bool weiri_forms_dealt(weiri_forms *f, const weiri_span *x, const weiri_span *y, const weir_res *queue, int axis) {
+    if (!f->dealt[axis].known || !same_span(&f->dealt[axis].x, x) || !same_span(&f->dealt[axis].y, y)) {
+        f->dealt[axis].is = find_dealt(f, x, y, queue, axis);
+        f->dealt[axis].x = *x, f->dealt[axis].y = *y, f->dealt[axis].known = true;
+    }
+    return f->dealt[axis].is;
 }
 
 /* ---- what does not come together ---------------------------------------------------------------------------------------- */

@@ -591,10 +591,10 @@ bool weiri_slabs_inside(const weir_kernel *k, const weiri_op *op, int cta) {
 static void trust_slabs(weiri_prog *g) {
     for (int i = 1; i <= g->p->nactions; i++)
         for (int cta = 0; cta < g->nctas; cta++) {
-            const weiri_op *op = g->p->action[i]->op;
             const weir_res *res = NULL;
             int axis = 0;
             if (g->slabs[i * g->nctas + cta] != 2) continue;
+            const weiri_op *op = g->p->action[i]->op;
             weiri_buf b;
             weiri_buf_init(&b, g->p->k->ctx);
             weiri_value_print(g->p->k, outside(g->p->k, op, cta, &res, &axis), &b);

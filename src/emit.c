@@ -658,7 +658,7 @@ static void emit_task(emitter *e, int ti) {
     }
     for (int i = 0; i < p->regs.n; i++) {
         const weiri_preg *r = &p->regs.v[i];
-        if (r->task != ti) continue;
+        if (r->task != ti || !r->per_thread) continue;
         const char *n = em_reg(e, r->res);
         em_line(e, "%s %s[%d]%s;  // { %d, %d } of each warpgroup%s",
                 weiri_packed(r->res->dtype) ? "u32" : weiri_ctype(r->res->dtype), n, r->per_thread, r->zeroed ? " = { 0 }" : "",
@@ -818,7 +818,7 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
     e->shared = WEIRI_NEW_N(e->a, shared_use, k->values.n + 1);
     e->part = WEIRI_NEW_N(e->a, value_part, k->values.n + 1);
     e->sign = WEIRI_NEW_N(e->a, uint8_t, k->values.n + 1);
-    e->index = WEIRI_NEW_N(e->a, uint8_t, k->values.n + 1);
+    e->range = WEIRI_NEW_N(e->a, value_range, k->values.n + 1);
     e->frag = WEIRI_NEW_N(e->a, const weiri_preg *, k->values.n + 1);
     e->frag_task = WEIRI_NEW_N(e->a, int, k->values.n + 1);
     uint8_t *seen = WEIRI_NEW_N(e->a, uint8_t, k->values.n + 1);

@@ -18,6 +18,15 @@ typedef struct value_part {
     int text, deep; /* operations, what has a name counted as one */
 } value_part;
 
+/* What is known of an integer. */
+typedef struct value_range {
+    int64_t lo, hi;
+    bool known;  /* it was asked for */
+    bool counts; /* made of sizes, places and plain numbers alone, none of which wraps */
+    bool size;   /* ... and of a size or a coordinate that the launch brings */
+    bool wraps;  /* a sum or product that may leave its dtype */
+} value_range;
+
 typedef struct emitter {
     const weiri_plan *p;
     const weir_kernel *k;
@@ -55,7 +64,7 @@ typedef struct emitter {
     value_part *part;          /* by value */
     uint32_t names, last_names, last_part;
     uint8_t *sign;             /* by value: 1 known to be at least 0, 2 not, 0 not asked yet */
-    uint8_t *index;            /* by value: 1 made of sizes and places alone, 2 of data, 0 not asked yet */
+    value_range *range;        /* by value */
     const weiri_preg **frag;   /* by value: the register tile it lies like in frag_task[] - 1 */
     int *frag_task;
     bool ahead;                /* a value is computed where it may not be needed: its divisors may be 0 */
@@ -82,6 +91,8 @@ typedef struct emitter {
 #define em_coord_name weiri_em_coord_name
 #define em_cta_expr weiri_em_cta_expr
 #define em_expr weiri_em_expr
+#define em_round_once weiri_em_round_once
+#define em_whole_of weiri_em_whole_of
 #define em_stage_expr weiri_em_stage_expr
 #define em_cursor_name weiri_em_cursor_name
 #define em_plus_stage weiri_em_plus_stage
@@ -153,6 +164,8 @@ const char *weiri_em_type(const weiri_value *v); /* that it is computed in */
 const char *weiri_em_float_text(emitter *e, double x);
 const char *weiri_em_coord_name(emitter *e, const weir_res *q, int axis, bool before); /* before: of the tile before, or last */
 const char *weiri_em_cta_expr(emitter *e, int64_t axis);
+const char *weiri_em_round_once(emitter *e, weir_dtype to, uint32_t value, const char *x);
+const char *weiri_em_whole_of(emitter *e, weir_dtype to, uint32_t value, const char *x);
 const char *weiri_em_expr(emitter *e, uint32_t id);
 const char *weiri_em_stage_expr(emitter *e, int cur, weiri_stage_ref ref, int back);
 const char *weiri_em_cursor_name(emitter *e, int cur);

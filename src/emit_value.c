@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- text ------------------------------------------------------------------------------------------------------------------ */
@@ -74,6 +75,135 @@ static bool is_tile(const weiri_value *v) {
     return v->kind == WEIR_VALUE_TILE || (v->kind == WEIR_VALUE_COND && v->rows > 0 && v->rows * v->cols > 1);
 }
 
+/* ---- what integers are known to be ---- */
+
+static bool is_whole(weir_dtype t) { return !em_is_float(t) && t != WEIR_DTYPE_NONE; }
+
+/* Every integer of the dtype; of u64 what fits here. */
+static value_range whole_range(weir_dtype t) {
+    const int bits = t == WEIR_BOOL ? 1 : 8 * weir_dtype_size(t);
+    const bool sign = t == WEIR_I8 || t == WEIR_I16 || t == WEIR_I32 || t == WEIR_I64;
+    if (!is_whole(t) || bits == 64) return (value_range){ .lo = sign || !is_whole(t) ? INT64_MIN : 0, .hi = INT64_MAX };
+    const int64_t top = (int64_t)1 << (bits - (sign ? 1 : 0));
+    return (value_range){ .lo = sign ? -top : 0, .hi = top - 1 };
+}
+
+static bool leaves(value_range r, value_range in) { return r.lo < in.lo || r.hi > in.hi; }
+
+static value_range range_of(emitter *e, uint32_t id);
+
+enum { TILE_EDGE = 65536 }; /* a number of tiles times the tile's extent counts elements, and fits; times more it may be a hash */
+
+/* a + b, a - b, a * b without an end, `none` where 64 bits do not hold it. */
+static bool combine(weir_op op, value_range x, value_range y, value_range *out) {
+    int64_t v[4];
+    bool none = false;
+    for (int i = 0; i < 4; i++) {
+        const int64_t p = i & 1 ? x.hi : x.lo, q = i & 2 ? y.hi : y.lo;
+        none |= op == WEIR_OP_ADD ? __builtin_add_overflow(p, q, &v[i])
+                : op == WEIR_OP_SUB ? __builtin_sub_overflow(p, q, &v[i]) : __builtin_mul_overflow(p, q, &v[i]);
+    }
+    *out = (value_range){ .lo = v[0], .hi = v[0] };
+    for (int i = 1; i < 4; i++) {
+        if (v[i] < out->lo) out->lo = v[i];
+        if (v[i] > out->hi) out->hi = v[i];
+    }
+    return !none;
+}
+
+/* A sum or product: what it counts stays in its dtype, all else wraps where it may leave it. */
+static value_range range_of_sum(emitter *e, const weiri_value *v) {
+    const value_range x = range_of(e, v->arg[0]), y = range_of(e, v->arg[1]), all = whole_range(v->dtype);
+    value_range r = { 0 };
+    const bool known = combine(v->op, x, y, &r) && v->dtype != WEIR_U64, counts = x.counts && y.counts;
+    r.counts = counts;
+    r.size = x.size || y.size;
+    if (known && !leaves(r, all)) return r;
+    const bool x_small = x.lo >= -TILE_EDGE && x.hi <= TILE_EDGE, y_small = y.lo >= -TILE_EDGE && y.hi <= TILE_EDGE;
+    const bool fits = v->op == WEIR_OP_MUL ? (x.size && (y.size || y_small)) || (y.size && x_small) : r.size;
+    if (!counts || !fits) return (value_range){ .lo = all.lo, .hi = all.hi, .wraps = is_whole(v->dtype) };
+    if (!known || r.lo < all.lo) r.lo = all.lo;
+    if (!known || r.hi > all.hi) r.hi = all.hi;
+    return r;
+}
+
+static value_range find_range(emitter *e, uint32_t id) {
+    const weiri_value *v = weiri_val(e->k, id);
+    const value_range all = whole_range(v->dtype), size = { .lo = 0, .hi = INT32_MAX, .counts = true, .size = true };
+    value_range r = all, x, y;
+    switch (v->op) {
+    case WEIR_OP_INT: return (value_range){ .lo = v->i, .hi = v->i, .counts = true };
+    case WEIR_OP_DIM:
+    case WEIR_OP_COORD:
+    case WEIR_OP_BEFORE:
+    case WEIR_OP_QUEUE_INDEX: return size;
+    case WEIR_OP_INDEX: {
+        int64_t step;
+        r = size;
+        const bool up = v->loop && weiri_value_const(e->k, v->loop->step, &step) && step > 0;
+        if (!up || range_of(e, v->loop->start).lo < 0) r.lo = INT32_MIN;
+        return r;
+    }
+    case WEIR_OP_CTA: return (value_range){ .lo = 0, .hi = e->p->cluster, .counts = true };
+    case WEIR_OP_ROW: return (value_range){ .lo = 0, .hi = v->rows - 1, .counts = true };
+    case WEIR_OP_COL: return (value_range){ .lo = 0, .hi = v->cols - 1, .counts = true };
+    case WEIR_OP_ADD:
+    case WEIR_OP_SUB:
+    case WEIR_OP_MUL: return range_of_sum(e, v);
+    default: break;
+    }
+    if (!v->nargs) return r;
+    /* of the others: what they are made of, and for few how much it is */
+    if (v->op != WEIR_OP_LOAD && v->op != WEIR_OP_RETURN && v->op != WEIR_OP_READ_REG) {
+        r.counts = true;
+        for (int i = 0; i < v->nargs; i++) {
+            x = v->arg[i] ? range_of(e, v->arg[i]) : (value_range){ .counts = true };
+            r.counts = r.counts && x.counts;
+            r.size = r.size || x.size;
+        }
+    }
+    x = range_of(e, v->arg[0]);
+    y = v->nargs > 1 ? range_of(e, v->arg[1]) : x;
+    switch (v->op) {
+    case WEIR_OP_SELECT:
+        x = range_of(e, v->arg[2]);
+        /* fall through */
+    case WEIR_OP_MIN:
+    case WEIR_OP_MAX: {
+        if (!is_whole(v->dtype) || leaves(x, all) || leaves(y, all)) break; /* -1 beside a u32 is another number */
+        const bool low = v->op == WEIR_OP_MIN, high = v->op == WEIR_OP_MAX;
+        r.lo = high ? (x.lo > y.lo ? x.lo : y.lo) : x.lo < y.lo ? x.lo : y.lo;
+        r.hi = low ? (x.hi < y.hi ? x.hi : y.hi) : x.hi > y.hi ? x.hi : y.hi;
+        break;
+    }
+    case WEIR_OP_MOD:
+        if (y.lo >= 0 && !leaves(x, all)) r.lo = 0, r.hi = y.hi > 0 ? y.hi - 1 : 0;
+        break;
+    case WEIR_OP_IDIV:
+    case WEIR_OP_CEIL_DIV:
+        if (x.lo >= 0 && y.lo >= 0) r.lo = 0, r.hi = x.hi;
+        break;
+    case WEIR_OP_TILE_COLS: return x;
+    case WEIR_OP_CAST: {
+        const weir_dtype from = weiri_val(e->k, v->arg[0])->dtype;
+        if (is_whole(v->dtype) && is_whole(from) && from != WEIR_U64 && !leaves(x, all)) r.lo = x.lo, r.hi = x.hi;
+        break;
+    }
+    default: break;
+    }
+    return r;
+}
+
+static value_range range_of(emitter *e, uint32_t id) {
+    value_range *r = &e->range[id];
+    if (!r->known) {
+        value_range found = find_range(e, id);
+        found.known = true;
+        e->range[id] = found;
+    }
+    return e->range[id];
+}
+
 /* Is the value known to be >= 0? */
 static bool find_nonneg(emitter *e, uint32_t id);
 
@@ -99,6 +229,8 @@ static bool find_nonneg(emitter *e, uint32_t id) {
     }
     case WEIR_OP_ADD:
     case WEIR_OP_MUL:
+        if (range_of(e, id).wraps) return false;
+        /* fall through */
     case WEIR_OP_IDIV:
     case WEIR_OP_CEIL_DIV:
     case WEIR_OP_MIN: return nonneg(e, v->arg[0]) && nonneg(e, v->arg[1]);
@@ -109,17 +241,8 @@ static bool find_nonneg(emitter *e, uint32_t id) {
     }
 }
 
-/* Is the value made of sizes and places alone? Then it counts something, and does not wrap. */
-static bool is_index(emitter *e, uint32_t id) {
-    const weiri_value *v = weiri_val(e->k, id);
-    if (e->index[id]) return e->index[id] == 1;
-    bool yes = v->nargs ? v->op != WEIR_OP_LOAD && v->op != WEIR_OP_RETURN && v->op != WEIR_OP_READ_REG
-                        : v->op == WEIR_OP_INT || v->op == WEIR_OP_DIM || v->op == WEIR_OP_COORD || v->op == WEIR_OP_BEFORE ||
-                              v->op == WEIR_OP_QUEUE_INDEX || v->op == WEIR_OP_CTA || v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL || v->op == WEIR_OP_INDEX;
-    for (int i = 0; i < v->nargs && yes; i++) yes = !v->arg[i] || is_index(e, v->arg[i]);
-    e->index[id] = yes ? 1 : 2;
-    return yes;
-}
+/* Is the value made of sizes and places alone, and within its dtype? Then it counts something, and does not wrap. */
+static bool is_index(emitter *e, uint32_t id) { return range_of(e, id).counts; }
 
 bool em_is_float(weir_dtype t) {
     return t == WEIR_F32 || t == WEIR_F16 || t == WEIR_BF16 || t == WEIR_F64 || t == WEIR_TF32 || t == WEIR_E4M3 ||
@@ -130,11 +253,13 @@ bool em_is_float(weir_dtype t) {
 static const char *math(emitter *e, weir_dtype t, const char *name) { return t == WEIR_F64 ? name : em_fmt(e, "%sf", name); }
 
 const char *em_float_text(emitter *e, double x) {
-    if (x != x) return "__int_as_float(0x7fc00000)";
+    const float f = (float)x; /* rounded once: by nine digits of the double it could be another one */
+    if (f != f) return "__int_as_float(0x7fc00000)";
+    if (isinf(f)) return f < 0 ? "__int_as_float((i32)0xff800000u)" : "__int_as_float(0x7f800000)";
     const char *s = em_fmt(e, "%.9g", x);
-    if (strstr(s, "inf")) return x < 0 ? "__int_as_float((i32)0xff800000u)" : "__int_as_float(0x7f800000)";
+    if (f == 0 || strtof(s, NULL) != f) s = em_fmt(e, "%.9g", (double)f);
     bool point = strpbrk(s, ".e") != NULL;
-    return x < 0 ? em_fmt(e, "(%s%sf)", s, point ? "" : ".") : em_fmt(e, "%s%sf", s, point ? "" : ".");
+    return *s == '-' ? em_fmt(e, "(%s%sf)", s, point ? "" : ".") : em_fmt(e, "%s%sf", s, point ? "" : ".");
 }
 
 const char *em_coord_name(emitter *e, const weir_res *q, int axis, bool before) {
@@ -217,12 +342,37 @@ const char *em_type(const weiri_value *v) {
 
 static const char *part(emitter *e, uint32_t id);
 
-/* An argument of v; a number beside doubles is one. */
+/* An argument of v, a plain number as one of the dtype that v is computed in: beside doubles it is one. */
 static const char *argument(emitter *e, const weiri_value *v, int i) {
     const weiri_value *x = weiri_val(e->k, v->arg[i]);
+    const bool compares = v->op >= WEIR_OP_LT && v->op <= WEIR_OP_NE;
+    weir_dtype t = v->dtype;
+    if (compares) t = weiri_value_promote(weiri_val(e->k, v->arg[0])->dtype, weiri_val(e->k, v->arg[1])->dtype);
+    if (x->op == WEIR_OP_INT && x->i < 0 && weiri_value_is_unsigned(t))
+        return em_fmt(e, "(%s)%s", weiri_ctype(t), part(e, v->arg[i]));
+    if (t != WEIR_F64 || x->op != WEIR_OP_FLOAT || !isfinite(x->f)) return part(e, v->arg[i]);
     const char *s = em_fmt(e, "%.17g", x->f);
-    if (v->dtype != WEIR_F64 || x->op != WEIR_OP_FLOAT || !isfinite(x->f)) return part(e, v->arg[i]);
-    return em_fmt(e, x->f < 0 ? "(%s%s)" : "%s%s", s, strpbrk(s, ".e") ? "" : ".");
+    return em_fmt(e, *s == '-' ? "(%s%s)" : "%s%s", s, strpbrk(s, ".e") ? "" : ".");
+}
+
+/* ---- conversions ---- */
+
+/* A float that every shorter float dtype is rounded from as from the value itself, where a float may not hold it: rounded to odd. */
+const char *em_round_once(emitter *e, weir_dtype to, uint32_t value, const char *x) {
+    enum { EXACT = 1 << 24 };
+    const weir_dtype from = value ? weiri_val(e->k, value)->dtype : WEIR_F32;
+    if (to == WEIR_F32 || to == WEIR_F64 || !em_is_float(to)) return x;
+    if (from != WEIR_F64 && (!is_whole(from) || weir_dtype_size(from) < 4)) return x;
+    const value_range r = from == WEIR_F64 || from == WEIR_U64 ? whole_range(WEIR_I64) : range_of(e, value);
+    if (r.lo >= -EXACT && r.hi <= EXACT) return x;
+    return em_fmt(e, "w_odd(%s)", x);
+}
+
+/* The integer of a float: toward zero, the nearest one that there is, 0 of NaN. NULL: the value is an integer, or `to` is none. */
+const char *em_whole_of(emitter *e, weir_dtype to, uint32_t value, const char *x) {
+    const weiri_value *v = weiri_val(e->k, value);
+    if (to == WEIR_BOOL || !is_whole(to) || (value && !em_is_float(v->dtype))) return NULL;
+    return em_fmt(e, "w_to_%s(%s)", weiri_ctype(to), x);
 }
 
 /* ---- large values ----
@@ -317,9 +467,9 @@ static const char *sum(emitter *e, uint32_t id, const char *op) {
 }
 
 static const char *negative(emitter *e, uint32_t id, const char *x) {
-    const char *u = wrapping(e, id);
-    if (weiri_val(e->k, id)->dtype != WEIR_I64 && (u || is_index(e, id))) return em_fmt(e, "w_neg(%s)", x);
-    return u ? em_fmt(e, "(%s)(0 - (%s)%s)", weiri_ctype(weiri_val(e->k, id)->dtype), u, x) : em_fmt(e, "(-%s)", x);
+    const weir_dtype t = weiri_val(e->k, id)->dtype;
+    if (t == WEIR_I32) return em_fmt(e, "w_neg(%s)", x);
+    return wrapping(e, id) ? em_fmt(e, "(%s)(0 - (u64)%s)", weiri_ctype(t), x) : em_fmt(e, "(-%s)", x);
 }
 
 /* A function of the preamble for integers of this dtype. */
@@ -344,7 +494,7 @@ static const char *array_element(emitter *e, const char *name, int rows, int col
 
 static const char *part(emitter *e, uint32_t id) {
     const weiri_value *v = weiri_val(e->k, id);
-    const char *a;
+    const char *a, *s;
     int64_t c;
     if (e->names && e->part[id].names == e->names && e->part[id].name) return em_fmt(e, "e%u", e->part[id].name);
     if (e->made[id] == MADE && (v->kind == WEIR_VALUE_SCALAR || (v->kind == WEIR_VALUE_COND && !is_tile(v))))
@@ -352,7 +502,9 @@ static const char *part(emitter *e, uint32_t id) {
     if (e->made[id] == MADE && !e->row && v->op != WEIR_OP_READ_REG)
         return array_element(e, em_fmt(e, "v%u", id), v->rows, v->cols);
     switch (v->op) {
-    case WEIR_OP_INT: return v->i < 0 ? em_fmt(e, "(%" PRId64 ")", v->i) : em_fmt(e, "%" PRId64, v->i);
+    case WEIR_OP_INT:
+        if (v->i == INT32_MIN || v->i == INT64_MIN) return em_fmt(e, "(%" PRId64 " - 1)", v->i + 1); /* C has no such number */
+        return v->i < 0 ? em_fmt(e, "(%" PRId64 ")", v->i) : em_fmt(e, "%" PRId64, v->i);
     case WEIR_OP_FLOAT: return em_float_text(e, v->f);
     case WEIR_OP_DIM:
     case WEIR_OP_SCALAR: return em_arg(e, v->name);
@@ -376,10 +528,10 @@ static const char *part(emitter *e, uint32_t id) {
         if (e->row && v->cols == 1) e->col = em_fmt(e, "%d", (int)v->i); /* every column's */
         else if (e->row && v->i) e->col = em_fmt(e, "(%s + %d)", col, (int)v->i);
         const uint32_t names = e->names;
-        if (v->i) e->names = 0; /* what has a name is another element */
+        if (v->i || (e->row && v->cols == 1)) e->names = 0; /* what has a name is another element */
         const int packs = e->npack;
         if (e->row) e->npack = 0; /* packs hold the columns of the whole */
-        a = v->i ? em_expr(e, v->arg[0]) : part(e, v->arg[0]);
+        a = e->names ? part(e, v->arg[0]) : em_expr(e, v->arg[0]);
         e->npack = packs;
         e->names = names;
         e->el = el;
@@ -388,7 +540,8 @@ static const char *part(emitter *e, uint32_t id) {
     }
     case WEIR_OP_ADD: return sum(e, id, "+");
     case WEIR_OP_SUB:
-        if (weiri_value_const(e->k, v->arg[0], &c) && c == 0) return negative(e, id, part(e, v->arg[1]));
+        if (weiri_value_const(e->k, v->arg[0], &c) && c == 0 && !em_is_float(v->dtype)) /* 0 - 0. is no -0. */
+            return negative(e, id, part(e, v->arg[1]));
         return sum(e, id, "-");
     case WEIR_OP_MUL:
         for (int i = 0; i < 2; i++)
@@ -446,10 +599,13 @@ static const char *part(emitter *e, uint32_t id) {
     case WEIR_OP_SELECT:
         return em_fmt(e, "(%s ? %s : %s)", part(e, v->arg[0]), argument(e, v, 1), argument(e, v, 2));
     case WEIR_OP_CAST:
-        if (v->dtype == WEIR_F32 || v->dtype == WEIR_TF32) return em_fmt(e, "(float)%s", part(e, v->arg[0]));
+        if (v->dtype == WEIR_F32) return em_fmt(e, "(float)%s", part(e, v->arg[0]));
         if (v->dtype == WEIR_F64) return em_fmt(e, "(double)%s", argument(e, v, 0));
-        if (em_is_float(v->dtype)) return em_fmt(e, "(float)%s(%s)", weiri_ctype(v->dtype), part(e, v->arg[0]));
-        return em_fmt(e, "(%s)%s", weiri_ctype(v->dtype), part(e, v->arg[0]));
+        a = part(e, v->arg[0]);
+        if (em_is_float(v->dtype))
+            return em_fmt(e, "(float)%s(%s)", weir_dtype_name(v->dtype), em_round_once(e, v->dtype, v->arg[0], a));
+        s = em_whole_of(e, v->dtype, v->arg[0], a);
+        return s ? s : em_fmt(e, "(%s)%s", weiri_ctype(v->dtype), a);
     default: break;
     }
     if (v->kind == WEIR_VALUE_VIEW)
@@ -784,9 +940,12 @@ void em_make(emitter *e, uint32_t id, uint8_t how) {
 static void make_reduction(emitter *e, uint32_t id, const weiri_value *v, const weiri_preg *pr) {
     const weiri_value *x = weiri_val(e->k, v->arg[0]);
     const bool real = em_is_float(v->dtype);
+    const char *add = real || weiri_value_is_unsigned(v->dtype) ? "%s + %s"
+                      : v->dtype == WEIR_I64                     ? "(i64)((u64)%s + (u64)%s)"
+                                                                 : "(i32)((u32)%s + (u32)%s)"; /* it may wrap */
     const char *most = real ? math(e, v->dtype, "fmax") : whole(e, v->dtype, "w_max"),
                *least = real ? math(e, v->dtype, "fmin") : whole(e, v->dtype, "w_min");
-    const char *op = v->op == WEIR_OP_ROW_SUM ? "%s + %s" : em_fmt(e, "%s(%%s, %%s)", v->op == WEIR_OP_ROW_MAX ? most : least);
+    const char *op = v->op == WEIR_OP_ROW_SUM ? add : em_fmt(e, "%s(%%s, %%s)", v->op == WEIR_OP_ROW_MAX ? most : least);
     const char *type = em_type(v);
     em_line(e, "%s v%u[%d];  // %s of %d columns", type, id, 2 * pr->frags,
             v->op == WEIR_OP_ROW_MAX   ? "row_max"
@@ -812,15 +971,14 @@ static void make_reduction(emitter *e, uint32_t id, const weiri_value *v, const 
         x0 = em_expr(e, v->arg[0]);
         e->el = "(j * 4 + h * 2 + 1)";
         const char *y0 = em_expr(e, v->arg[0]);
-        const char *a = v->op == WEIR_OP_ROW_SUM ? em_fmt(e, "x + %s", x0) : em_fmt(e, op, "x", x0);
-        const char *b = v->op == WEIR_OP_ROW_SUM ? em_fmt(e, "y + %s", y0) : em_fmt(e, op, "y", y0);
+        const char *a = em_fmt(e, op, "x", x0), *b = em_fmt(e, op, "y", y0);
         em_line(e, "for (int j = 1; j < %d; j++) { x = %s; y = %s; }", x->cols / 8, a, b);
-        em_line(e, "x = %s;", v->op == WEIR_OP_ROW_SUM ? "x + y" : em_fmt(e, op, "x", "y"));
+        em_line(e, "x = %s;", em_fmt(e, op, "x", "y"));
     }
     if (v->i == 1) /* the four lanes of a quad share the row */
         for (int q = 1; q <= 2; q++) {
             const char *sh = em_fmt(e, strcmp(type, "float") ? "__shfl_xor_sync(0xffffffffu, x, %d)" : "w_shfl_xor(x, %d)", q);
-            em_line(e, "x = %s;", v->op == WEIR_OP_ROW_SUM ? em_fmt(e, "x + %s", sh) : em_fmt(e, op, "x", sh));
+            em_line(e, "x = %s;", em_fmt(e, op, "x", sh));
         }
     em_line(e, "v%u[f * 2 + h] = x;", id);
     e->depth--;

@@ -412,8 +412,14 @@ void em_mma(emitter *e, const weiri_action *a) {
 
 /* ---- stores ------------------------------------------------------------------------------------------------------------------- */
 
-static const char *to_dtype(emitter *e, weir_dtype t, const char *x) {
-    if (t == WEIR_F32 || t == WEIR_TF32) return x;
+/* The value whose text is x (0: a float), as it is stored. */
+static const char *to_dtype(emitter *e, weir_dtype t, uint32_t value, const char *x) {
+    const char *whole = em_whole_of(e, t, value, x);
+    if (whole) return whole;
+    x = em_round_once(e, t, value, x);
+    if (t == WEIR_F32) return x;
+    if (t == WEIR_TF32) /* it lies as a float does */
+        return weiri_val(e->k, value)->dtype == t ? x : em_fmt(e, "(float)tf32(%s)", x);
     return em_fmt(e, "%s(%s)", em_is_float(t) ? weiri_ctype(t) : em_fmt(e, "(%s)", weiri_ctype(t)), x);
 }
 
@@ -465,7 +471,8 @@ void em_store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const
         e->el = "(j * 4 + i)";
         em_line(e, word ? "u32 x[4];" : "float x[8];");
         em_line(e, "#pragma unroll");
-        em_line(e, "for (int i = 0; i < %d; i++) x[i] = %s;", word ? 4 : 8, word ? word : stored_element(e, value, pr));
+        em_line(e, "for (int i = 0; i < %d; i++) x[i] = %s;", word ? 4 : 8,
+                word ? word : em_round_once(e, dtype, value, stored_element(e, value, pr)));
         const char *panel = g.panels > 1 ? em_fmt(e, "%s / %d * %" PRId64 " + ", j, g.panel_cols / 8, g.panel_bytes) : "";
         const char *in = g.panels > 1 ? em_fmt(e, "(%s %% %d * 16u + lane / 16 * 16u)", j, g.panel_cols / 8)
                                       : em_fmt(e, "(%s * 16u + lane / 16 * 16u)", j);
@@ -486,7 +493,7 @@ void em_store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const
         const char *x[2];
         for (int c = 0; c < 2; c++) {
             e->el = em_fmt(e, "(j * 4 + i + %d)", c);
-            x[c] = to_dtype(e, dtype, stored_element(e, value, pr));
+            x[c] = to_dtype(e, dtype, value, stored_element(e, value, pr));
         }
         em_line(e, "*(w_pack<%s, 2> *)w_ptr(%s + %s) = { { %s, %s } };", weiri_ctype(dtype), base,
                 em_element_offset(e, &g, "row", "col"), x[0], x[1]);
@@ -553,7 +560,7 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
         e->el = "(h * 2)";
         em_line(e, "const i32 col = (i32)(lane %% 4) + %s;", c0);
         em_line(e, "if (%slane %% 4 < %d && %srow < %s && %scol < %s) out[col] = %s;", e->pt->by_cols ? "wg == 0 && " : "",
-                place_cols, low, rows, left, limit, to_dtype(e, t->dtype, em_expr(e, value)));
+                place_cols, low, rows, left, limit, to_dtype(e, t->dtype, value, em_expr(e, value)));
         e->depth--;
         em_line(e, "}");
         e->depth--;
@@ -576,12 +583,15 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     if (packs) {
         if (t->dtype == WEIR_F32)
             em_line(e, "if (pairs && %scol + 1 < %s) *(float2 *)(out + col) = make_float2(x0, x1);", left, limit);
-        else em_line(e, "if (pairs && %scol + 1 < %s) *(u32 *)(out + col) = %s(x0, x1);", left, limit, pack);
+        else
+            em_line(e, "if (pairs && %scol + 1 < %s) *(u32 *)(out + col) = %s(%s, %s);", left, limit, pack,
+                    em_round_once(e, t->dtype, value, "x0"), em_round_once(e, t->dtype, value, "x1"));
         em_line(e, "else {");
         e->depth++;
     }
-    em_line(e, "if (%scol < %s) out[col] = %s;", left, limit, to_dtype(e, t->dtype, "x0"));
-    em_line(e, "if (%scol + 1 < %s) out[col + 1] = %s;", anywhere ? "col + 1 >= 0 && " : "", limit, to_dtype(e, t->dtype, "x1"));
+    em_line(e, "if (%scol < %s) out[col] = %s;", left, limit, to_dtype(e, t->dtype, value, "x0"));
+    em_line(e, "if (%scol + 1 < %s) out[col + 1] = %s;", anywhere ? "col + 1 >= 0 && " : "", limit,
+            to_dtype(e, t->dtype, value, "x1"));
     if (packs) {
         e->depth--;
         em_line(e, "}");
@@ -720,7 +730,7 @@ static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint
     e->row = "row";
     e->col = "(first + i)";
     em_line(e, "#pragma unroll");
-    em_line(e, "for (int i = 0; i < %d; i++) out.x[i] = %s;", elems, to_dtype(e, dtype, em_expr(e, value)));
+    em_line(e, "for (int i = 0; i < %d; i++) out.x[i] = %s;", elems, to_dtype(e, dtype, value, em_expr(e, value)));
     em_line(e, "*(w_pack<%s, %d> *)%s = out;", type, elems, out);
     e->npack = 0;
     if (asks) {
@@ -729,7 +739,7 @@ static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint
         e->depth++;
         /* the places of all elements of all turns, kept over the loop around, would take more registers than there are */
         if (!gmem) em_line(e, "#pragma unroll 1");
-        em_line(e, "for (int i = 0; i < %d; i++) %s = %s;", elems, one, to_dtype(e, dtype, em_expr(e, value)));
+        em_line(e, "for (int i = 0; i < %d; i++) %s = %s;", elems, one, to_dtype(e, dtype, value, em_expr(e, value)));
         e->depth--;
         em_line(e, "}");
     }
@@ -751,10 +761,10 @@ static void store_linear(emitter *e, const weiri_action *a, uint32_t value, uint
     const char *x = em_expr(e, value);
     if (dst->kind == WEIR_RES_GMEM) {
         e->dest = dst;
-        em_line(e, "%s = %s;", em_view_element(e, place, "row", "col", false), to_dtype(e, dst->tensor->dtype, x));
+        em_line(e, "%s = %s;", em_view_element(e, place, "row", "col", false), to_dtype(e, dst->tensor->dtype, value, x));
     } else {
         em_line(e, "*(%s *)%s = %s;", weiri_ctype(dst->dtype), stage_element(e, a, dst, "row", "col"),
-                to_dtype(e, dst->dtype, x));
+                to_dtype(e, dst->dtype, value, x));
     }
     e->row = e->col = NULL;
     e->depth--;
@@ -787,6 +797,13 @@ void em_store(emitter *e, const weiri_action *a) {
     }
 }
 
+/* What an assignment to a register of dtype t rounds to that dtype. */
+static const char *as_held(emitter *e, weir_dtype t, uint32_t value, const char *x) {
+    const char *whole = em_whole_of(e, t, value, x);
+    if (t == WEIR_TF32) return to_dtype(e, t, value, x);
+    return whole ? whole : em_round_once(e, t, value, x);
+}
+
 void em_set(emitter *e, const weiri_action *a) {
     const weir_res *r = a->op->res;
     const weiri_preg *pr = &e->p->regs.v[weiri_preg_of(e->p, e->task, r)];
@@ -801,19 +818,21 @@ void em_set(emitter *e, const weiri_action *a) {
     e->frags = pr->frags;
     e->share = em_share(e, pr);
     const char *pack;
+    const uint32_t value = a->op->arg[0];
     em_line(e, "#pragma unroll");
     if (r->tile[1] == 1 || r->tile[1] == 4) {
-        em_line(e, "for (int i = 0; i < 4; i += 2) %s[f * 2 + (i >> 1)] = %s;", name, em_expr(e, a->op->arg[0]));
+        em_line(e, "for (int i = 0; i < 4; i += 2) %s[f * 2 + (i >> 1)] = %s;", name,
+                as_held(e, r->dtype, value, em_expr(e, value)));
     } else if (pack_name(r->dtype, &pack)) {
         e->el = "(i + 0)";
-        const char *x0 = em_expr(e, a->op->arg[0]);
+        const char *x0 = as_held(e, r->dtype, value, em_expr(e, value));
         e->el = "(i + 1)";
-        const char *x1 = em_expr(e, a->op->arg[0]);
+        const char *x1 = as_held(e, r->dtype, value, em_expr(e, value));
         em_line(e, "for (int i = 0; i < %d; i += 2) %s[(f * %d + i) >> 1] = %s(%s, %s);", pr->cols / 2, name, pr->cols / 2,
                 pack, x0, x1);
     } else {
         em_line(e, "for (int i = 0; i < %d; i++) %s[f * %d + i] = %s;", pr->cols / 2, name, pr->cols / 2,
-                em_expr(e, a->op->arg[0]));
+                as_held(e, r->dtype, value, em_expr(e, value)));
     }
     e->share = 0;
     e->depth--;

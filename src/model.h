@@ -251,6 +251,7 @@ bool weiri_value_in_regs(const weir_kernel *k, uint32_t id);                  /*
 bool weiri_value_reduces(const weir_kernel *k, uint32_t id);                  /* ... a row reduction? */
 static inline bool weiri_is_reduction(weir_op op) { return op == WEIR_OP_ROW_MAX || op == WEIR_OP_ROW_MIN || op == WEIR_OP_ROW_SUM; }
 bool weiri_value_is_float(weir_dtype t);
+weir_dtype weiri_value_promote(weir_dtype x, weir_dtype y); /* what two numbers are computed in */
 bool weiri_value_is_unsigned(weir_dtype t);           /* of what values are computed in: at least 32 bits */
 /* The type without a sign in which the operation compares, divides or picks, so that a number below 0 counts as a large one; or none. */
 weir_dtype weiri_value_signless(const weir_kernel *k, uint32_t id);

@@ -223,6 +223,20 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
     WEIRI_PUSH(&p->a, p->regs, g);
 }
 
+/* Register tiles that the value asks for rows or columns of: their numbers are those of the task's share, whoever uses the tile. */
+static void add_indexed(weiri_plan *p, int task, uint32_t id) {
+    const weiri_value *v = weiri_val(p->k, id);
+    const bool some = weiri_value_uses(p->k, id, WEIR_OP_ROW) || weiri_value_uses(p->k, id, WEIR_OP_COL);
+    if (!some || !weiri_visit(p->k, id)) return;
+    if ((v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL) && weiri_preg_of(p, task, v->res) < 0) {
+        add_reg(p, task, v->res);
+        const int at = weiri_preg_of(p, task, v->res);
+        if (at >= 0) p->regs.v[at].per_thread = 0; /* the task has none of it */
+    }
+    for (int i = 0; i < v->nargs; i++)
+        if (v->arg[i]) add_indexed(p, task, v->arg[i]);
+}
+
 /* Stages that only bulk stores read, whose one issuer gives them back. */
 static bool drained_by_tma(const weiri_op *op) {
     const weir_pipe_desc *d = &op->res->pipe.given;
@@ -304,11 +318,14 @@ static void scan_task(weiri_plan *p, int ti) {
             wg = true;
         }
         for (int i = 0; i < op->nargs; i++)
-            if (weiri_value_uses(k, op->arg[i], WEIR_OP_READ_REG)) wg = true;
+            if (weiri_value_in_regs(k, op->arg[i])) wg = true;
         /* a body with mmas of its own, on a target where a warpgroup issues them: releases join it */
         if (op->work && op->work->async_read && !weiri_tc(k)) wg |= t->num_warps % 4 == 0;
         if (op->res->kind == WEIR_RES_SMEM && op->res->pipe.given.type == WEIR_ASYNC_TMA) wg |= t->num_warps % 4 == 0;
     }
+    weiri_visit_begin(k);
+    for (const weiri_node *n = weiri_node_next(t->root, NULL); n; n = weiri_node_next(t->root, n))
+        for (int i = 0; n->kind == NODE_OP && i < n->op->nargs; i++) add_indexed(p, ti, n->op->arg[i]);
     pt->solo = (solo && any && !consumes) || one_thread_issues(k, t);
     pt->wg_actor = wg && !pt->solo && !pt->lanes;
     pt->warpgroups = pt->wg_actor ? t->num_warps / 4 : 0;

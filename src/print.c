@@ -96,6 +96,7 @@ static void print_registers(const weiri_plan *p, weiri_buf *b) {
               balance);
     for (int i = 0; i < p->regs.n; i++) {
         const weiri_preg *r = &p->regs.v[i];
+        if (!r->per_thread) continue; /* only its rows or columns are counted */
         weiri_put(b, "%s of %s: { %d, %d } %s a warpgroup, %d registers a thread\n", r->res->name, k->tasks.v[r->task]->name,
                   r->rows, r->cols, weir_dtype_name(r->res->dtype), r->per_thread);
     }

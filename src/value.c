@@ -31,7 +31,7 @@ bool weiri_value_is_float(weir_dtype t) { return t >= WEIR_F16; }
 bool weiri_value_is_unsigned(weir_dtype t) { return t == WEIR_U32 || t == WEIR_U64; }
 
 /* What two numbers are computed in: at least 32 bits, floats before integers. */
-static weir_dtype promote(weir_dtype x, weir_dtype y) {
+weir_dtype weiri_value_promote(weir_dtype x, weir_dtype y) {
     if (weiri_value_is_float(x) || weiri_value_is_float(y)) return x == WEIR_F64 || y == WEIR_F64 ? WEIR_F64 : WEIR_F32;
     if (weir_dtype_size(x) == 8 || weir_dtype_size(y) == 8) return x == WEIR_U64 || y == WEIR_U64 ? WEIR_U64 : WEIR_I64;
     if (x == WEIR_U32 || y == WEIR_U32) return WEIR_U32;
@@ -42,7 +42,7 @@ weir_dtype weiri_value_signless(const weir_kernel *k, uint32_t id) {
     const weiri_value *v = weiri_val(k, id);
     const bool compares = v->op >= WEIR_OP_LT && v->op <= WEIR_OP_NE, picks = v->op == WEIR_OP_MIN || v->op == WEIR_OP_MAX;
     if (!compares && !picks && v->op != WEIR_OP_IDIV && v->op != WEIR_OP_MOD && v->op != WEIR_OP_CEIL_DIV) return WEIR_DTYPE_NONE;
-    const weir_dtype both = promote(weiri_val(k, v->arg[0])->dtype, weiri_val(k, v->arg[1])->dtype);
+    const weir_dtype both = weiri_value_promote(weiri_val(k, v->arg[0])->dtype, weiri_val(k, v->arg[1])->dtype);
     return weiri_value_is_unsigned(both) ? both : WEIR_DTYPE_NONE;
 }
 
@@ -265,8 +265,10 @@ weir_value weiri_value_load(weir_kernel *k, weir_value v) {
 
 /* ---- leaves ------------------------------------------------------------------------------------------------------------- */
 
+static weir_dtype int_dtype(int64_t x) { return x >= INT32_MIN && x <= INT32_MAX ? WEIR_I32 : WEIR_I64; }
+
 weir_value weir_int(weir_kernel *k, int64_t x) {
-    weir_dtype t = x >= INT32_MIN && x <= INT32_MAX ? WEIR_I32 : WEIR_I64;
+    weir_dtype t = int_dtype(x);
     return weiri_value_add(
         k,
         &(weiri_value){
@@ -372,6 +374,9 @@ static bool compute(weir_op op, const int64_t *x, int64_t *out) {
     }
 }
 
+/* 0 of an integer dtype. */
+static weir_value zero_of(weir_kernel *k, weir_dtype t) { return weir_cast(k, weir_int(k, 0), t); }
+
 /* The argument that the whole expression equals, 0 if none: x + 0, x * 1, min(x, x). Integers of the result's own dtype only. */
 static weir_value identity(weir_kernel *k, weir_op op, const uint32_t *arg, weir_dtype result) {
     const weir_value none = { 0 };
@@ -384,18 +389,18 @@ static weir_value identity(weir_kernel *k, weir_op op, const uint32_t *arg, weir
         if (whole && is1 && known[0] && c[0] == 0) return (weir_value){ arg[1] };
         return whole && is0 && known[1] && c[1] == 0 ? (weir_value){ arg[0] } : none;
     case WEIR_OP_SUB:
-        if (whole && arg[0] == arg[1] && weiri_val(k, arg[0])->kind == WEIR_VALUE_SCALAR) return weir_int(k, 0);
+        if (whole && arg[0] == arg[1] && weiri_val(k, arg[0])->kind == WEIR_VALUE_SCALAR) return zero_of(k, result);
         return whole && is0 && known[1] && c[1] == 0 ? (weir_value){ arg[0] } : none;
     case WEIR_OP_MUL:
         if (is1 && known[0] && c[0] == 1) return (weir_value){ arg[1] };
         if (is0 && known[1] && c[1] == 1) return (weir_value){ arg[0] };
         if (whole && ((known[0] && c[0] == 0 && weiri_val(k, arg[1])->kind == WEIR_VALUE_SCALAR) ||
                       (known[1] && c[1] == 0 && weiri_val(k, arg[0])->kind == WEIR_VALUE_SCALAR)))
-            return weir_int(k, 0);
+            return zero_of(k, result);
         return none;
     case WEIR_OP_IDIV:
     case WEIR_OP_CEIL_DIV: return is0 && known[1] && c[1] == 1 ? (weir_value){ arg[0] } : none;
-    case WEIR_OP_MOD: return known[1] && c[1] == 1 && weiri_val(k, arg[0])->kind == WEIR_VALUE_SCALAR ? weir_int(k, 0) : none;
+    case WEIR_OP_MOD: return known[1] && c[1] == 1 && weiri_val(k, arg[0])->kind == WEIR_VALUE_SCALAR ? zero_of(k, result) : none;
     case WEIR_OP_MIN:
     case WEIR_OP_MAX: return arg[0] == arg[1] && is0 ? (weir_value){ arg[0] } : none;
     default: return none;
@@ -426,10 +431,10 @@ static bool type_of(weir_kernel *k, weir_op op, const uint32_t *arg, int n, weir
                            weir_dtype_name(b->dtype));
         return false;
     }
-    weir_dtype both = promote(a->dtype, b->dtype);
+    weir_dtype both = weiri_value_promote(a->dtype, b->dtype);
     out->kind = WEIR_VALUE_SCALAR;
     if (is_compare(op) || is_logic(op)) out->kind = WEIR_VALUE_COND, out->dtype = WEIR_BOOL;
-    else if (op == WEIR_OP_SELECT) out->dtype = promote(b->dtype, weiri_val(k, arg[2])->dtype);
+    else if (op == WEIR_OP_SELECT) out->dtype = weiri_value_promote(b->dtype, weiri_val(k, arg[2])->dtype);
     else if (op == WEIR_OP_DIV || (op >= WEIR_OP_EXP && op <= WEIR_OP_TANH))
         out->dtype = both == WEIR_F64 ? WEIR_F64 : WEIR_F32;
     else out->dtype = both;
@@ -477,7 +482,9 @@ static weir_value regroup(weir_kernel *k, weir_op op, const uint32_t *arg, weir_
     if (c > far || c < -far || d > far || d < -far) return none;
     sum = (inner->op == WEIR_OP_ADD ? d : -d) + (op == WEIR_OP_ADD ? c : -c);
     weir_value x = { inner->arg[0] };
-    if (sum == 0) return x;
+    const weir_dtype of = weiri_val(k, x.id)->dtype;
+    if (sum == 0) return of == result ? x : none;
+    if (weiri_value_promote(of, int_dtype(sum > 0 ? sum : -sum)) != result) return none; /* it would be computed in other bits */
     return weir_apply(k, sum > 0 ? WEIR_OP_ADD : WEIR_OP_SUB, (weir_value[]){ x, weir_int(k, sum > 0 ? sum : -sum) }, 2);
 }
 
@@ -498,7 +505,10 @@ static weir_value apply(weir_kernel *k, weir_op op, const uint32_t *arg, int n) 
         k->values.v[arg[i]].used = true;
     }
     if (op == WEIR_OP_NEG && weiri_val(k, arg[0])->op == WEIR_OP_FLOAT) return weir_float(k, -weiri_val(k, arg[0])->f);
-    if (all_const(k, arg, n, c) && compute(op, c, &r)) return v.kind == WEIR_VALUE_COND ? truth(k, r != 0) : weir_int(k, r);
+    if (all_const(k, arg, n, c) && compute(op, c, &r)) {
+        if (v.kind == WEIR_VALUE_COND) return truth(k, r != 0);
+        if (int_dtype(r) == v.dtype) return weir_int(k, r); /* else it wraps, or is shorter than its dtype */
+    }
     if (n == 2) {
         weir_value same = identity(k, op, arg, v.dtype);
         if (!same.id) same = regroup(k, op, arg, v.dtype);
@@ -580,7 +590,7 @@ weir_value weir_row_reduce(weir_kernel *k, weir_op op, weir_value tile, int n) {
     return weiri_value_add(k,
                            &(weiri_value){ .op = op,
                                            .kind = WEIR_VALUE_TILE,
-                                           .dtype = promote(v->dtype, v->dtype),
+                                           .dtype = weiri_value_promote(v->dtype, v->dtype),
                                            .rows = v->rows,
                                            .cols = n,
                                            .arg = { tile.id },

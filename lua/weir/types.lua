@@ -237,7 +237,7 @@ function weir.tanh(x) end
 ---@return weir.value
 function weir.relu(x) end
 
----Of a value, or of a number inside a schedule: a value. Of a number elsewhere: the number that the dtype holds, an error if it does not fit.
+---Of a value, or of a number inside a schedule: a value; floats to integers toward zero, to the nearest there is. Of a number elsewhere: the number that the dtype holds, an error if it does not fit.
 ---@param x weir.scalar
 ---@param dtype weir.dtype
 ---@return weir.value|number|boolean

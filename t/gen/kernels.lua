@@ -18,7 +18,7 @@ local numbers = require "gen.numbers"
 
 local kernels = {}
 
--- Kinds and how often each comes; "late" and "views" by their names only (o.kind of kernels.test).
+-- Kinds and how often each comes; "late", "views" and "flow" by their names only (o.kind of kernels.test).
 kernels.kinds = { { 40, "gemm" }, { 18, "copy" }, { 18, "map" }, { 12, "rows" }, { 12, "body" }, { 14, "relay" } }
 
 function kernels.make(seed, kind)
@@ -76,7 +76,7 @@ function kernels.check(launch, got)
       if #seen ~= #values then return false, ("%s: %d elements, the reference has %d"):format(t.name, #seen, #values) end
       for i = 1, #values do
         local v, s = values[i], seen[i]
-        local good = s == v
+        local good = s == v or (s ~= s and v ~= v)
         if not good and errors then good = math.abs(s - v) <= errors[i] end
         if not good then
           return false, ("%s[%s]: wanted %s%s, seen %s"):format(t.name, place(t, i), v, errors and (" within %g"):format(errors[i]) or "", s)
@@ -96,7 +96,8 @@ function kernels.compare(launch, a, b)
       local errors, x, y = wanted(launch)[t.name][2], a[t.name].list, b[t.name].list
       local differs = false
       for i = 1, #x do
-        if x[i] ~= y[i] then
+        if x[i] ~= x[i] and y[i] ~= y[i] then differs = true     -- NaN, of whatever bits
+        elseif x[i] ~= y[i] then
           if not (errors and math.abs(x[i] - y[i]) <= 2 * errors[i]) then
             return false, ("%s[%s]: %s here, %s there%s"):format(t.name, place(t, i), x[i], y[i], errors and (", may differ by %g"):format(2 * errors[i]) or "")
           end

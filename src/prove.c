@@ -26,6 +26,7 @@ typedef struct search {
     weir_ctx *ctx;
     size_t size, key;            /* bytes of a state; of its first part, by which states are told apart */
     bool merge;                  /* one node a control state, knowing what all ways to it know */
+    bool lean;                   /* it stands only if nothing is found */
     WEIRI_LIST(node) nodes;
     WEIRI_LIST(int) queue;
     unsigned char **state;       /* of each node, canonical */
@@ -163,10 +164,10 @@ static void search_all(search *s, int cap, bool merge) {
     add_node(s, &r, now, -1, 0);
     /* Of a proof that stands only if nothing is found, any order will do, and the newest first visits each the least often: a loop has told what
      * it loses before others go by it. Ways to what is found are shortest the other way. */
-    const bool lean = g->narrow || g->told;
+    const bool newest = g->narrow || g->told || g->counted;
     int stop = cap;
-    for (int q = 0; q < s->queue.n && s->nodes.n < stop && !s->capped && !(s->found.n && lean);) {
-        int at = lean ? s->queue.v[--s->queue.n] : s->queue.v[q++], answers = 0;
+    for (int q = 0; q < s->queue.n && s->nodes.n < stop && !s->capped && !(s->found.n && s->lean);) {
+        int at = newest ? s->queue.v[--s->queue.n] : s->queue.v[q++], answers = 0;
         s->nodes.v[at].queued = false;
         for (int letter = 0; letter < 2; letter++) {
             memcpy(now, s->state[at], s->size);
@@ -197,6 +198,7 @@ static void search_start(search *s, const weiri_prog *g, weir_ctx *ctx, const in
     s->ctx = ctx;
     s->force = force;
     s->misses = misses;
+    s->lean = g->narrow || g->told || g->counted;
     weiri_arena_init(&s->a, ctx);
 }
 
@@ -931,23 +933,46 @@ static int launches(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, weiri_fi
     return best.found;
 }
 
+/* The same plan, compiled otherwise. What it costs counts with what has been done so far. */
+static weiri_prog *another_prog(const weiri_prog *g, weiri_arena *mine, int without) {
+    weiri_prog *c = weiri_prog_new(g->p, mine, g->without | without);
+    *g->work += *c->work;
+    c->work = g->work;
+    return c;
+}
+
+static bool not_proved(const search *s) { return s->found.n || s->capped || s->letters_out || s->endless; }
+
 /* The verdict on all runs. Gives back the program that it is about, which is another where g kept too little. */
 static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, weir_proof *out, weiri_findings *f) {
     weir_ctx *ctx = g->p->k->ctx;
     const bool merge = !(g->without & WEIRI_APART);
+    const int alone = WEIRI_WIDE | WEIRI_ASKED | WEIRI_COUNTED;
     search s;
     int misses = 3000;
     search_start(&s, g, ctx, NULL, &misses);
+    s.lean = s.lean || !(g->without & alone);
     search_all(&s, MAX_NODES, merge);
-    while ((s.found.n && (g->narrow || g->told)) || (g->told && (s.capped || s.letters_out))) { /* what is not kept, or asked, may be to blame */
-        uint64_t *work = g->work;
+    bool again = s.found.n ? s.lean : g->told && (s.capped || s.letters_out); /* what is not kept, or asked, may be to blame */
+    if (not_proved(&s) && !(g->without & alone)) { /* do units of loops tell more? */
+        weiri_prog *c = another_prog(g, mine, WEIRI_COUNTED);
+        if (c->counted) {
+            search t;
+            search_start(&t, c, ctx, NULL, &misses);
+            search_all(&t, MAX_NODES, merge);
+            const bool proved = !not_proved(&t);
+            search_end(proved ? &s : &t);
+            if (proved) s = t, g = c, again = false;
+        }
+    }
+    while (again) {
         const bool rings = s.found.n && g->narrow && !(g->without & WEIRI_RINGS);
         search_end(&s);
-        g = weiri_prog_new(g->p, mine, g->without | (rings ? WEIRI_RINGS : WEIRI_WIDE));
-        *work += *g->work;
-        g->work = work;
+        const bool other = g->narrow || g->told;
+        if (other) g = another_prog(g, mine, rings ? WEIRI_RINGS : WEIRI_WIDE);
         search_start(&s, g, ctx, NULL, &misses);
         search_all(&s, MAX_NODES, merge);
+        again = other && ((s.found.n && (g->narrow || g->told)) || (g->told && (s.capped || s.letters_out)));
     }
     out->states = (uint64_t)s.nodes.n;
     bool doubtful = false;
@@ -961,14 +986,12 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
         shown = s.found.n ? show(&s, a, out, f, &doubtful) : 0;
     }
     if (!shown && doubtful && weiri_forms_repeat(g->forms)) { /* as long as two others, or twice as long as one? */
-        weiri_prog *turn = weiri_prog_new(g->p, mine, g->without | WEIRI_WIDE | WEIRI_IN_TURN);
-        *g->work += *turn->work;
-        turn->work = g->work;
+        weiri_prog *turn = another_prog(g, mine, WEIRI_WIDE | WEIRI_IN_TURN);
         search_end(&s);
         search_start(&s, turn, ctx, NULL, &misses);
         search_all(&s, MAX_NODES, merge);
         out->states += (uint64_t)s.nodes.n;
-        if (!s.found.n && !s.capped && !s.letters_out && !s.endless) doubtful = false, g = turn;
+        if (!not_proved(&s)) doubtful = false, g = turn;
     }
     if (!shown && doubtful) shown = fixed_lengths(g, ctx, a, out, f, &misses);
     if (!shown && doubtful) shown = launches(g, ctx, a, f, out);

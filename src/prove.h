@@ -9,8 +9,9 @@
 /* ---- trip counts (prove_trips.c) ---------------------------------------------------------------------------------------- */
 
 /* A symbol is a number of loop iterations (or the truth of a condition) that the proof leaves open. Every loop is `base`
- * iterations and then, part by part, `rep` iterations for each unit of a symbol beyond its first `skip`. */
-typedef struct weiri_part { int tape, rep, skip; } weiri_part;
+ * iterations and then, part by part, `rep` iterations for each unit of a symbol but its last `skip`; per > 1: one for each so many units, the
+ * last of which may be fewer (of such a loop it is the one part). */
+typedef struct weiri_part { int tape, rep, skip, per; } weiri_part;
 #define WEIRI_MAX_PARTS 4
 
 typedef enum weiri_tape_kind {
@@ -71,8 +72,18 @@ bool weiri_forms_same_index(const weir_kernel *k, const weiri_node *x, const wei
 /* Is condition x, however it is written, y, or (*not) its opposite? */
 bool weiri_forms_alike(const weir_kernel *k, uint32_t x, uint32_t y, bool *not);
 /* A condition, known at launch, on nothing but how often a loop has run: `equal`: so often; else so often or less; `not`: the opposite. */
-typedef struct weiri_ran { bool equal, not; int64_t times; } weiri_ran;
+typedef struct weiri_ran { bool equal, not; int64_t times; int period; } weiri_ran;
 bool weiri_forms_ran(weiri_forms *f, int loop, uint32_t condition, weiri_ran *out);
+/* ... how many units a class has; `period`: what they leave over, divided by that. */
+bool weiri_forms_units(weiri_forms *f, int cls, uint32_t condition, weiri_ran *out);
+/* ... on how many units of its class are left unread in an iteration of a loop, whose trips have that one part. */
+bool weiri_forms_ahead(weiri_forms *f, int loop, uint32_t condition, weiri_ran *out);
+/* Does a loop run once for each unit there is, or is left unread in an iteration of the loop `around`, up to *cap, but for the last *but? */
+bool weiri_forms_capped(weiri_forms *f, int loop, int cls, int around, int *cap, int *but);
+/* Loops of so many units a step become readers of those units. Before settling. Returns whether there are any. */
+bool weiri_forms_group(weiri_forms *f);
+/* Has the class a tape of its own: is it neither a sum nor read in groups? */
+bool weiri_forms_plain(const weiri_forms *f, int cls);
 /* A span of elements along an axis of a tensor: from value * by + plus on, `extent` of them; value 0: none. */
 typedef struct weiri_span { uint32_t value; int64_t by, plus, extent; } weiri_span;
 typedef enum weiri_meet { SPANS_APART, SPANS_MEET, SPANS_MAY } weiri_meet;
@@ -100,14 +111,14 @@ bool weiri_forms_settled(const weir_kernel *k, uint32_t id, bool *tile, bool *ct
 /* ---- code --------------------------------------------------------------------------------------------------------------- */
 
 typedef enum weiri_ins_op {
-    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_DEAL, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_TRUTHS, IN_WHEN, IN_RAN, IN_CTA, IN_BEFORE,
+    IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_DEAL, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_TRUTHS, IN_WHEN, IN_RAN, IN_UNITS, IN_CTA, IN_BEFORE,
     IN_HELD, IN_JUMP, IN_END
 } weiri_ins_op;
 typedef struct weiri_ins {
     weiri_ins_op op;
     int jump;                /* where to go when the test fails, or at a JUMP or BACK */
     int a, b;                /* LOOP to TRUTHS: loop; TRUTHS: iteration from which on it repeats itself; WHEN: key, wanted truth;
-                              * RAN: loop, wanted truth;
+                              * RAN: loop, wanted truth; UNITS: tape of CTA 0, wanted truth;
                               * HELD: cursor (task-local), keep; BEFORE: tiles of its own that the task has begun, at least; its lane */
     uint64_t ctas;           /* CTA: those that go on, a bit each. TRUTHS: so iterations */
     int from, by;            /* FIRST, LAST, EVERY: of a lane's loop, its first iteration and the step to the next; else 0, 1 */
@@ -117,7 +128,8 @@ typedef struct weiri_ins {
     const weiri_node *guard; /* TRUTHS */
     uint32_t of;             /* WHEN: the condition as it is written here; `is`: the truth under which it goes on */
     bool is;
-    bool equal;              /* RAN: the loop has run `by` times; else by times at most */
+    bool equal;              /* RAN: the loop has run `by` times (or left that over, divided by `period`); else by times at most. UNITS: so many
+                              * units are unread */
 } weiri_ins;
 
 typedef struct weiri_loop {
@@ -127,6 +139,8 @@ typedef struct weiri_loop {
     int period;
     int slot;                /* place of its variables: loops that do not stand in one another share it, unless they tell something later */
     int end, told;           /* where it is left; behind the last question that is answered by how often it has run, 0: there is none */
+    bool units;              /* ... by how many units it was given */
+    int cap, but;            /* cap > 0: it runs once for each unread unit of part[0].tape but the last `but`, so often at most, and reads none */
     const weiri_node *node;
 } weiri_loop;
 
@@ -320,6 +334,7 @@ typedef struct weiri_prog {
     weiri_known *rows;           /* where each row lies */
     bool narrow;                 /* rows keep less than could be shown to suffice */
     bool told;                   /* conditions are worked out from how often loops have run */
+    bool counted;                /* ... or from units, or loops are told by others' */
     weiri_held *held;            /* by word */
     int named_row, cluster_row;
     uint64_t *must_mask;         /* ... for what must have happened, not for what may still go on */
@@ -352,6 +367,7 @@ enum {
     WEIRI_STAGEWISE = 32, /* no way is gone on ahead until its rings have turned */
     WEIRI_RINGS = 256,    /* what a barrier's stage brings is kept of all rings */
     WEIRI_ASKED = 128,    /* conditions on how often a loop has run are questions */
+    WEIRI_COUNTED = 512,  /* no reduction: conditions and lengths are worked out from the units of loops, wherever they are */
     WEIRI_IN_TURN = 64    /* no reduction: a loop n times as long as another reads n instances of that one, not one n times */
 };
 /* Returns what it cost: the instructions run, the words of states touched and of memory taken. */

@@ -535,7 +535,7 @@ static int inside_to(const weiri_code *c, int i) {
     const weiri_ins *x = &c->ins.v[i];
     switch (x->op) {
     case IN_LOOP: return c->ins.v[i + 1].jump;
-    case IN_FIRST: case IN_LAST: case IN_EVERY: case IN_TRUTHS: case IN_WHEN: case IN_RAN: case IN_CTA: case IN_BEFORE: return x->jump;
+    case IN_FIRST: case IN_LAST: case IN_EVERY: case IN_TRUTHS: case IN_WHEN: case IN_RAN: case IN_UNITS: case IN_CTA: case IN_BEFORE: return x->jump;
     default: return 0;
     }
 }
@@ -667,31 +667,170 @@ static int tape_for(builder *b, trips_list *all, const stretch *s, int cls, int 
     return new.tape;
 }
 
+/* ---- what the units of loops tell ---------------------------------------------------------------------------------------- */
+
+/* A task's code with its loops' handles, and the stretch of it that the instruction at `i` is in. */
+typedef struct counting { builder *b; weiri_code *c; const int *handles; trips_list *all; int code; } counting;
+
+static stretch stretch_of(const weiri_code *c, int code, int i) {
+    int tiles_from = c->ins.n, tiles_to = 0;
+    for (int q = 0; q < c->ins.n; q++)
+        if (c->ins.v[q].op == IN_TILES) tiles_from = q, tiles_to = c->ins.v[q].jump;
+    stretch s = { .code = code, .to = c->ins.n, .in = i > tiles_from && i < tiles_to };
+    if (s.in) { /* a tile is this task's, or another lane's */
+        const bool skipped = i >= c->skip_from && i < c->skip_to;
+        s.from = skipped ? c->skip_from : tiles_from + 1;
+        s.to = skipped || c->skip_to == 0 ? tiles_to : c->skip_from;
+    }
+    return s;
+}
+
+/* Of the loop at `q`: the class whose units it reads, one by one or in groups, and nothing else; -1: it is none such. */
+static int reads(const counting *o, int q) {
+    const weiri_loop *l = &o->c->loops.v[o->c->ins.v[q].a];
+    const weiri_trips t = weiri_forms_trips(o->b->g->forms, o->handles[o->c->ins.v[q].a], false);
+    return l->deal || l->cap || t.nparts != 1 || t.part[0].rep != 1 || t.base ? -1 : t.part[0].tape;
+}
+
+/* Does an answer of the class's lie between the one that the loop at `q` has read last, and instruction i in it? */
+static bool read_between(const counting *o, int q, int i, int cls) {
+    for (int x = q + 1; x < o->c->ins.v[q + 1].jump; x++)
+        if (x != i && asks(o->b, o->code, x, cls)) return true;
+    return false;
+}
+
+/* What the truth of the condition at `i` is read off, in an iteration of a loop around it: what of the loop is still ahead. */
+static bool counted_ahead(const counting *o, int i, weiri_ins *out) {
+    const weiri_ins *x = &o->c->ins.v[i];
+    for (int q = i; q-- > 0;) {
+        weiri_ran ran;
+        if (o->c->ins.v[q].op != IN_LOOP || o->c->ins.v[q + 1].jump <= i) continue;
+        const int l = o->c->ins.v[q].a, cls = reads(o, q);
+        if (cls < 0 || read_between(o, q, i, cls) || !weiri_forms_ahead(o->b->g->forms, o->handles[l], x->of, &ran) || ran.times > 16) continue;
+        *out = *x;
+        out->op = IN_UNITS, out->a = o->c->loops.v[l].trips.part[0].tape, out->b = x->is != ran.not, out->equal = ran.equal;
+        out->by = (int)ran.times;
+        return true;
+    }
+    return false;
+}
+
+/* ... in a loop that is behind it: how many units that was given. */
+static bool counted_behind(const counting *o, int i, weiri_ins *out, int *count_to) {
+    const weiri_ins *x = &o->c->ins.v[i];
+    for (int q = i; q-- > 0;) {
+        weiri_ran ran;
+        const int cls = o->c->ins.v[q].op == IN_LOOP ? reads(o, q) : -1;
+        if (cls < 0 || !leads_to(o->c, q, i) || !weiri_forms_units(o->b->g->forms, cls, x->of, &ran) || ran.times > 16) continue;
+        const int l = o->c->ins.v[q].a, per = o->c->loops.v[l].trips.part[0].per;
+        if (ran.period && (per > 1 ? per : o->c->loops.v[l].period ? o->c->loops.v[l].period : 1) % ran.period) continue;
+        *out = *x;
+        out->op = IN_RAN, out->a = l, out->b = x->is != ran.not, out->equal = ran.equal, out->by = (int)ran.times, out->period = ran.period;
+        out->phase = -1;
+        *count_to = ran.period ? 1 : (int)ran.times + 1;
+        return true;
+    }
+    return false;
+}
+
+/* ... of a class that the task is in no loop of: how many units come next. */
+static bool counted_next(const counting *o, int i, weiri_ins *out) {
+    const weiri_ins *x = &o->c->ins.v[i];
+    weiri_forms *f = o->b->g->forms;
+    for (int cls = 0; cls < weiri_forms_class_count(f); cls++) {
+        weiri_ran ran;
+        if (!weiri_forms_plain(f, cls) || weiri_forms_wanders(f, cls) || inside_others(o->b, o->code, i, cls) ||
+            !weiri_forms_units(f, cls, x->of, &ran) || ran.period || ran.times > 16)
+            continue;
+        const stretch s = stretch_of(o->c, o->code, i);
+        *out = *x;
+        out->op = IN_UNITS, out->b = x->is != ran.not, out->equal = ran.equal, out->by = (int)ran.times;
+        out->a = tape_for(o->b, o->all, &s, cls, i);
+        return true;
+    }
+    return false;
+}
+
+/* Conditions that the units of some loop decide, wherever they are asked, are no questions. */
+static void count_conditions(builder *b, trips_list *all) {
+    weiri_prog *g = b->g;
+    for (int tape = 0; tape < b->key_value.n; tape++)
+        for (int pass = 0, can = g->tapes.v[tape].kind != TAPE_TRIPS && !g->tapes.v[tape].named; pass < 2 && can; pass++)
+            for (int ci = 0, h = 0; ci < g->code.n && can; h += g->code.v[ci].loops.n, ci++) {
+                counting o = { .b = b, .c = &g->code.v[ci], .handles = b->handles.v + h, .all = all, .code = ci };
+                for (int i = 0; i < o.c->ins.n && can; i++) {
+                    weiri_ins *x = &o.c->ins.v[i], told;
+                    if (x->op != IN_WHEN || o.c->keys.v[x->a].tape != tape) continue;
+                    const bool turn = g->tapes.v[tape].kind == TAPE_CONST;
+                    int count_to = 0;
+                    can = counted_ahead(&o, i, &told) || (turn && (counted_behind(&o, i, &told, &count_to) || counted_next(&o, i, &told)));
+                    if (!can || !pass) continue;
+                    *x = told;
+                    g->counted = true;
+                    if (x->op != IN_RAN) continue;
+                    weiri_loop *l = &o.c->loops.v[x->a];
+                    if (!l->told) l->slot = o.c->nslots++;
+                    l->units = true;
+                    if (l->count_to < count_to) l->count_to = count_to;
+                    if (l->told < i + 1) l->told = i + 1;
+                }
+            }
+}
+
+/* A loop that runs as often as there are units ahead, up to a number, reads none: they are another's. */
+static void cap_loops(builder *b, trips_list *all) {
+    weiri_prog *g = b->g;
+    for (int ci = 0, h = 0; ci < g->code.n; h += g->code.v[ci].loops.n, ci++) {
+        counting o = { .b = b, .c = &g->code.v[ci], .handles = b->handles.v + h, .all = all, .code = ci };
+        for (int i = 0; i < o.c->ins.n; i++) {
+            if (o.c->ins.v[i].op != IN_LOOP || reads(&o, i) < 0) continue;
+            weiri_loop *l = &o.c->loops.v[o.c->ins.v[i].a];
+            int around = -1, tape = -1;
+            for (int q = 0; q < i; q++)
+                if (o.c->ins.v[q].op == IN_LOOP && o.c->ins.v[q + 1].jump > i) around = q;
+            if (around >= 0) { /* the innermost */
+                const int cls = reads(&o, around);
+                if (cls < 0 || read_between(&o, around, i, cls) ||
+                    !weiri_forms_capped(g->forms, o.handles[o.c->ins.v[i].a], cls, o.handles[o.c->ins.v[around].a], &l->cap, &l->but))
+                    continue;
+                tape = o.c->loops.v[o.c->ins.v[around].a].trips.part[0].tape;
+            }
+            for (int cls = 0; around < 0 && tape < 0 && cls < weiri_forms_class_count(g->forms); cls++) {
+                if (!weiri_forms_plain(g->forms, cls) || weiri_forms_wanders(g->forms, cls) ||
+                    !weiri_forms_capped(g->forms, o.handles[o.c->ins.v[i].a], cls, -1, &l->cap, &l->but))
+                    continue;
+                const stretch s = stretch_of(o.c, ci, i);
+                tape = tape_for(b, all, &s, cls, i);
+            }
+            if (tape < 0) continue;
+            l->trips = (weiri_trips){ .nparts = 1, .part = { { .tape = tape, .rep = 1 } } };
+            if (l->count_to < l->cap) l->count_to = l->cap;
+            g->counted = true;
+        }
+    }
+}
+
 /* Symbols get their tapes once all loops are known. */
 static void place_tapes(builder *b) {
     weiri_prog *g = b->g;
+    if (g->without & WEIRI_COUNTED) g->counted = weiri_forms_group(g->forms);
     weiri_forms_settle(g->forms);
     trips_list all = { 0 };
     int h = 0;
     for (int ci = 0; ci < g->code.n; ci++) {
         weiri_code *c = &g->code.v[ci];
-        int tiles_from = c->ins.n, tiles_to = 0;
-        for (int i = 0; i < c->ins.n; i++)
-            if (c->ins.v[i].op == IN_TILES) tiles_from = i, tiles_to = c->ins.v[i].jump;
         for (int i = 0; i < c->ins.n; i++) {
             if (c->ins.v[i].op != IN_LOOP) continue;
             weiri_loop *l = &c->loops.v[c->ins.v[i].a];
-            stretch s = { .code = ci, .in = i > tiles_from && i < tiles_to };
-            s.to = c->ins.n;
-            if (s.in) { /* a tile is this task's, or another lane's */
-                const bool skipped = i >= c->skip_from && i < c->skip_to;
-                s.from = skipped ? c->skip_from : tiles_from + 1;
-                s.to = skipped || c->skip_to == 0 ? tiles_to : c->skip_from;
-            }
+            const stretch s = stretch_of(c, ci, i);
             l->trips = weiri_forms_trips(g->forms, b->handles.v[h + c->ins.v[i].a], g->without & WEIRI_IN_TURN);
             for (int q = 0; q < l->trips.nparts; q++) l->trips.part[q].tape = tape_for(b, &all, &s, l->trips.part[q].tape, i);
         }
         h += c->loops.n;
+    }
+    if (g->without & WEIRI_COUNTED) {
+        cap_loops(b, &all);
+        count_conditions(b, &all);
     }
     g->root_tape = WEIRI_NEW_N(g->a, int, g->tapes.n + 1);
     g->tile_tape = WEIRI_NEW_N(g->a, int, g->tapes.n + 1);
@@ -717,6 +856,7 @@ static void place_tapes(builder *b) {
                         ends[weiri_prog_tape(g, c->loops.v[x->a].trips.part[q].tape, cta)] =
                             c->ins.v[i + 1].jump > end ? c->ins.v[i + 1].jump : end;
                 if (x->op == IN_WHEN) ends[weiri_prog_tape(g, c->keys.v[x->a].tape, cta)] = end;
+                if (x->op == IN_UNITS) ends[weiri_prog_tape(g, x->a, cta)] = end;
             }
         }
     }
@@ -1358,7 +1498,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     for (int i = 0; i < p->ntasks; i++) compile_task(&b, i);
     compile_task(&b, -1);
     if (g->why) return g;
-    if (!(without & (WEIRI_WIDE | WEIRI_ASKED))) tell(&b);
+    if (!(without & (WEIRI_WIDE | WEIRI_ASKED | WEIRI_COUNTED))) tell(&b);
     place_tapes(&b);
     weiri_gmem_places(g);
     place_actors(g);

@@ -348,8 +348,25 @@ static int units(const view *x, int behind, bool *ended) {
     return n;
 }
 
+/* Are there more than `than` units still unread? 1 yes, 0 no, -1: ask *want. */
+static int unread(const view *x, int than, int *want) {
+    bool ended;
+    if (units(x, 0, &ended) > than) return 1;
+    *want = x->id;
+    return ended ? 0 : -1;
+}
+
+/* Of a loop that reads units in groups: those of the group that it is at, which it has not passed yet. */
+static int group_at(const weiri_part *part, const int *v) { return v[L_SUB] ? part->per : 0; }
+
 /* Are there `need` more iterations? 1 yes, 0 no, -1: ask *want. */
 static int more(const weiri_run *r, const weiri_actor *me, const weiri_loop *l, const int *v, int need, int *want) {
+    if (l->cap || l->trips.part[0].per > 1) {
+        const weiri_part *part = &l->trips.part[0];
+        view x = view_of(r, me, part->tape);
+        if (l->cap) return v[L_IDX] + need > l->cap ? 0 : unread(&x, v[L_IDX] + need - 1 + l->but, want);
+        return unread(&x, group_at(part, v) + part->skip + part->per * (need - 1), want);
+    }
     need -= v[L_SUB];
     if (need <= 0) return 1;
     for (int p = v[L_PART], behind = 0; p < l->trips.nparts; p++) {
@@ -371,6 +388,12 @@ static int more(const weiri_run *r, const weiri_actor *me, const weiri_loop *l, 
 
 /* One that more() has promised. */
 static void next_iteration(const weiri_run *r, const weiri_actor *me, const weiri_loop *l, int *v) {
+    if (l->cap) return;
+    if (l->trips.part[0].per > 1) {
+        *view_of(r, me, l->trips.part[0].tape).off += group_at(&l->trips.part[0], v);
+        v[L_SUB] = 1;
+        return;
+    }
     if (v[L_SUB] > 0) {
         v[L_SUB]--;
         return;
@@ -390,12 +413,20 @@ static void next_iteration(const weiri_run *r, const weiri_actor *me, const weir
 }
 
 static void leave_loop(const weiri_run *r, const weiri_actor *me, const weiri_loop *l, int *v) {
-    for (; v[L_PART] < l->trips.nparts; v[L_PART]++) {
+    for (; !l->cap && v[L_PART] < l->trips.nparts; v[L_PART]++) {
         view x = view_of(r, me, l->trips.part[v[L_PART]].tape);
         bool ended;
         *x.off += units(&x, 0, &ended) + 1;
     }
     memset(v, 0, sizeof(int) * L_VARS);
+}
+
+/* How many units a loop that is at its end was given: of many, a number that leaves as much over. */
+static int given(const weiri_run *r, const weiri_actor *me, const weiri_loop *l, const int *v) {
+    view x = view_of(r, me, l->trips.part[0].tape);
+    const int per = l->trips.part[0].per;
+    bool ended;
+    return units(&x, 0, &ended) + (per > 1 ? per * (v[L_IDX] - (v[L_SUB] != 0)) : v[L_IDX]);
 }
 
 /* ---- actions ------------------------------------------------------------------------------------------------------------ */
@@ -713,7 +744,7 @@ static outcome step(weiri_run *r, int ai, int *want) {
         int *l = r->v + loop_at(me, c, x->a);
         int yes = r->launch ? weiri_exact_more(r, ai, x->a, r->iter[loop_at(me, c, x->a)], 1) : more(r, me, loop, l, 1, want);
         if (yes < 0) return ASKS;
-        const int ran = l[L_IDX];
+        const int ran = !yes && loop->units ? given(r, me, loop, l) : l[L_IDX];
         if (r->launch && !yes) memset(l, 0, sizeof(int) * L_VARS);
         else if (!r->launch && yes) next_iteration(r, me, loop, l);
         else if (!r->launch) leave_loop(r, me, loop, l);
@@ -807,8 +838,15 @@ static outcome step(weiri_run *r, int ai, int *want) {
         return MOVED;
     }
     case IN_RAN: {
-        const int ran = r->v[loop_at(me, c, x->a) + L_RAN];
+        const int all = r->v[loop_at(me, c, x->a) + L_RAN], ran = x->period ? all % x->period : all;
         v[V_PC] = (x->equal ? ran == x->by : ran <= x->by) == x->b ? pc + 1 : x->jump;
+        return MOVED;
+    }
+    case IN_UNITS: {
+        view t = view_of(r, me, x->a);
+        const int over = unread(&t, x->by, want), some = x->equal && !over && x->by > 0 ? unread(&t, x->by - 1, want) : 1;
+        if (over < 0) return ASKS;
+        v[V_PC] = (!over && some) == x->b ? pc + 1 : x->jump;
         return MOVED;
     }
     case IN_CTA: v[V_PC] = x->ctas >> me->cta & 1 ? pc + 1 : x->jump; return MOVED;

@@ -26,6 +26,8 @@ typedef struct form_class {
     const weiri_node *node;
     int nparts, part[WEIRI_MAX_PARTS], rep[WEIRI_MAX_PARTS];   /* a sum of other classes */
     int kin;                  /* the first atom of all that are joined by atoms that classes share */
+    int per, of;              /* per > 1: the units of class `of`, so many at a time; its constant is in `terms` */
+    bool base;                /* others are read from it in groups */
     bool steady, per_cta;
     bool whole;               /* its count is never cut off at 0: it may be a part of a sum */
 } form_class;
@@ -760,24 +762,197 @@ static void facts_at(weiri_forms *f, const weiri_node *node, facts *all) {
 /* Does x + m * y come to a number? Left in x. */
 static bool cancels(lin *x, const lin *y, int64_t m) { return add(x, y, m) && !x->n; }
 
+/* Is x = y + a number, or x = a number - y? Left in *c; *down: the second. */
+static bool differs(const lin *x, const lin *y, bool *down, int64_t *c) {
+    for (int turn = 0; turn < 2; turn++) {
+        lin d = *x;
+        if (!cancels(&d, y, turn ? 1 : -1)) continue;
+        *down = turn;
+        *c = d.c;
+        return true;
+    }
+    return false;
+}
+
+/* The comparison as one of n, max(0, n) of which is what is counted; least: n is never below. */
+static bool ran_of(const comparison *c, lin a, const lin *b, const lin *n, int64_t least, weiri_ran *out) {
+    bool down;
+    int64_t e;
+    if (!add(&a, b, -1)) return false;
+    a = negative(&a); /* a < b, or a = b: b - a > 0, or = 0 */
+    if (!differs(&a, n, &down, &e)) return false;
+    *out = (weiri_ran){ .equal = c->op == WEIR_OP_EQ, .not = c->not, .times = down ? e : -e }; /* = 0: n is that many */
+    if (!out->equal && down) out->times--; /* n < e */
+    else if (!out->equal) out->not = !out->not; /* not n <= -e */
+    return out->times > 0 || (!out->times && (!out->equal || least >= 0));
+}
+
+static bool fits_at_launch(const weiri_forms *f, uint32_t id) {
+    weiri_env all = { .k = f->k, .cta = -1, .counts = true, .within = true };
+    return weiri_range_of(&all, id).known && !all.misfit;
+}
+
+/* A comparison of whole numbers that are what their forms say, in the whole of which as well. */
+static bool counting(const weiri_forms *f, uint32_t id, comparison *c) {
+    bool not = false;
+    id = bare(f->k, id, &not);
+    if (!comparison_of(f->k, id, c) || !is_whole(f->k, c->a) || (c->b && !is_whole(f->k, c->b))) return false;
+    c->not = c->not != not;
+    return (stays(f, c->a) || fits_at_launch(f, c->a)) && (!c->b || stays(f, c->b) || fits_at_launch(f, c->b));
+}
+
+static lin side(weiri_forms *f, const comparison *c, bool right) {
+    return !right ? lin_of(f, c->a, 0) : c->b ? lin_of(f, c->b, 0) : (lin){ .c = c->c };
+}
+
 bool weiri_forms_ran(weiri_forms *f, int loop, uint32_t condition, weiri_ran *out) {
     const loop_form *l = &f->loops.v[loop];
     comparison c;
     bool not = false;
     condition = bare(f->k, condition, &not);
     if (l->fixed || !lasting(f, condition, &c)) return false;
-    /* a < b or a = b, of whole numbers; the loop runs max(0, n) times. What is known at launch has no index in it, so n has none if they meet */
-    const lin a = lin_of(f, c.a, 0), b = c.b ? lin_of(f, c.b, 0) : (lin){ .c = c.c };
-    lin n = f->classes.v[l->cls].terms, more = a, less = a;
+    c.not = c.not != not;
+    /* the loop runs max(0, n) times. What is known at launch has no index in it, so n has none if they meet */
+    lin n = f->classes.v[l->cls].terms;
     n.c = l->c;
-    *out = (weiri_ran){ .equal = c.op == WEIR_OP_EQ, .not = not != c.not };
-    lin up = b, down = b; /* b + n, b - n */
-    if (add(&up, &n, 1) && cancels(&more, &up, -1)) out->times = -more.c - !out->equal; /* n + more < 0: n <= -more - 1 */
-    else if (add(&down, &n, -1) && cancels(&less, &down, -1)) { /* less - n < 0: not n <= less */
-        out->times = less.c;
-        if (!out->equal) out->not = !out->not;
-    } else return false;
-    return out->times > 0 || (!out->times && (!out->equal || low(f, &n, 0) >= 0));
+    const lin b = side(f, &c, true);
+    return ran_of(&c, side(f, &c, false), &b, &n, low(f, &n, 0), out);
+}
+
+/* ---- units of classes --------------------------------------------------------------------------------------------------- */
+
+/* Of x: what a class counts, max(0, that) times. */
+static lin units_of(const weiri_forms *f, int cls) {
+    lin n = f->classes.v[cls].terms;
+    n.c = f->classes.v[cls].top;
+    return n;
+}
+
+bool weiri_forms_plain(const weiri_forms *f, int cls) { return !f->classes.v[cls].nparts && f->classes.v[cls].per < 2; }
+
+bool weiri_forms_units(weiri_forms *f, int cls, uint32_t condition, weiri_ran *out) {
+    comparison c;
+    int64_t m;
+    if (!counting(f, condition, &c)) return false;
+    const lin n = units_of(f, cls), b = side(f, &c, true);
+    const int64_t least = low(f, &n, 0);
+    if (ran_of(&c, side(f, &c, false), &b, &n, least, out)) return true;
+    /* x % m = r */
+    const weiri_value *v = weiri_val(f->k, c.a);
+    if (c.op != WEIR_OP_EQ || c.b || v->op != WEIR_OP_MOD || !weiri_value_const(f->k, v->arg[1], &m) || m < 2 || m > 16 || least < 0 ||
+        (!stays(f, v->arg[0]) && !fits_at_launch(f, v->arg[0])))
+        return false;
+    lin x = lin_of(f, v->arg[0], 0);
+    if (!cancels(&x, &n, -1)) return false;
+    if (c.c < 0 || c.c >= m) return false;
+    *out = (weiri_ran){ .equal = true, .not = c.not, .times = c.c - x.c - floor_div(c.c - x.c, m) * m, .period = (int)m };
+    return true;
+}
+
+/* Where is the loop in an iteration, and of which class are its units? *n: those it has not read yet, by its index; they are not below 0. */
+static bool unread_of(weiri_forms *f, int loop, int *cls, lin *n) {
+    const loop_form *l = &f->loops.v[loop];
+    const form_class *c = l->fixed ? NULL : &f->classes.v[l->cls];
+    int64_t step;
+    if (!c || c->nparts || l->lane >= 0 || !weiri_value_const(f->k, l->node->step, &step) || (step != 1 && step != -1)) return false;
+    *cls = c->per > 1 ? c->of : l->cls;
+    *n = units_of(f, *cls);
+    const int64_t per = c->per > 1 ? c->per : 1;
+    const lin i = lin_of(f, l->node->index, 0), from = lin_of(f, l->node->start, 0);
+    if (c->per < 2) n->c--; /* that of the iteration is read */
+    return add(n, &i, -step * per) && add(n, &from, step * per);
+}
+
+bool weiri_forms_ahead(weiri_forms *f, int loop, uint32_t condition, weiri_ran *out) {
+    const loop_form *l = &f->loops.v[loop];
+    comparison c;
+    int cls;
+    int64_t step, e;
+    lin n;
+    bool down;
+    if (!counting(f, condition, &c)) return false;
+    lin a = side(f, &c, false);
+    const lin b = side(f, &c, true);
+    if (unread_of(f, loop, &cls, &n)) return ran_of(&c, a, &b, &n, 0, out);
+    /* of larger steps: i + so many steps < stop */
+    const form_class *k = l->fixed ? NULL : &f->classes.v[l->cls];
+    if (!k || k->nparts || k->per > 1 || l->lane >= 0 || c.op == WEIR_OP_EQ || !weiri_value_const(f->k, l->node->step, &step) || step < 2)
+        return false;
+    lin left = lin_of(f, l->node->stop, 0);
+    const lin i = lin_of(f, l->node->index, 0);
+    if (!add(&left, &i, -1) || !add(&a, &b, -1)) return false;
+    a = negative(&a);
+    if (!differs(&a, &left, &down, &e)) return false;
+    const int64_t than = down ? e - 1 : -e; /* left > than, or (down) not */
+    if (than < step || than % step) return false;
+    *out = (weiri_ran){ .not = down == c.not, .times = than / step - 1 + (k->top - l->c) };
+    return true;
+}
+
+bool weiri_forms_capped(weiri_forms *f, int loop, int cls, int around, int *cap, int *but) {
+    const loop_form *l = &f->loops.v[loop];
+    int64_t m;
+    if (l->fixed || l->c || f->classes.v[l->cls].terms.n != 1 || f->classes.v[l->cls].terms.coef[0] != 1) return false;
+    const atom *x = &f->atoms.v[f->classes.v[l->cls].terms.atom[0]];
+    const weiri_value *v = x->kind == ATOM_VALUE ? weiri_val(f->k, x->id) : NULL;
+    if (!v || v->op != WEIR_OP_MIN) return false;
+    lin n;
+    int of;
+    if (around < 0) n = units_of(f, cls);
+    else if (!unread_of(f, around, &of, &n) || of != cls) return false;
+    for (int turn = 0; turn < 2; turn++) {
+        if (!weiri_value_const(f->k, v->arg[turn], &m) || m < 1 || m > 16) continue;
+        lin d = lin_of(f, v->arg[1 - turn], 0);
+        if (!cancels(&d, &n, -1) || d.c > 0 || d.c < -16) continue;
+        *cap = (int)m;
+        *but = (int)-d.c;
+        return true;
+    }
+    return false;
+}
+
+/* Of a class that counts ceil(of / by): that atom; else NULL. */
+static const atom *in_groups(const weiri_forms *f, int cls) {
+    const lin *t = &f->classes.v[cls].terms;
+    const atom *x = t->n == 1 && t->coef[0] == 1 ? &f->atoms.v[t->atom[0]] : NULL;
+    return x && x->kind == ATOM_CEIL && x->by <= 16 && !weiri_forms_wanders(f, cls) ? x : NULL;
+}
+
+/* The class of which the atom counts groups; -1: there is none. Where two classes count groups of it, none of which is the other's, it is made. */
+static int base_of(weiri_forms *f, int cls, const atom *x) {
+    int others = 0;
+    for (int j = 0; j < f->classes.n; j++) {
+        const form_class *o = &f->classes.v[j];
+        const atom *y = in_groups(f, j);
+        if (j != cls && o->per < 2 && same_terms(&o->terms, &x->of)) return j;
+        others += j != cls && y && same_terms(&y->of, &x->of);
+    }
+    if (!others) return -1;
+    form_class c = f->classes.v[cls];
+    c.terms = x->of;
+    c.terms.c = c.top = 0;
+    WEIRI_PUSH(f->a, f->classes, c);
+    return f->classes.n - 1;
+}
+
+bool weiri_forms_group(weiri_forms *f) {
+    bool any = false;
+    for (int i = 0; i < f->classes.n; i++) /* no count below 0 is lost where one is added to it */
+        if (f->classes.v[i].top < 0) f->classes.v[i].top = 0;
+    for (int i = 0, all = f->classes.n; i < all; i++) {
+        const atom *x = f->classes.v[i].base ? NULL : in_groups(f, i);
+        const int j = x ? base_of(f, i, x) : -1;
+        if (j < 0) continue;
+        form_class *c = &f->classes.v[i], *o = &f->classes.v[j];
+        c->per = (int)x->by, c->of = j;
+        o->base = any = true;
+        for (int q = 0; q < f->loops.n; q++) { /* no loop may have more than the class has units */
+            const loop_form *l = &f->loops.v[q];
+            const int64_t top = x->of.c + x->by * l->c;
+            if (!l->fixed && l->cls == i && top > o->top) o->top = top;
+        }
+    }
+    return any;
 }
 
 bool weiri_forms_exclude(weiri_forms *f, const weiri_node *x, const weiri_node *y) {
@@ -925,7 +1100,7 @@ static bool split(weiri_forms *f, form_class *c, int self, const lin *rest, int 
     if (c->nparts == MOST_SUMMED) return false;
     for (int i = from; i < f->classes.n; i++) {
         const form_class *o = &f->classes.v[i];
-        if (i == self || o->nparts || o->kin != c->kin || !o->whole) continue;
+        if (i == self || o->nparts || o->per > 1 || o->kin != c->kin || !o->whole) continue;
         const bool last = c->nparts + 1 == MOST_SUMMED;
         const int first = last ? times(o, rest) : 1, most = last ? first : MOST_REPS;
         f->tried++;
@@ -951,7 +1126,7 @@ void weiri_forms_settle(weiri_forms *f) {
     for (int i = 0; i < f->classes.n; i++) {
         form_class c = f->classes.v[i];
         lin rest = c.terms;
-        if (!split(f, &c, i, &rest, 0)) continue;
+        if (c.per > 1 || c.base || !split(f, &c, i, &rest, 0)) continue;
         bool fits = true; /* no loop of the class may be shorter than its parts' head starts */
         for (int j = 0; j < f->loops.n; j++) {
             const loop_form *l = &f->loops.v[j];
@@ -980,14 +1155,19 @@ weiri_trips weiri_forms_trips(const weiri_forms *f, int loop, bool in_turn) {
     const loop_form *l = &f->loops.v[loop];
     if (l->fixed) return (weiri_trips){ .base = l->trips, .fixed = true };
     const form_class *c = &f->classes.v[l->cls];
+    if (c->per > 1) {
+        const form_class *o = &f->classes.v[c->of];
+        const int64_t top = f->atoms.v[c->terms.atom[0]].of.c + c->per * l->c;
+        return (weiri_trips){ .nparts = 1, .part = { { .tape = c->of, .rep = 1, .skip = (int)(o->top - top), .per = c->per } } };
+    }
     if (!c->nparts)
-        return (weiri_trips){ .nparts = 1, .part = { { l->cls, 1, (int)(c->top - l->c) } } };
+        return (weiri_trips){ .nparts = 1, .part = { { .tape = l->cls, .rep = 1, .skip = (int)(c->top - l->c) } } };
     weiri_trips t = { .base = l->c };
     int most = 0;
     for (int i = 0; i < c->nparts; i++) most += c->rep[i];
     for (int i = 0; i < c->nparts; i++) {
         bool apart = in_turn && most <= WEIRI_MAX_PARTS;
-        for (int n = 0; n < (apart ? c->rep[i] : 1); n++) t.part[t.nparts++] = (weiri_part){ c->part[i], apart ? 1 : c->rep[i], 0 };
+        for (int n = 0; n < (apart ? c->rep[i] : 1); n++) t.part[t.nparts++] = (weiri_part){ .tape = c->part[i], .rep = apart ? 1 : c->rep[i] };
         t.base -= c->rep[i] * f->classes.v[c->part[i]].top;
     }
     return t;

@@ -35,6 +35,7 @@ typedef struct search {
     WEIRI_LIST(found) found;
     weiri_arena a;               /* nodes, states */
     bool capped, letters_out;    /* gave up on size; on the distance between tasks */
+    int far;                     /* ... on the answers to what: a tape, or WEIRI_WANT_TILE */
     bool endless;                /* a task goes round for ever, or nearly */
     const int *force;
     int *misses;                 /* arguments that may yet be tried in vain for the tiles of a path, over all searches */
@@ -172,7 +173,7 @@ static void search_all(search *s, int cap, bool merge) {
         for (int letter = 0; letter < 2; letter++) {
             memcpy(now, s->state[at], s->size);
             r.want = s->nodes.v[at].want, r.want_tile = s->nodes.v[at].want_tile;
-            if (weiri_run_far(&r)) s->letters_out = true;
+            if (weiri_run_far(&r)) s->letters_out = true, s->far = r.want;
             if (!weiri_run_may(&r, letter)) continue;
             answers++;
             weiri_run_choose(&r, letter);
@@ -188,7 +189,7 @@ static void search_all(search *s, int cap, bool merge) {
                 run_ahead(s, &r, scratch, to, at, letter);
             }
         }
-        if (!answers) s->letters_out = true;
+        if (!answers) s->letters_out = true, s->far = r.want;
     }
 }
 
@@ -828,10 +829,34 @@ static double now_ms(void) {
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
-static void incomplete(weir_proof *out, weiri_arena *a, weiri_findings *f, const weir_place *at, const char *why) {
+static weir_finding *incomplete(weir_proof *out, weiri_arena *a, weiri_findings *f, const weir_place *at, const char *why) {
     out->verdict = WEIR_INCOMPLETE;
     out->text = weiri_arena_str(a, why);
-    weiri_find(f, "PROVE-INCOMPLETE", at, "the proof is incomplete: %s", why);
+    return weiri_find(f, "PROVE-INCOMPLETE", at, "the proof is incomplete: %s", why);
+}
+
+/* What one task has done long before another, further than a state holds. */
+static void too_far(const search *s, weir_proof *out, weiri_arena *a, weiri_findings *f) {
+    const weiri_prog *g = s->g;
+    const weiri_tape *t = s->far < 0 ? NULL : &g->tapes.v[s->far];
+    const weiri_node *n = t ? t->node : g->tiles;
+    weiri_buf b;
+    weiri_buf_init(&b, s->ctx);
+    if (!t) weiri_put(&b, "%d tiles", WEIRI_TILES);
+    else if (t->kind == TAPE_TRIPS) {
+        weiri_put(&b, "%d steps of the loop ", WEIRI_LETTERS);
+        weiri_value_print(g->p->k, n->start, &b);
+        weiri_put(&b, " .. ");
+        weiri_value_print(g->p->k, n->stop, &b);
+    } else {
+        weiri_put(&b, "%d times the condition ", WEIRI_LETTERS);
+        weiri_value_print(g->p->k, weiri_key_condition(t), &b);
+    }
+    const char *what = b.s ? b.s : ""; /* cover: memory */
+    incomplete(out, a, f, n ? weiri_place_of(&n->at) : NULL,
+               weiri_arena_fmt(a, "tasks can run too far apart: one can be more than %s%s ahead of another", what, weiri_prog_at(a, n)))
+        ->hint = "let a ring or a barrier join the two, so that neither goes on for ever while the other waits";
+    weiri_buf_free(&b);
 }
 
 /* Some lengths or truths are unsafe, but none that arguments were found for: the author must say which are alike. */
@@ -1006,7 +1031,7 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
     else if (oom) incomplete(out, a, f, NULL, "there is too little memory"); /* cover: memory */
     else if (s.found.n) out_of_step(g, out, a, f);
     else if (s.capped) incomplete(out, a, f, NULL, weiri_arena_fmt(a, "more than %d states", s.nodes.n));
-    else if (s.letters_out) incomplete(out, a, f, NULL, "tasks can run too far apart");
+    else if (s.letters_out) too_far(&s, out, a, f);
     else out->verdict = WEIR_SAFE;
     search_end(&s);
     return g;

@@ -12,7 +12,7 @@
  * iterations and then, part by part, `rep` iterations for each unit of a symbol but its last `skip`; per > 1: one for each so many units, the
  * last of which may be fewer (of such a loop it is the one part). */
 typedef struct weiri_part { int tape, rep, skip, per; } weiri_part;
-#define WEIRI_MAX_PARTS 4
+#define WEIRI_MAX_PARTS 12
 
 typedef enum weiri_tape_kind {
     TAPE_TRIPS,
@@ -47,6 +47,10 @@ typedef struct weiri_forms weiri_forms;
 weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a);
 /* A handle. lane >= 0: of the loop that a lane's is dealt from, which starts `lane` earlier and steps by 1. */
 int weiri_forms_loop(weiri_forms *f, const weiri_node *loop, int lane);
+/* ... of a guard on what a division leaves over, which runs once or not at all, under the condition or (not truth) its opposite; -1: it is none. */
+int weiri_forms_guard(weiri_forms *f, const weiri_node *guard, bool truth);
+/* ... of loops in each other that run as often in all as this one, whose length is a product. How many, up to `most`; 0: it is none. */
+int weiri_forms_nest(weiri_forms *f, const weiri_node *loop, int *handles, int most);
 void weiri_forms_settle(weiri_forms *f);
 uint64_t weiri_forms_tried(const weiri_forms *f);   /* what it has cost so far: classes tried as parts of others, bounds looked for */
 /* The loop's shape: part[].tape is the class here, which the caller maps to its tapes. */

@@ -208,14 +208,21 @@ bool weiri_key_at(const weir_kernel *k, const weiri_tape *t, int i, bool *truth)
     return true;
 }
 
-/* Does the guard ask once in each iteration of a loop, and nothing around that loop but tiles? Then the condition on the loop's index comes
- * out alike, time for time, in every loop through the same numbers that asks so. */
+/* Does the guard ask once in each iteration of a loop, and nothing around that loop but loops and tiles? Then the condition on their indices
+ * comes out alike, time for time, in every loop through the same numbers that asks so. */
 static bool asks_each_time(const builder *b, uint32_t value, const weiri_node *guard) {
     const weiri_node *loop = weiri_val(b->g->p->k, value)->scope, *out;
     if (loop->kind != NODE_LOOP || guard->parent != loop) return false;
-    for (out = loop->parent; out; out = out->parent)
-        if (out->kind != NODE_TILES && out->parent) return false; /* the root has no parent */
-    return !b->c->loops.v[loop_of(b, loop)].deal;
+    for (out = loop; out->kind == NODE_LOOP; out = out->parent)
+        if (b->c->loops.v[loop_of(b, out)].deal) return false;
+    return out->kind == NODE_TILES || !out->parent; /* the root has no parent */
+}
+
+/* Do two guards stand in loops, one in the other, that run through the same numbers? */
+static bool in_same_loops(const weir_kernel *k, const weiri_node *x, const weiri_node *y) {
+    for (x = x->parent, y = y->parent; x->kind == NODE_LOOP && y->kind == NODE_LOOP; x = x->parent, y = y->parent)
+        if (!weiri_forms_same_loop(k, x, y)) return false;
+    return x->kind != NODE_LOOP && y->kind != NODE_LOOP;
 }
 
 /* The key of a condition: one per name, or per value; how long its truth holds. *not: the key's truth is that of its opposite. */
@@ -240,7 +247,8 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
     for (int i = 0; i < b->key_value.n && tape < 0; i++) {
         if (!b->key_name.v[i] != !name || g->tapes.v[i].tile != in_tile) continue;
         if (name ? !strcmp(b->key_name.v[i], name) : same_key(b, i, value, known, not)) tape = i;
-        else if (each && b->key_each.v[i] && weiri_forms_alike(k, b->key_value.v[i], value, not)) tape = i;
+        else if (each && b->key_each.v[i] && in_same_loops(k, g->tapes.v[i].node, n) && weiri_forms_alike(k, b->key_value.v[i], value, not))
+            tape = i;
     }
     bool opposite;
     if (tape >= 0 && name && (!weiri_forms_alike(k, b->key_value.v[tape], value, &opposite) || opposite))
@@ -293,6 +301,52 @@ static bool repeats(const builder *b, const weiri_node *s, weiri_ins *i) {
     return true;
 }
 
+/* Does nothing in there hang on the loop's index, as far as the code goes? Only what is known of a turn is asked. */
+static bool without_index(const weir_kernel *k, const weiri_pnode *n) {
+    bool tile, cta;
+    for (; n; n = n->next) {
+        if (n->kind == PN_GUARD && !(n->src->of && weiri_forms_settled(k, n->src->of, &tile, &cta))) return false;
+        if (n->kind == PN_LOOP && (n->deal || !weiri_forms_settled(k, n->src->start, &tile, &cta) ||
+                                   !weiri_forms_settled(k, n->src->stop, &tile, &cta) || !weiri_forms_settled(k, n->src->step, &tile, &cta)))
+            return false;
+        if (n->kind != PN_ACTION && !without_index(k, n->first)) return false;
+    }
+    return true;
+}
+
+/* Writes a loop's head, and what leads back to it. */
+static int open_loop(builder *b, const weiri_node *node, int handle) {
+    const weiri_loop loop = { .node = node, .slot = b->open.n };
+    const int l = b->c->loops.n;
+    WEIRI_PUSH(b->g->a, b->c->loops, loop);
+    WEIRI_PUSH(b->g->a, b->handles, handle);
+    WEIRI_PUSH(b->g->a, b->open, l);
+    if (b->c->nslots < b->open.n) b->c->nslots = b->open.n;
+    emit(b, (weiri_ins){ .op = IN_LOOP, .a = l });
+    return emit(b, (weiri_ins){ .op = IN_TEST, .a = l });
+}
+
+static void close_loop(builder *b, int test) {
+    const int l = b->c->ins.v[test].a;
+    emit(b, (weiri_ins){ .op = IN_BACK, .a = l, .jump = test });
+    b->c->ins.v[test].jump = b->c->loops.v[l].end = b->c->ins.n;
+    b->open.n--;
+}
+
+/* A loop of x * y steps as a loop of y in one of x, and so on: others may have written it so. */
+static bool compile_nest(builder *b, const weiri_pnode *n) {
+    weiri_prog *g = b->g;
+    enum { MOST = 4 };
+    int handles[MOST], at[MOST];
+    if (!(g->without & WEIRI_COUNTED) || n->deal || !without_index(g->p->k, n->first)) return false;
+    const int deep = weiri_forms_nest(g->forms, n->src, handles, MOST);
+    for (int i = 0; i < deep; i++) at[i] = open_loop(b, n->src, handles[i]);
+    if (deep) compile(b, n->first);
+    for (int i = deep; i-- > 0;) close_loop(b, at[i]);
+    g->counted = g->counted || deep > 0;
+    return deep > 0;
+}
+
 static void compile_block(builder *b, const weiri_pnode *n) {
     weiri_prog *g = b->g;
     const weir_kernel *k = g->p->k;
@@ -303,6 +357,7 @@ static void compile_block(builder *b, const weiri_pnode *n) {
         if (!idle(b->g, n->act)) emit(b, (weiri_ins){ .op = IN_ACT, .act = n->act });
         return;
     case PN_LOOP: {
+        if (compile_nest(b, n)) return;
         weiri_loop loop = { .node = s, .deal = n->deal, .lane = n->lane, .slot = b->open.n };
         int handle = weiri_forms_loop(g->forms, s, n->deal ? n->lane : -1), own = -1;
         WEIRI_PUSH(g->a, b->c->loops, loop);
@@ -393,6 +448,14 @@ static void compile_block(builder *b, const weiri_pnode *n) {
                 int p = loop->period ? loop->period : 1, q = by * i.period;
                 loop->period = p / common(p, q) * q;
             }
+        }
+        const int handle = i.op == IN_WHEN && !s->key && g->without & WEIRI_COUNTED ? weiri_forms_guard(g->forms, s, i.is) : -1;
+        if (handle >= 0) { /* a loop that runs once or not at all */
+            at = open_loop(b, s, handle);
+            compile(b, n->first);
+            close_loop(b, at);
+            g->counted = true;
+            return;
         }
         at = emit(b, i);
         compile(b, n->first);
@@ -644,25 +707,36 @@ static int inside_others(const builder *b, int code, int i, int cls) {
     return n;
 }
 
+/* Is a length of the launch one stream over all tiles? Where a task looks back, its turns come to the lengths of the tiles before. */
+static bool one_stream(const builder *b, int cls) {
+    const weiri_prog *g = b->g;
+    weiri_tape t;
+    bool per, back = false;
+    for (int i = 0; i < g->code.n; i++) back = back || g->code.v[i].looks_back;
+    weiri_forms_class(g->forms, cls, &t.least, &t.most, &t.steady, &per, &t.node);
+    return back && t.steady && g->without & WEIRI_COUNTED;
+}
+
 /* The tape of the class for the loop at `at`, in the stretch. */
 static int tape_for(builder *b, trips_list *all, const stretch *s, int cls, int at) {
     weiri_prog *g = b->g;
     const int deep = inside_others(b, s->code, at, cls);
-    const bool wanders = weiri_forms_wanders(g->forms, cls);
+    const bool wanders = weiri_forms_wanders(g->forms, cls), stream = one_stream(b, cls), in = s->in && !stream;
+    g->counted = g->counted || stream;
     for (int i = 0; i < all->n; i++) {
         const trips_tape *o = &all->v[i];
-        if (o->cls != cls || o->deep != deep || o->in != s->in) continue;
+        if (o->cls != cls || o->deep != deep || o->in != in) continue;
         if (!wanders || (o->code == s->code && o->from == s->from) ||
             ask_alike(b, o->code, o->from, o->to, s->code, s->from, s->to, cls, &(around){ 0 }))
             return o->tape;
     }
-    weiri_tape t = { .kind = TAPE_TRIPS, .tile = s->in, .cta = -1, .form = cls };
+    weiri_tape t = { .kind = TAPE_TRIPS, .tile = in, .cta = -1, .form = cls };
     bool per;
     weiri_forms_class(g->forms, cls, &t.least, &t.most, &t.steady, &per, &t.node);
     t.multiple = common(g->deals, (int)(weiri_forms_multiple(g->forms, cls) % g->deals));
     if (per || (wanders && by_cta(b, s, cls))) t.cta = 0;
     if (wanders) t.apart = true, t.node = g->code.v[s->code].loops.v[g->code.v[s->code].ins.v[at].a].node;
-    trips_tape new = { .cls = cls, .deep = deep, .code = s->code, .from = s->from, .to = s->to, .in = s->in, .tape = new_tape(g, t) };
+    trips_tape new = { .cls = cls, .deep = deep, .code = s->code, .from = s->from, .to = s->to, .in = in, .tape = new_tape(g, t) };
     WEIRI_PUSH(g->a, *all, new);
     return new.tape;
 }
@@ -810,10 +884,16 @@ static void cap_loops(builder *b, trips_list *all) {
     }
 }
 
+/* The code asks the tape up to `end`; `tiles`: where the loop over tiles ends that is around, or -1; `skip`: in tiles of other lanes. */
+static void asked_until(const weiri_prog *g, weiri_code *c, int tape, int end, int tiles, bool skip) {
+    if (g->tapes.v[tape].kind == TAPE_TRIPS && !g->tapes.v[tape].tile && tiles > end) c->tape_end[tape] = c->skip_end[tape] = tiles;
+    else (skip ? c->skip_end : c->tape_end)[tape] = end;
+}
+
 /* Symbols get their tapes once all loops are known. */
 static void place_tapes(builder *b) {
     weiri_prog *g = b->g;
-    if (g->without & WEIRI_COUNTED) g->counted = weiri_forms_group(g->forms);
+    if (g->without & WEIRI_COUNTED) g->counted = weiri_forms_group(g->forms) || g->counted;
     weiri_forms_settle(g->forms);
     trips_list all = { 0 };
     int h = 0;
@@ -838,25 +918,26 @@ static void place_tapes(builder *b) {
         g->root_tape[i] = g->tapes.v[i].tile ? -1 : g->nroot++;
         g->tile_tape[i] = g->tapes.v[i].tile ? g->ntile++ : -1;
     }
-    /* where each task asks a tape for the last time: behind the outermost loop around the question */
+    /* where each task asks a tape for the last time: behind the outermost loop around the question, the one over tiles where its tape is of none */
     for (int ci = 0; ci < g->code.n; ci++) {
         weiri_code *c = &g->code.v[ci];
         c->tape_end = WEIRI_NEW_N(g->a, int, g->tapes.n + 1);
         c->skip_end = WEIRI_NEW_N(g->a, int, g->tapes.n + 1);
-        int outer = -1;
+        int outer = -1, tiles = -1;
         for (int i = 0; i < c->ins.n; i++) {
             const weiri_ins *x = &c->ins.v[i];
             if (outer >= 0 && i >= outer) outer = -1;
+            if (tiles >= 0 && i >= tiles) tiles = -1;
             if (x->op == IN_LOOP && outer < 0) outer = c->ins.v[i + 1].jump;
-            int end = outer >= 0 ? outer : i + 1;
-            int *ends = i >= c->skip_from && i < c->skip_to ? c->skip_end : c->tape_end;
+            if (x->op == IN_TILES) tiles = x->jump;
+            const int end = outer >= 0 ? outer : i + 1, skip = i >= c->skip_from && i < c->skip_to;
             for (int cta = 0; cta < g->nctas; cta++) {
                 if (x->op == IN_LOOP)
                     for (int q = 0; q < c->loops.v[x->a].trips.nparts; q++)
-                        ends[weiri_prog_tape(g, c->loops.v[x->a].trips.part[q].tape, cta)] =
-                            c->ins.v[i + 1].jump > end ? c->ins.v[i + 1].jump : end;
-                if (x->op == IN_WHEN) ends[weiri_prog_tape(g, c->keys.v[x->a].tape, cta)] = end;
-                if (x->op == IN_UNITS) ends[weiri_prog_tape(g, x->a, cta)] = end;
+                        asked_until(g, c, weiri_prog_tape(g, c->loops.v[x->a].trips.part[q].tape, cta),
+                                    c->ins.v[i + 1].jump > end ? c->ins.v[i + 1].jump : end, tiles, skip);
+                if (x->op == IN_WHEN) asked_until(g, c, weiri_prog_tape(g, c->keys.v[x->a].tape, cta), end, tiles, skip);
+                if (x->op == IN_UNITS) asked_until(g, c, weiri_prog_tape(g, x->a, cta), end, tiles, skip);
             }
         }
     }

@@ -6,7 +6,7 @@
 #include "prove.h"
 
 enum { MAX_TERMS = 8, DEEP = 24, LARGE = 4096 /* operations: of more, parts are shared over and over */ };
-enum { MOST_SUMMED = 3, MOST_REPS = 4 }; /* parts of a sum, and how often one counts */
+enum { MOST_SUMMED = 3, MOST_REPS = 4 }; /* parts of a sum, and how often one counts that is not all of the rest */
 #define NO_BOUND INT64_MAX
 #define FAR \
     (INT64_C(1) \
@@ -16,7 +16,7 @@ typedef struct lin { int n; int atom[MAX_TERMS]; int64_t coef[MAX_TERMS]; int64_
 /* ATOM_TRIPS: how often the loop of index `id` runs (of a lane, in `by`: the loop that it is dealt from), where no form tells */
 typedef enum atom_kind { ATOM_VALUE, ATOM_CEIL /* ceil(of / by) */, ATOM_TRIPS } atom_kind;
 typedef struct atom { atom_kind kind; uint32_t id; lin of; int64_t by; } atom;
-typedef struct loop_form { const weiri_node *node; int lane; bool fixed; int64_t trips; int cls; int64_t c; } loop_form;
+typedef struct loop_form { const weiri_node *node; int lane; bool fixed, part /* of a nest */; int64_t trips; int cls; int64_t c; } loop_form;
 /* What `of` never falls below, as found `depth` - 1 values deep; depth 0: nothing yet. */
 typedef struct bound { lin of; int depth; int64_t low; } bound;
 enum { BOUNDS = 256 };
@@ -108,7 +108,11 @@ static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth) 
 
 bool weiri_forms_same(const weir_kernel *k, uint32_t x, uint32_t y) { return same_value(k, x, y, 0); }
 bool weiri_forms_same_index(const weir_kernel *k, const weiri_node *x, const weiri_node *y) { return same_index(k, x, y, 0); }
-bool weiri_forms_same_loop(const weir_kernel *k, const weiri_node *x, const weiri_node *y) { return same_bounds(k, x, y, 0); }
+bool weiri_forms_same_loop(const weir_kernel *k, const weiri_node *x, const weiri_node *y) {
+    bool not;
+    if (x->kind == NODE_LOOP && y->kind == NODE_LOOP) return same_bounds(k, x, y, 0);
+    return x->kind == y->kind && weiri_forms_alike(k, x->of, y->of, &not) && not == (x->guard != y->guard); /* guards that count */
+}
 
 /* ---- conditions --------------------------------------------------------------------------------------------------------- */
 
@@ -413,6 +417,33 @@ static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     }
 }
 
+/* A number that x never falls below, by what a quotient in it, rounded up, cannot differ from: the number divided, or another quotient. */
+static int64_t low_of_ceil(weiri_forms *f, const lin *x, int at, int depth) {
+    const atom a = f->atoms.v[x->atom[at]];
+    int64_t best = -NO_BOUND;
+    if (a.kind != ATOM_CEIL) return best;
+    const int64_t k = x->coef[at];
+    lin rest = *x;
+    lin one = { .n = 1, .atom = { x->atom[at] }, .coef = { 1 } };
+    if (k % a.by == 0 && add(&rest, &one, -k)) { /* of <= by * ceil(of / by) <= of + by - 1 */
+        lin of = a.of;
+        if (k < 0) of.c += a.by - 1;
+        if (add(&rest, &of, k / a.by) && rest.n < x->n) best = low(f, &rest, depth + 1);
+    }
+    for (int i = 0; i < x->n && k > 0; i++) {
+        const atom b = f->atoms.v[x->atom[i]];
+        if (b.kind != ATOM_CEIL || b.by != a.by || x->coef[i] >= 0 || !same_terms(&a.of, &b.of)) continue;
+        const int64_t both = k < -x->coef[i] ? k : -x->coef[i];
+        lin other = { .n = 1, .atom = { x->atom[i] }, .coef = { 1 } };
+        rest = *x;
+        if (!add(&rest, &one, -both) || !add(&rest, &other, both)) continue;
+        rest.c += both * floor_div(a.of.c - b.of.c, a.by);
+        const int64_t l = low(f, &rest, depth + 1);
+        if (l > best) best = l;
+    }
+    return best;
+}
+
 /* Uses min(a, b) <= a and max(a, b) >= a where that cancels terms. */
 static int64_t find_low(weiri_forms *f, const lin *x, int depth) {
     f->tried++;
@@ -433,6 +464,10 @@ static int64_t find_low(weiri_forms *f, const lin *x, int depth) {
         /* x is one of the two; with a known sign it is at least the larger */
         bool any = (min && x->coef[i] < 0) || (max && x->coef[i] > 0);
         int64_t b = any ? (p > q ? p : q) : p < q ? p : q;
+        if (b > best) best = b;
+    }
+    for (int i = 0; i < x->n && depth < 2; i++) {
+        const int64_t b = low_of_ceil(f, x, i, depth);
         if (b > best) best = b;
     }
     return best;
@@ -660,7 +695,7 @@ static bool stays(const weiri_forms *f, uint32_t id) {
     bool is = v->op == WEIR_OP_INT || v->op == WEIR_OP_INDEX || v->op == WEIR_OP_DIM;
     for (int i = 0; i < f->loops.n && !is; i++) {
         const weiri_node *n = f->loops.v[i].node;
-        is = same_value(f->k, n->start, id, 0) || same_value(f->k, n->stop, id, 0);
+        is = n->kind == NODE_LOOP && (same_value(f->k, n->start, id, 0) || same_value(f->k, n->stop, id, 0));
     }
     return is;
 }
@@ -839,7 +874,7 @@ bool weiri_forms_units(weiri_forms *f, int cls, uint32_t condition, weiri_ran *o
     if (ran_of(&c, side(f, &c, false), &b, &n, least, out)) return true;
     /* x % m = r */
     const weiri_value *v = weiri_val(f->k, c.a);
-    if (c.op != WEIR_OP_EQ || c.b || v->op != WEIR_OP_MOD || !weiri_value_const(f->k, v->arg[1], &m) || m < 2 || m > 16 || least < 0 ||
+    if (c.op != WEIR_OP_EQ || c.b || v->op != WEIR_OP_MOD || !weiri_value_const(f->k, v->arg[1], &m) || m < 2 || m > 16 || least < 0 || wraps(f, c.a, 0) ||
         (!stays(f, v->arg[0]) && !fits_at_launch(f, v->arg[0])))
         return false;
     lin x = lin_of(f, v->arg[0], 0);
@@ -854,7 +889,7 @@ static bool unread_of(weiri_forms *f, int loop, int *cls, lin *n) {
     const loop_form *l = &f->loops.v[loop];
     const form_class *c = l->fixed ? NULL : &f->classes.v[l->cls];
     int64_t step;
-    if (!c || c->nparts || l->lane >= 0 || !weiri_value_const(f->k, l->node->step, &step) || (step != 1 && step != -1)) return false;
+    if (!c || c->nparts || l->lane >= 0 || l->node->kind != NODE_LOOP || !weiri_value_const(f->k, l->node->step, &step) || (step != 1 && step != -1)) return false;
     *cls = c->per > 1 ? c->of : l->cls;
     *n = units_of(f, *cls);
     const int64_t per = c->per > 1 ? c->per : 1;
@@ -876,7 +911,7 @@ bool weiri_forms_ahead(weiri_forms *f, int loop, uint32_t condition, weiri_ran *
     if (unread_of(f, loop, &cls, &n)) return ran_of(&c, a, &b, &n, 0, out);
     /* of larger steps: i + so many steps < stop */
     const form_class *k = l->fixed ? NULL : &f->classes.v[l->cls];
-    if (!k || k->nparts || k->per > 1 || l->lane >= 0 || c.op == WEIR_OP_EQ || !weiri_value_const(f->k, l->node->step, &step) || step < 2)
+    if (!k || k->nparts || k->per > 1 || l->lane >= 0 || l->node->kind != NODE_LOOP || c.op == WEIR_OP_EQ || !weiri_value_const(f->k, l->node->step, &step) || step < 2)
         return false;
     lin left = lin_of(f, l->node->stop, 0);
     const lin i = lin_of(f, l->node->index, 0);
@@ -937,8 +972,10 @@ static int base_of(weiri_forms *f, int cls, const atom *x) {
 
 bool weiri_forms_group(weiri_forms *f) {
     bool any = false;
-    for (int i = 0; i < f->classes.n; i++) /* no count below 0 is lost where one is added to it */
-        if (f->classes.v[i].top < 0) f->classes.v[i].top = 0;
+    for (int i = 0; i < f->classes.n; i++) { /* no count below 0 is lost where one is added to it */
+        const lin n = units_of(f, i);
+        if (n.c < 0 && low(f, &n, 0) < 0) f->classes.v[i].top = 0;
+    }
     for (int i = 0, all = f->classes.n; i < all; i++) {
         const atom *x = f->classes.v[i].base ? NULL : in_groups(f, i);
         const int j = x ? base_of(f, i, x) : -1;
@@ -1023,10 +1060,82 @@ weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a) {
     return f;
 }
 
+/* Files the loop under the class of d, its number of steps. */
+static int file_loop(weiri_forms *f, loop_form l, lin d, bool steady, bool per) {
+    if (!d.n) {
+        l.fixed = true;
+        l.trips = d.c > 0 ? d.c : 0;
+    } else {
+        l.c = d.c;
+        d.c = 0;
+        l.cls = -1;
+        for (int i = 0; i < f->classes.n && l.cls < 0; i++)
+            if (same_terms(&f->classes.v[i].terms, &d)) l.cls = i;
+        if (l.cls < 0) {
+            form_class c = { .terms = d, .top = l.c, .node = l.node, .steady = steady, .per_cta = per };
+            WEIRI_PUSH(f->a, f->classes, c);
+            l.cls = f->classes.n - 1;
+        }
+        if (l.c > f->classes.v[l.cls].top) f->classes.v[l.cls].top = l.c;
+    }
+    WEIRI_PUSH(f->a, f->loops, l);
+    return f->loops.n - 1;
+}
+
+int weiri_forms_guard(weiri_forms *f, const weiri_node *n, bool truth) {
+    comparison c;
+    int64_t m;
+    bool tile, cta;
+    if (!counting(f, n->of, &c) || c.op != WEIR_OP_EQ || c.b || c.c || !weiri_forms_settled(f->k, n->of, &tile, &cta)) return -1;
+    const weiri_value *v = weiri_val(f->k, c.a); /* x % m = 0: as much rounded up as down */
+    if (v->op != WEIR_OP_MOD || !weiri_value_const(f->k, v->arg[1], &m) || m < 17 || m > FAR || wraps(f, c.a, 0) || /* less is counted */
+        (!stays(f, v->arg[0]) && !fits_at_launch(f, v->arg[0])))
+        return -1;
+    const lin x = lin_of(f, v->arg[0], 0);
+    lin down = x;
+    down.c -= m - 1;
+    lin d = ceil_of(f, &x, m);
+    down = ceil_of(f, &down, m);
+    if (!add(&d, &down, -1)) return -1;
+    if (truth != c.not) { /* it runs where nothing is left over */
+        d = negative(&d);
+        d.c++;
+    }
+    if (!d.n) return -1;
+    return file_loop(f, (loop_form){ .node = n, .lane = -1 }, d, !tile && !cta, cta);
+}
+
+/* The factors of a product, in order; false: there are too many, or one may be below 0. */
+static bool factors(weiri_forms *f, uint32_t id, uint32_t *out, int most, int *n) {
+    const weiri_value *v = weiri_val(f->k, id);
+    if (!is_whole(f->k, id)) return false;
+    if (v->op == WEIR_OP_MUL) return factors(f, v->arg[0], out, most, n) && factors(f, v->arg[1], out, most, n);
+    const lin x = lin_of(f, id, 0);
+    if (*n == most || low(f, &x, 0) < 0) return false;
+    out[(*n)++] = id;
+    return true;
+}
+
+int weiri_forms_nest(weiri_forms *f, const weiri_node *loop, int *handles, int most) {
+    uint32_t of[WEIRI_MAX_PARTS];
+    int64_t from, step;
+    int n = 0, open = 0;
+    if (most > WEIRI_MAX_PARTS || !weiri_value_const(f->k, loop->start, &from) || from || !weiri_value_const(f->k, loop->step, &step) || step != 1 ||
+        !factors(f, loop->stop, of, most, &n))
+        return 0;
+    for (int i = 0; i < n; i++) open += !weiri_value_const(f->k, of[i], &from);
+    for (int i = 0; i < n && open > 1; i++) {
+        bool tile, cta;
+        const bool steady = weiri_forms_varies(f->k, of[i], &tile, &cta) && !tile && !cta;
+        handles[i] = file_loop(f, (loop_form){ .node = loop, .lane = -1, .part = true }, lin_of(f, of[i], 0), steady, cta);
+    }
+    return open > 1 ? n : 0;
+}
+
 int weiri_forms_loop(weiri_forms *f, const weiri_node *n, int lane) {
     loop_form l = { .node = n, .lane = lane };
     for (int i = 0; i < f->loops.n; i++)
-        if (f->loops.v[i].node == n) return i;
+        if (f->loops.v[i].node == n && !f->loops.v[i].part) return i;
     int64_t step = 0;
     lin start = lin_of(f, n->start, 0), d = lin_of(f, n->stop, 0);
     bool plain = weiri_value_const(f->k, n->step, &step) && add(&d, &start, -1); /* of 32 bits, and not 0: capture.c */
@@ -1042,31 +1151,13 @@ int weiri_forms_loop(weiri_forms *f, const weiri_node *n, int lane) {
         atom a = { .kind = ATOM_TRIPS, .id = n->index, .by = lane };
         d = single(f, &a);
     }
-    if (!d.n) {
-        l.fixed = true;
-        l.trips = d.c > 0 ? d.c : 0;
-    } else {
-        l.c = d.c;
-        d.c = 0;
-        l.cls = -1;
-        for (int i = 0; i < f->classes.n && l.cls < 0; i++)
-            if (same_terms(&f->classes.v[i].terms, &d)) l.cls = i;
-        bool tile, cta;
-        bool steady = weiri_forms_varies(f->k, n->start, &tile, &cta) && !tile && !cta;
-        bool per = cta;
-        steady = weiri_forms_varies(f->k, n->stop, &tile, &cta) && !tile && !cta && steady;
-        per = per || cta;
-        steady = weiri_forms_varies(f->k, n->step, &tile, &cta) && !tile && !cta && steady;
-        per = per || cta;
-        if (l.cls < 0) {
-            form_class c = { .terms = d, .top = l.c, .node = n, .steady = steady, .per_cta = per };
-            WEIRI_PUSH(f->a, f->classes, c);
-            l.cls = f->classes.n - 1;
-        }
-        if (l.c > f->classes.v[l.cls].top) f->classes.v[l.cls].top = l.c;
-    }
-    WEIRI_PUSH(f->a, f->loops, l);
-    return f->loops.n - 1;
+    bool tile, cta;
+    bool steady = weiri_forms_varies(f->k, n->start, &tile, &cta) && !tile && !cta;
+    bool per = cta;
+    steady = weiri_forms_varies(f->k, n->stop, &tile, &cta) && !tile && !cta && steady;
+    per = per || cta;
+    steady = weiri_forms_varies(f->k, n->step, &tile, &cta) && !tile && !cta && steady;
+    return file_loop(f, l, d, steady, per || cta);
 }
 
 /* Which classes may be parts of one sum: what falls out of a sum must stand in two of its terms, so all are joined by atoms that they share. */
@@ -1090,7 +1181,7 @@ static int times(const form_class *o, const lin *rest) {
     if (o->terms.n != rest->n || o->terms.atom[0] != rest->atom[0]) return 0;
     const int64_t rep = rest->coef[0] / o->terms.coef[0];
     lin next = *rest;
-    return rep >= 1 && rep <= MOST_REPS && add(&next, &o->terms, -rep) && !next.n ? (int)rep : 0;
+    return rep >= 1 && rep <= 64 && add(&next, &o->terms, -rep) && !next.n ? (int)rep : 0;
 }
 
 /* Can `rest` be written with classes from `from` on? Fills c's parts, in the order in which their loops are written: that in which the
@@ -1101,10 +1192,11 @@ static bool split(weiri_forms *f, form_class *c, int self, const lin *rest, int 
     for (int i = from; i < f->classes.n; i++) {
         const form_class *o = &f->classes.v[i];
         if (i == self || o->nparts || o->per > 1 || o->kin != c->kin || !o->whole) continue;
-        const bool last = c->nparts + 1 == MOST_SUMMED;
-        const int first = last ? times(o, rest) : 1, most = last ? first : MOST_REPS;
+        const int whole = times(o, rest);
         f->tried++;
-        for (int rep = first; rep && rep <= most; rep++) {
+        for (int turn = c->nparts + 1 == MOST_SUMMED ? MOST_REPS : 0; turn <= MOST_REPS; turn++) {
+            const int rep = turn < MOST_REPS ? turn + 1 : whole;
+            if (!rep) continue;
             lin next = *rest;
             if (!add(&next, &o->terms, -rep)) continue;
             c->part[c->nparts] = i;

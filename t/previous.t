@@ -186,6 +186,16 @@ local function times(side) return function(r) previous(r, function(b) for _ in w
 judged("as often as the tile before says", "SAFE", { give = times "give", take = times "take" })
 judged("against as often as there are steps", "PROVE-DEADLOCK", { give = function(r) previous(r, function() for _ in weir.domain_loop(r.N) do r.give() end end) end, take = times "take" })
 
+-- Lengths of the launch are one stream over the tiles: what one does in a tile's own turn and the other a turn late.
+local function steps(side, more) return function(r) for _ in weir.domain_loop(r.N + (more or 0)) do r[side]() end end end
+local function late_steps(side, more) return function(r) previous(r, function() steps(side, more)(r) end) end end
+local function last_steps(side, more) return function(r) last(r, function() steps(side, more)(r) end) end end
+judged("steps of the launch, taken a turn late", "SAFE", { give = steps "give", take = late_steps "take", after = { take = last_steps "take" } })
+judged("... given a turn late", "SAFE", { give = late_steps "give", take = steps "take", after = { give = last_steps "give" } })
+judged("... on both sides", "SAFE", { give = late_steps "give", take = late_steps "take", after = { give = last_steps "give", take = last_steps "take" } })
+judged("... one more for the last tile", "PROVE-DEADLOCK", { give = steps "give", take = late_steps "take", after = { take = last_steps("take", 1) } })
+judged("... the last tile's left out", "PROVE-DEADLOCK", { give = steps "give", take = late_steps "take" })
+
 -- Tensors: the place of the tile before is the place that its turn had, and another one than that of this turn.
 local function tensor(one, two, o, stages)
   local k = weir.kernel { name = "shared", arch = "sm_90a" }

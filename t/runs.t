@@ -103,7 +103,12 @@ local function nested(op, cond) return function(r) for _ in weir.domain_loop(0, 
 local function even(i) return eq(i % 2, 0) end
 local function below(i, r) return lt(i, r.m) end
 check("a condition on the index of a loop in a loop", "SAFE", pair({}, nested(fill, even), nested(use, even)))
-check("... and on the launch: each side has answers of its own", "INCOMPLETE", pair({}, nested(fill, below), nested(use, below)), { text = "did not come out alike" })
+check("... and on the launch: one answer at one time", "SAFE", pair({}, nested(fill, below), nested(use, below)), { sizes = counts })
+local function to(i, r) return le(i, r.m) end
+check("... on another bound", "PROVE-DEADLOCK", pair({}, nested(fill, below), nested(use, to)), { sizes = counts, text = "waits at a_full[" })
+local function turned(op, cond) return function(r) for _ in weir.domain_loop(0, r.n) do for i in weir.domain_loop(0, r.m) do for _ in T(cond(i, r)) do op(r.a) end end end end end
+local function few(i, r) return lt(i * 3, r.s) end
+check("... in loops the other way round: each side has answers of its own", "PROVE-LOST", pair({}, nested(fill, few), turned(use, few)), { sizes = counts, text = "(with n = 1, m = 2)" })
 -- A loop within one of the same length, in its last step: that there is no other step must not be taken for the inner loop's end.
 local function in_last(op, extra)
   return function(r)
@@ -682,7 +687,7 @@ local function apart(stages, tiles) -- one fills, and the other begins when it h
   return k
 end
 check("four tiles apart, of any number", "PROVE-DEADLOCK", apart(4), { options = { warn_only = true }, text = "'give' waits at a_empty[0] for phase 0 (parity 0), 1 of 1 arrivals missing; 'get' waits at t_full[0]" })
-check("six tiles apart, or more", "INCOMPLETE", apart(6), { options = { warn_only = true }, text = "tasks can run too far apart" })
+check("six tiles apart, or more", "INCOMPLETE", apart(6), { options = { warn_only = true }, text = "tasks can run too far apart: one can be more than 6 tiles ahead of another" })
 local function behind(x, y) -- a loop behind the tiles
   local k = weir.kernel { name = "behind", arch = "sm_90a" }
   local n, m, a = k:dim "n", k:dim "m", ring(k, "a")

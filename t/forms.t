@@ -223,7 +223,7 @@ counted("a quotient rounded another way", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.
 counted("a quotient of another dim", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return upto(cd(v.n, 4), cd(v.m, 4)) end)
 counted("of a number more: no longer one class", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 1.. by 1, steady" }, function(v) return upto(cd(v.n, 4), cd(v.n + 2, 4)) end)
 counted("of a whole step more: one class", { "0 + 1 x a but 1", "0 + 1 x a" }, { "a: 1.. by 1, steady" }, function(v) return upto(cd(v.n, 4), cd(v.n + 4, 4)) end)
-counted("a remainder: its bounds are not seen", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0.. by 1, steady" }, function(v) return upto(v.n, v.p % 4) end)
+counted("a remainder, which stays below 4", { "0 + 1 x a", "0 + 1 x b" }, { "a: 0.. by 1, steady", "b: 0..3 by 1, steady" }, function(v) return upto(v.n, v.p % 4) end)
 counted("a multiple divided", { "0 + 1 x a", "0 + 1 x a", "0 + 3 x a" }, { "a: 0.. by 1, steady", "b: 0.. by 3, steady" }, function(v)
   return upto(v.n, 6 * v.n // 6, 6 * v.n // 2) end)
 counted("a multiple and a rest that stays within a step", { "0 + 1 x a", "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(v.n, (4 * v.n + weir.min(v.m, 3)) // 4) end)
@@ -329,7 +329,7 @@ counted("three of them", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c", "0 + 1 x a + 1
 counted("four are too many", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c", "0 + 1 x d", "0 + 1 x e" },
   { steady[1], steady[2], "c: 0.. by 8, steady", "d: 3.. by 1, steady", "e: 3.. by 1, steady" }, function(v) return upto(v.n, v.m, v.d8, v.p, v.n + v.m + v.d8 + v.p) end)
 counted("twice and four times", { "0 + 1 x a", "0 + 2 x a", "0 + 4 x a" }, { steady[1], "b: 0.. by 2, steady", "c: 0.. by 4, steady" }, function(v) return upto(v.n, v.n * 2, v.n * 4) end)
-counted("five times is too often", { "0 + 1 x a", "0 + 1 x b" }, { steady[1], "b: 0.. by 5, steady" }, function(v) return upto(v.n, v.n * 5) end)
+counted("64 times, and 65: too often", { "0 + 1 x a", "0 + 64 x a", "0 + 1 x c" }, { steady[1], "b: 0.. by 64, steady", "c: 0.. by 65, steady" }, function(v) return upto(v.n, v.n * 64, v.n * 65) end)
 counted("once and twice", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x a + 2 x b" }, first(3, steady), function(v) return upto(v.n, v.m, v.n + v.m * 2) end)
 counted("a sum and one more", { "0 + 1 x a", "0 + 1 x b", "1 + 1 x a + 1 x b" }, { steady[1], steady[2], "c: 1.. by 1, steady" }, function(v) return upto(v.n, v.m, v.n + v.m + 1) end)
 counted("shorter than a part's head start", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c" }, { "a: 2.. by 1, steady", steady[2], steady[3] }, function(v) return upto(v.n + 2, v.m, v.n + v.m) end)
@@ -649,8 +649,8 @@ for _, c in ipairs { { "0 .. 1", "1", "m" }, { "0 .. 2", "2", "n" }, { "0", "0",
   ranged("a CTA's " .. axis, c[1], nil, function(v) return v.k.cta[axis] end, nil, along)
   ranged("the last CTA's " .. axis, c[2], nil, function(v) return v.k.cta[axis] end, { cta = 5 }, along)
 end
-ranged("an index", "2 .. 5", nil, function(v) local x for i in weir.domain_loop(2, v.n) do x = i end return x end, dims(5))
-ranged("an index downwards", "0 .. 5", nil, function(v) local x for i in weir.domain_loop(v.n, 0, -1) do x = i end return x end, dims(5))
+ranged("an index", "2 .. 4", nil, function(v) local x for i in weir.domain_loop(2, v.n) do x = i end return x end, dims(5))
+ranged("an index downwards", "1 .. 5", nil, function(v) local x for i in weir.domain_loop(v.n, 0, -1) do x = i end return x end, dims(5))
 ranged("an index from what nothing tells", "unknown", nil, function(v) local x for i in weir.domain_loop(v.i32, v.n) do x = i end return x end, dims(5))
 ranged("... to what nothing tells", "unknown", nil, function(v) local x for i in weir.domain_loop(v.n, v.i32) do x = i end return x end, dims(5))
 ranged("a body's number", "unknown", nil, function(v) return v.gen:make() end)

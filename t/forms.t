@@ -649,8 +649,8 @@ for _, c in ipairs { { "0 .. 1", "1", "m" }, { "0 .. 2", "2", "n" }, { "0", "0",
   ranged("a CTA's " .. axis, c[1], nil, function(v) return v.k.cta[axis] end, nil, along)
   ranged("the last CTA's " .. axis, c[2], nil, function(v) return v.k.cta[axis] end, { cta = 5 }, along)
 end
-ranged("an index", "2 .. 4", nil, function(v) local x for i in weir.domain_loop(2, v.n) do x = i end return x end, dims(5))
-ranged("an index downwards", "1 .. 5", nil, function(v) local x for i in weir.domain_loop(v.n, 0, -1) do x = i end return x end, dims(5))
+ranged("an index", "2 .. 5", nil, function(v) local x for i in weir.domain_loop(2, v.n) do x = i end return x end, dims(5))
+ranged("an index downwards", "0 .. 5", nil, function(v) local x for i in weir.domain_loop(v.n, 0, -1) do x = i end return x end, dims(5))
 ranged("an index from what nothing tells", "unknown", nil, function(v) local x for i in weir.domain_loop(v.i32, v.n) do x = i end return x end, dims(5))
 ranged("... to what nothing tells", "unknown", nil, function(v) local x for i in weir.domain_loop(v.n, v.i32) do x = i end return x end, dims(5))
 ranged("a body's number", "unknown", nil, function(v) return v.gen:make() end)

@@ -108,7 +108,7 @@ local function to(i, r) return le(i, r.m) end
 check("... on another bound", "PROVE-DEADLOCK", pair({}, nested(fill, below), nested(use, to)), { sizes = counts, text = "waits at a_full[" })
 local function turned(op, cond) return function(r) for _ in weir.domain_loop(0, r.n) do for i in weir.domain_loop(0, r.m) do for _ in T(cond(i, r)) do op(r.a) end end end end end
 local function few(i, r) return lt(i * 3, r.s) end
-check("... in loops the other way round: each side has answers of its own", "PROVE-LOST", pair({}, nested(fill, few), turned(use, few)), { sizes = counts, text = "(with n = 1, m = 2)" })
+check("... in loops the other way round: each side has answers of its own", "PROVE-LOST", pair({}, nested(fill, few), turned(use, few)), { sizes = counts, text = "(with n = 1, m = 2" })
 -- A loop within one of the same length, in its last step: that there is no other step must not be taken for the inner loop's end.
 local function in_last(op, extra)
   return function(r)

@@ -1,5 +1,5 @@
--- The prover against the oracles, at length: random schedules, every mutant, models for spin. Results in bench/results/oracle.json.
---   lua5.4 bench/oracle.lua [--schedules 10000] [--models 100]        needs no GPU, and spin; half an hour on one core
+-- The prover against the oracles, at length: random schedules, random accesses of one task, every mutant, models for spin. Results in bench/results/oracle.json.
+--   lua5.4 bench/oracle.lua [--schedules 10000] [--models 100] [--shares 1000]        needs no GPU, and spin; half an hour on one core
 -- The tests run a little of the same: t/oracle.t, t/mutants.t, t/spin.t.
 io.stdout:setvbuf "line"
 local common = require "bench.common"
@@ -9,7 +9,7 @@ local lab = require "lab"
 local plan, weir = lab.plan, lab.weir
 local campaign, schedules, mutants, spin = require "gen.campaign", require "gen.schedules", require "gen.mutants", require "gen.spin"
 
-local wanted = { schedules = 10000, models = 100 }
+local wanted = { schedules = 10000, models = 100, shares = 1000 }
 for i = 1, #arg, 2 do wanted[arg[i]:match "^%-%-(%w+)$"] = math.tointeger(tonumber(arg[i + 1])) end
 local result = { kind = "oracle", setting = common.host_setting() }
 
@@ -30,6 +30,14 @@ while total.agreed < wanted.schedules do
 end
 total.last, total.seconds, total.first_seed, total.last_seed = nil, os.clock() - from, 100001, next_seed - 1
 result.random = total
+
+-- Tasks whose threads access a tile part by part, with and without the meetings that the plan gives them.
+from = os.clock()
+local dealt = campaign.shares(plan, weir, 100001, wanted.shares, { limit = 40000, far = 400000 })
+dealt.seconds = os.clock() - from
+result.shares = dealt
+for _, text in ipairs(dealt.wrong) do print("contradiction: " .. text) end
+print(("%d tasks, %d meetings left out: %d safe, %d races, %d open, %d wrong"):format(dealt.made, dealt.cut, dealt.safe, dealt.unsafe, dealt.open, #dealt.wrong))
 
 from = os.clock()
 local m = campaign.mutants(plan, weir, lab, 1, 1, { limit = 300000, far = 3000000 })

@@ -170,10 +170,10 @@ static void to_smem(emitter *e, const weiri_action *a, const weir_res *dst, int 
     weiri_geom(e->p, dst, &g);
     const weiri_effect *x = &a->eff[a->neff - 1];
     const char *base = em_region_addr(e, x->region, x->cur, x->stage, x->back);
-    if (elems > 1)
-        em_line(e, "*(uint4 *)w_ptr(%s + %s) = %s;", base, em_element_offset(e, &g, "row", "col"), packed(e, dst->dtype));
+    const char *at = em_element_offset(e, &g, e->slab ? em_fmt(e, "(row + %s)", e->slab) : "row", "col");
+    if (elems > 1) em_line(e, "*(uint4 *)w_ptr(%s + %s) = %s;", base, at, packed(e, dst->dtype));
     else
-        em_line(e, "*(%s *)w_ptr(%s + %s) = %s;", weiri_ctype(dst->dtype), base, em_element_offset(e, &g, "row", "col"),
+        em_line(e, "*(%s *)w_ptr(%s + %s) = %s;", weiri_ctype(dst->dtype), base, at,
                 rounded(e, dst->dtype, "y[0]"));
 }
 

@@ -1,4 +1,5 @@
 /* Copies, matrix products, stores and the author's bodies: actions that take more than a line. */
+#include "deal.h"
 #include "emit.h"
 
 #include <inttypes.h>
@@ -458,7 +459,7 @@ void em_store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const
     bool apart = e->pt->by_cols && g.panels > 1 && groups * 8 % g.panel_cols == 0; /* in whole panels */
     if (apart) base = em_fmt(e, "%s + wg * %" PRId64, base, groups * 8 / g.panel_cols * g.panel_bytes);
     const char *j = e->pt->by_cols && !apart ? em_fmt(e, "(wg * %d + j)", groups) : "j";
-    if (pack_name(dtype, &pack) && groups % 2 == 0 && g.swizzle) {
+    if (weiri_deal_matrix(e->p, e->task, s) && pack_name(dtype, &pack)) {
         int shift = g.swizzle == 128 ? 0 : g.swizzle == 64 ? 1 : 2, mask = g.swizzle / 16 - 1;
         em_line(e, "const u32 row = %sf * 64 + warp %% 4 * 16 + lane %% 16;", wg);
         em_line(e, "const u32 at = %s + row * %" PRId64 ", twist = (%s & %d) << 4;", base, g.row_bytes,
@@ -605,46 +606,19 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     e->share = 0;
 }
 
-/* Can 16-byte packs of the tensor's rows be moved, wherever the tile starts? Then `wide` tells at run time whether the tensor lies so. */
-static bool packs_well(emitter *e, uint32_t view, int elems, weiri_view *v) {
-    if (!weiri_view_of(e->k, view, v)) return false;
-    if (v->op == WEIR_OP_VIEW_TILE) v->res = e->dest;
-    const weir_res *r = v->res;
-    if (!r || r->kind != WEIR_RES_GMEM || v->t || v->nsub || v->row0 || v->col0 || v->limit ||
-        (v->op != WEIR_OP_VIEW_AT && v->op != WEIR_OP_VIEW_TILE))
-        return false;
-    int cols = r->tile[r->rank - 1];
-    return cols > 1 && cols % elems == 0 && cols * weir_dtype_size(r->tensor->dtype) % 16 == 0;
-}
-
-/* Can packs of a stage in shared memory be loaded? A swizzle moves 16 bytes at a time. */
-static bool stage_packs(emitter *e, uint32_t view, int elems, weiri_view *v) {
-    weiri_tile_geom g;
-    if (!weiri_view_of(e->k, view, v) || !v->res || weiri_region_of(e->p, v->res) < 0 ||
-        e->p->smem.v[weiri_region_of(e->p, v->res)].tmem || v->op != WEIR_OP_VIEW_READ || v->t || v->nsub || v->row0 ||
-        v->col0 || v->nrows || v->ncols || v->limit || !weiri_geom(e->p, v->res, &g))
-        return false;
-    int bytes = elems * g.elem;
-    return g.cols % elems == 0 && g.row_bytes % 16 == 0 && (bytes <= 16 || (bytes % 16 == 0 && !g.swizzle));
-}
-
-/* Views of tensors and of stages in the value that packs can be loaded of; those that cannot are loaded an element at a time. Could
- * all be? */
-static bool find_packs(emitter *e, uint32_t id, int elems) {
+/* Views of tensors and of stages in the value that packs can be loaded of; those that cannot are loaded an element at a time. */
+static void find_packs(emitter *e, uint32_t id, int elems) {
     const weiri_value *v = weiri_val(e->k, id);
-    if (!weiri_visit(e->k, id)) return true;
-    weiri_view view;
+    if (!weiri_visit(e->k, id)) return;
     uint32_t at = v->op == WEIR_OP_LOAD ? v->arg[0] : v->kind == WEIR_VALUE_VIEW ? id : 0;
     if (at) {
         for (int i = 0; i < e->npack; i++)
-            if (e->pack[i] == at) return true;
-        if (!packs_well(e, at, elems, &view) && !stage_packs(e, at, elems, &view)) return false;
-        if (e->npack < 8) e->pack[e->npack++] = at;
-        return true;
+            if (e->pack[i] == at) return;
+        if (weiri_deal_packs(e->p, at, e->dest, elems) && e->npack < 8) e->pack[e->npack++] = at;
+        return;
     }
-    bool all = true;
-    for (int i = 0; i < v->nargs; i++) all = (!v->arg[i] || find_packs(e, v->arg[i], elems)) && all;
-    return all;
+    for (int i = 0; i < v->nargs; i++)
+        if (v->arg[i]) find_packs(e, v->arg[i], elems);
 }
 
 static const char *stage_element(emitter *e, const weiri_action *a, const weir_res *s, const char *row, const char *col) {
@@ -656,34 +630,19 @@ static const char *stage_element(emitter *e, const weiri_action *a, const weir_r
                   em_element_offset(e, &g, row, col));
 }
 
-/* Rows, and columns, of what is stored to: the whole tile of `dst`, or the part of it that a place names. */
-static int rows_of_place(emitter *e, uint32_t place, const weir_res *dst, int *cols) {
-    int shape[WEIR_MAX_RANK], rank = dst->rank, rows = 1;
-    memcpy(shape, dst->tile, sizeof shape);
-    if (place && weiri_val(e->k, place)->op != WEIR_OP_VIEW_TILE) rank = weiri_view_shape(e->k, place, shape);
-    for (int d = 0; d + 1 < rank; d++) rows *= shape[d];
-    *cols = rank ? shape[rank - 1] : 1;
-    return rows;
-}
-
 /* A tile to a tensor or to a stage, 16 bytes of the destination a thread at a time where it and what it is made of allow; else, and
  * at ragged ends, element by element. */
 static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint32_t place, const weir_res *dst) {
     const bool gmem = dst->kind == WEIR_RES_GMEM;
     const weir_dtype dtype = gmem ? dst->tensor->dtype : dst->dtype;
     const char *type = weiri_ctype(dtype), *out, *one;
-    int elems = 16 / weir_dtype_size(dtype), cols, rows = rows_of_place(e, place, dst, &cols);
+    int elems = weiri_deal_piece(e->p, e->task, a->op), cols, rows = weiri_deal_place(e->p, a->op, &cols);
     weiri_view v;
-    weiri_tile_geom g;
+    if (elems == 1) return false;
     e->dest = dst;
-    if (e->pt->solo || cols % elems) return false;
-    if (gmem ? !packs_well(e, place, elems, &v) : !weiri_geom(e->p, dst, &g) || g.cols % elems || g.row_bytes % 16) return false;
     e->npack = 0;
     weiri_visit_begin(e->k);
-    if (!find_packs(e, value, elems) && !gmem) {
-        e->npack = 0;
-        return false;
-    }
+    find_packs(e, value, elems);
     share_pieces(e, rows * cols / elems);
     em_line(e, "const i32 row = (i32)(q / %d), first = (i32)(q %% %d) * %d;", cols / elems, cols / elems, elems);
     if (rows == 1) em_line(e, "(void)row;");
@@ -691,6 +650,8 @@ static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint
     weiri_buf_init(&all, e->k->ctx);
     if (gmem) {
         const char *index, *exists;
+        weiri_view_of(e->k, place, &v);
+        if (v.op == WEIR_OP_VIEW_TILE) v.res = dst;
         em_gmem_index(e, &v, "row", "first", elems, &index, &exists);
         out = em_fmt(e, "&%s[%s]", em_arg(e, dst->tensor->name), index);
         one = em_view_element(e, place, "row", "(first + i)", false);
@@ -752,7 +713,7 @@ static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint
 /* No fragments: the task's threads share the elements in order. */
 static void store_linear(emitter *e, const weiri_action *a, uint32_t value, uint32_t place, const weir_res *dst) {
     if (store_packed(e, a, value, place, dst)) return;
-    int cols, rows = rows_of_place(e, place, dst, &cols);
+    int cols, rows = weiri_deal_place(e->p, a->op, &cols);
     share_pieces(e, rows * cols);
     em_line(e, "const i32 row = (i32)(q / %d), col = (i32)(q %% %d);", cols, cols);
     e->row = "row";
@@ -774,23 +735,25 @@ static void store_linear(emitter *e, const weiri_action *a, uint32_t value, uint
 void em_store(emitter *e, const weiri_action *a) {
     const weiri_op *op = a->op;
     uint32_t value = op->arg[0];
+    const bool gmem = op->res->kind == WEIR_RES_GMEM;
+    const uint32_t place = op->nargs > 1 ? op->arg[1] : 0;
+    weiri_view v;
+    const char *col;
+    if (!gmem && place && weiri_view_of(e->k, place, &v)) {
+        e->slab = em_slab(e, &v, &col);
+        if (v.row0) e->slab = e->slab ? em_fmt(e, "%s + %d", e->slab, v.row0) : em_fmt(e, "%d", v.row0);
+    }
     if (em_tc_stores(e, value)) {
         em_tc_store(e, a);
+        e->slab = NULL;
         return;
     }
     em_line(e, "W_AT(%d);", a->id);
     if (weiri_value_in_regs(e->k, value)) em_ensure(e, value);
-    if (op->res->kind == WEIR_RES_GMEM) {
+    if (gmem) {
         if (weiri_value_in_regs(e->k, value)) store_frag_gmem(e, value, op->arg[1], op->res);
         else store_linear(e, a, value, op->arg[1], op->res);
     } else {
-        weiri_view v;
-        const char *col;
-        uint32_t place = op->nargs > 1 ? op->arg[1] : 0;
-        if (place && weiri_view_of(e->k, place, &v)) {
-            e->slab = em_slab(e, &v, &col);
-            if (v.row0) e->slab = e->slab ? em_fmt(e, "%s + %d", e->slab, v.row0) : em_fmt(e, "%d", v.row0);
-        }
         if (weiri_value_in_regs(e->k, value)) em_store_frag_smem(e, a, value, op->res);
         else store_linear(e, a, value, place, op->res);
         e->slab = NULL;

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "deal.h"
 #include "plan_tc.h"
 
 /* "task 'load': s:tma_load TEXT" */
@@ -301,6 +302,10 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
             break;
         case ROW_WG_SYNC:
             a = lw_join_warpgroup(l, at, op, note);
+            if (pipe->type == WEIR_ASYNC_TMA && pipe->full < 0 && !pipe->own) { /* it stores what other warpgroups have filled */
+                a->named = weiri_task_barrier(p, l->task);
+                a->threads = 32 * l->pt->task->num_warps;
+            }
             joined = true;
             break;
         case ROW_BULK_WAIT:
@@ -319,7 +324,7 @@ static void rows(lowering *l, weiri_pnode *at, const weiri_op *op, const weir_re
                 a->reg = to->index;
                 a->pipe = weiri_pipe_of(p, to);
                 lw_reg_effect(l, a, false, to);
-                lw_effect(l, a, true, false, p->pipes.v[a->pipe].region, cur, stage, 0);
+                lw_effect(l, a, true, false, p->pipes.v[a->pipe].region, cur, stage, 0)->deal = weiri_deal_spill(p, l->task, to);
             }
             continue;
         }
@@ -550,6 +555,7 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
     weiri_action *wg_regs[8] = { NULL };
     p->touches = WEIRI_NEW_N(&p->a, bool, k->tensors.n + 1);
     p->wide = WEIRI_NEW_N(&p->a, bool, k->tensors.n + 1);
+    weiri_deal_find_own(p);
     for (int i = 0; i < k->tasks.n; i++) {
         lowering l = {
             .p = p, .k = k, .protos = protos, .task = i, .pt = &p->tasks[i], .looks_back = weiri_looks_back(p->tasks[i].task)
@@ -574,6 +580,7 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
             a->n = 0;
         }
         if (l.copies) lw_act(p, root, ACT_CP_WAIT, WHO_THREADS, NULL, "the copies are done");
+        weiri_deal_join(p, i, root);
         lw_flow(&l, root);
         l.pt->root = root->first;
         l.pt->leader = weiri_tc_pair(k) && leaders_work(root->first);

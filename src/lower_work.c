@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "deal.h"
 #include "plan_push.h"
 #include "plan_tc.h"
 #include "tmap.h"
@@ -37,7 +38,10 @@ static void reads_of(lowering *l, weiri_action *a, uint32_t id) {
     if (x->kind == WEIR_VALUE_VIEW) {
         weiri_view_of(l->k, id, &v);
         if (v.res->kind == WEIR_RES_GMEM) touch(l, v.res->tensor);
-        else if (weiri_region_of(l->p, v.res) >= 0) stage_read(l, a, &v, false);
+        else if (weiri_region_of(l->p, v.res) >= 0) {
+            stage_read(l, a, &v, false);
+            a->eff[a->neff - 1].deal = weiri_deal_read(l->p, &l->walk, id);
+        }
         return;
     }
     if (x->op == WEIR_OP_READ_REG) return; /* its own READ op */
@@ -211,6 +215,7 @@ static void lower_cp_async(lowering *l, weiri_pnode *at, const weiri_op *op) {
     a->pipe = weiri_pipe_of(p, r);
     if (a->pipe >= 0) a->bar = p->pipes.v[a->pipe].full;
     stage_access(l, a, r, true, true, false);
+    a->eff[0].deal = weiri_deal_write(p, l->task, op);
     a->cur = a->eff[0].cur;
     a->stage = a->eff[0].stage;
 }
@@ -428,6 +433,7 @@ void lw_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
     const weir_res *r = op->res;
     weiri_action *a;
     lw_check_work(l, op);
+    l->walk = weiri_deal_walk(p, l->task, op);
     switch (op->atom) {
     case ATOM_TMA_LOAD: lower_load(l, at, op); return;
     case ATOM_QUEUE_FETCH: lower_fetch(l, at, op); return;
@@ -443,7 +449,13 @@ void lw_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         reads(l, a, op->arg[0]);
         if (weiri_tc(k)) weiri_tc_leaves(k, op->arg[0], tensor_read, &(tensor_reading){ l, a });
         if (r->kind == WEIR_RES_GMEM) touch(l, r->tensor);
-        else stage_access(l, a, r, true, true, false), part_written(l, a, op);
+        else {
+            stage_access(l, a, r, true, true, false);
+            part_written(l, a, op);
+            const int write = weiri_region_of(p, r) >= 0 ? weiri_deal_write(p, l->task, op) : 0;
+            for (int i = 0; i < a->neff && write; i++)
+                a->eff[i].deal = a->eff[i].write ? write : weiri_deal_in_place(p, a->eff[i].deal, write);
+        }
         return;
     case ATOM_LOAD:
         a = lw_act(p, at, ACT_BODY, lw_who(l, WHO_THREADS), op, NULL);

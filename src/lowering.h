@@ -69,6 +69,7 @@ typedef struct lowering {
     uint64_t *loose_in;  /* by op id: the set of numbers of newest opens that no mma has followed */
     bool stores, copies; /* the task issues bulk stores, cp.asyncs */
     struct turn *turn;   /* by node id: which iteration of a loop a walk is in */
+    weiri_deal walk;     /* how the op in work walks the elements that it reads */
     bool looks_back;     /* the task asks for the tile it had before, or last */
     bool had;            /* ... and it had one, where a walk is */
 } lowering;

@@ -1319,13 +1319,25 @@ static void name_barriers(weiri_plan *p) {
             WEIRI_PUSH(&p->a, p->named, nb);
         }
     }
-    if (next > 16) {
-        weir_finding *f =
-            weiri_find(&p->findings, "PLAN-NAMED", weiri_place_of(&p->k->at),
-                       "kernel '%s' needs %d named barriers; a CTA has 15 beside __syncthreads", p->k->name, next - 1);
-        f->expected = "at most 15";
-        f->got = weiri_arena_fmt(&p->a, "%d", next - 1);
+}
+
+int weiri_task_barrier(weiri_plan *p, int task) {
+    weiri_ptask *t = &p->tasks[task];
+    if (t->named_wg && t->task->num_warps == 4) return t->named_wg;
+    if (!t->named_task) {
+        t->named_task = p->named.n + 1;
+        weiri_named nb = { t->named_task, 32 * t->task->num_warps, weiri_arena_fmt(&p->a, "task %s", t->task->name) };
+        WEIRI_PUSH(&p->a, p->named, nb);
     }
+    return t->named_task;
+}
+
+static void check_named(weiri_plan *p) {
+    if (p->named.n <= 15) return;
+    weir_finding *f = weiri_find(&p->findings, "PLAN-NAMED", weiri_place_of(&p->k->at),
+                                 "kernel '%s' needs %d named barriers; a CTA has 15 beside __syncthreads", p->k->name, p->named.n);
+    f->expected = "at most 15";
+    f->got = weiri_arena_fmt(&p->a, "%d", p->named.n);
 }
 
 /* ---- parameters ---------------------------------------------------------------------------------------------------------- */
@@ -1438,6 +1450,7 @@ weiri_plan *weiri_plan_new(weir_kernel *k) {
     place_barriers(p);
     name_barriers(p);
     weiri_lower(p, protos);
+    check_named(p);
     weiri_check_targets(p);
     make_params(p);
     number_actions(p);

@@ -4,6 +4,8 @@
 #ifndef WEIRI_PLAN_H
 #define WEIRI_PLAN_H
 
+#include <string.h>
+
 #include "model.h"
 
 /* ---- actions ------------------------------------------------------------------------------------------------------------ */
@@ -75,7 +77,32 @@ typedef struct weiri_effect {
     int reg;             /* index of a register tile (weir_res index) the access touches, or -1 */
     int cur; weiri_stage_ref stage; int back;   /* the stage, as in the action; STAGE_NONE: stage 0 of an unpiped region */
     int64_t lo, hi;      /* bytes inside the stage; hi = 0: all */
+    int deal;            /* by threads: index in deals[]: which of them has which of the bytes */
 } weiri_effect;
+
+/* How an access by threads of a task deals the elements of a stage, or of a part of one, out to them (deal.c). ORDER DEAL: the first two
+ * entries of deals[] are OPEN and NONE. */
+typedef enum weiri_deal_kind {
+    DEAL_OPEN,           /* as a body's author has it */
+    DEAL_NONE,           /* nobody accesses anything yet: a load() whose tile is read where it is used */
+    DEAL_ORDER,          /* `threads` take pieces of `piece` elements in turn, row by row */
+    DEAL_FRAGMENT,       /* as registers hold an accumulator: two columns of 8, a row of 8, a thread */
+    DEAL_MATRIX,         /* as stmatrix stores it: lane i has 16 bytes of row i % 16 */
+    DEAL_TENSOR,         /* as tensor memory holds it: a row a lane */
+    DEAL_ALL             /* no element is one thread's */
+} weiri_deal_kind;
+typedef struct weiri_deal {
+    weiri_deal_kind kind;
+    int region;          /* index in smem[]: whose rows and columns */
+    int each;            /* 1: every actor of the task has all of it, dealt to its own threads */
+    int threads;         /* that share it; 1: all is the one's */
+    int piece, cols;     /* ORDER: elements of a piece, of a row */
+    int wgs, rows, width;/* FRAGMENT, MATRIX: warpgroups, and the rows or columns that each has where they share those, else 0. TENSOR: rows,
+                          * columns */
+    int row, col;        /* where the part begins, as far as that is a plain number (leading axes folded into rows) */
+    int step;            /* ... besides some multiple of so many rows; 0: nothing else */
+    int slab, slab_row, nrows, ncols;   /* the part: rows of the slabs that it names, rows and columns of it in one; 0: all */
+} weiri_deal;
 
 typedef struct weiri_action {
     int id;              /* from 1, source order over all tasks; W_AT(id) in the source */
@@ -113,6 +140,9 @@ typedef struct weiri_action {
 static inline bool weiri_plain_read(const weiri_action *a, const weiri_effect *e) {
     return !e->write && !e->async && !(a->op && a->op->work && a->op->work->async_read);
 }
+
+/* A body that joins the threads of its task itself. */
+static inline bool weiri_joins_itself(const weiri_action *a) { return a->op && a->op->work && strstr(a->op->work->code, "task_sync"); }
 
 /* The lowered schedule of a task: the captured tree with actions as leaves. */
 typedef enum weiri_pnode_kind { PN_ACTION, PN_LOOP, PN_GUARD, PN_TILES, PN_SKIPPABLE,
@@ -169,6 +199,7 @@ typedef struct weiri_ppipe {     /* a resource's pipeline, derived */
     const int8_t *dest;          /* by rank: the CTA that what is pushed there goes to, -1 none; NULL: no pushes fill it */
     int serve;                   /* axes (bits as in action.targets) along which its loads are multicast in slices */
     bool cross;                  /* the release answers a load along m and another along n, not one along both */
+    bool own;                    /* async_tma without mbarriers: each warpgroup fills, and stores, its own share of a stage */
 } weiri_ppipe;
 
 typedef struct weiri_cursor {    /* position of one task on one side of one pipeline (or group's shared side) */
@@ -244,7 +275,7 @@ typedef struct weiri_ptask {
     bool by_cols;                /* several warpgroups share the columns of its tiles (split = "n"), else the rows */
     int registers;               /* after the split, 0: no setmaxnreg */
     int lanes;                   /* its warps take the iterations of dealt loops in turn, each by itself; 0: they work together */
-    int named_task;              /* named barrier of the task's threads, 0 none */
+    int named_task;              /* named barrier of the task's threads, 0 none (so far: weiri_task_barrier) */
     int named_wg;                /* of its first warpgroup (the next ones follow), 0 none */
 } weiri_ptask;
 
@@ -272,6 +303,7 @@ typedef struct weiri_plan {
     WEIRI_LIST(weiri_tmap_use) tmaps;
     WEIRI_LIST(weiri_copy) copies;
     WEIRI_LIST(weiri_push) pushes;
+    WEIRI_LIST(weiri_deal) deals;
     WEIRI_LIST(weiri_preg) regs;
     WEIRI_LIST(weiri_named) named;
     WEIRI_LIST(weiri_kparam) params;

@@ -272,6 +272,7 @@ typedef struct weiri_rec {
     int filled;                  /* -1, or a bit: the write has happened once (in every run that a state stands for) */
     int place;                   /* 0, or 1 + place in a tensor; a stage a tile then, stage 0 outside of tiles, stage 1 of the tile that all have
                                   * left last, where one is looked back at (prog.gmem_back) */
+    int deal;                    /* by threads: which of them has what; index in the plan's deals[] */
     bool pushed;                 /* the write of a push: others into the stage lie beside it (plan_push.c) */
 } weiri_rec;
 

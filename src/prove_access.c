@@ -1,4 +1,5 @@
 /* Accesses and the order between them: what each may meet, and how a race reads in a report. */
+#include "deal.h"
 #include "plan_tc.h"
 #include "prove_know.h"
 
@@ -83,13 +84,33 @@ static bool bytes_meet(const weiri_prog *g, const weiri_loc *x, int i, const wei
     return byte_of(g->p, x, i, x->lo) < byte_of(g->p, y, j, y->hi) && byte_of(g->p, y, j, y->lo) < byte_of(g->p, x, i, x->hi);
 }
 
-/* Is y, done before x, ordered by other means than events? In-order MMAs, threads that fill a stage together,
- * slices of a load, bodies that join their task themselves. */
+/* By threads of one task: is an element that both access one thread's in both? */
+static weiri_owners owners(const weiri_run *r, const weiri_rec *x, const weiri_rec *y) {
+    return weiri_deal_owners(r->g->p, x->deal, y->deal, x->actor == y->actor ? 1 : 2);
+}
+
+/* Two accesses by threads of one actor: is each behind the other by the order of its own thread's steps? */
+static bool in_order(const weiri_run *r, const weiri_rec *x, const weiri_rec *y) {
+    const weiri_owners who = owners(r, x, y);
+    const int region = r->g->locs.v[y->loc].region;
+    if (who != OWNERS_OPEN || region < 0 || r->g->p->smem.v[region].tmem) return who != OWNERS_OTHER;
+    return writes(x->kind) && writes(y->kind); /* a share each, says the author */
+}
+
+/* By two actors of a task: has each elements of its own? */
+static bool beside(const weiri_run *r, const weiri_rec *x, const weiri_rec *y) {
+    const weiri_actor *a = &r->g->actors.v[x->actor], *b = &r->g->actors.v[y->actor];
+    return a != b && a->task == b->task && a->cta == b->cta && generic(x->kind) && generic(y->kind) && owners(r, x, y) == OWNERS_SAME;
+}
+
+/* Is y, done before x, ordered by other means than events? In-order MMAs, threads that come to their own elements again or fill a stage
+ * together, slices of a load, bodies that join their task themselves. */
 static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri_rec *y, int geny) {
     const weiri_actor *a = &r->g->actors.v[x->actor], *b = &r->g->actors.v[y->actor];
     const bool lands = y->kind == REC_CP_WRITE; /* when it likes, behind whatever its thread does next */
+    const bool plain = generic(x->kind) && generic(y->kind);
     if (x->actor == y->actor) {
-        if (generic(x->kind) && generic(y->kind) && !lands) return true;
+        if (plain && !lands && in_order(r, x, y)) return true;
         /* in order, but for an mma that takes as operand what another leaves in tensor memory */
         if (weiri_is_mma(x->kind) && weiri_is_mma(y->kind) && (!x->seen || x->kind == y->kind)) return true;
         if (generic(y->kind) && r->g->locs.v[y->loc].region < 0) return true; /* a thread's own registers, behind wgmma.fence */
@@ -97,11 +118,10 @@ static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri
     bool same = r->g->locs.v[x->loc].region == r->g->locs.v[y->loc].region;
     if (x->kind == REC_LOAD && y->kind == REC_LOAD && x->pushed && y->pushed) return same && genx == geny;
     if (x->kind == REC_LOAD && y->kind == REC_LOAD) return same && a->cta != b->cta && a->task == b->task && genx == geny;
-    if (a->task == b->task && a->cta == b->cta && generic(x->kind) && generic(y->kind) && !lands && (x->joins || y->joins))
-        return true;
-    if (generic(x->kind) && generic(y->kind) && writes(x->kind) && writes(y->kind)) /* a share each; one's next copy is of all its share */
-        return same && a != b && a->task == b->task && genx == geny;
-    return false;
+    if (!plain || a->task != b->task || a->cta != b->cta) return false;
+    if (!lands && (x->joins || y->joins)) return true;
+    /* a share each, says the author; one's next copy is of all its share */
+    return a != b && owners(r, x, y) == OWNERS_OPEN && writes(x->kind) && writes(y->kind) && same && genx == geny;
 }
 
 /* Does what was written to that stage still wait for its readers, as far as row `need` knows? Its phase is not over, or is not known
@@ -132,6 +152,7 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
     bool proxy = how == CLASH_PROXY;
     const weiri_prog *g = r->g;
     const weiri_loc *l = &g->locs.v[me->loc];
+    const weiri_actor *self = &g->actors.v[ai];
     const char *rule = proxy                                           ? "PROVE-PROXY"
                        : other->kind == REC_MMA_READ && l->region >= 0 ? "PROVE-ASYNC-READ"
                                                                        : "PROVE-RACE";
@@ -156,6 +177,16 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
         f->hint = left ? "run tcgen05.fence::after_thread_sync between the wait and the access"
                        : "run tcgen05.fence::before_thread_sync between the access and the arrival";
         f->other_what = writes(other->kind) ? "the write" : "the read";
+    } else if (generic(me->kind) && generic(other->kind) && other->kind != REC_CP_WRITE && him->task == self->task && him->cta == self->cta && l->region >= 0) {
+        const bool wrote = writes(other->kind), one = old == act;
+        f->text = weiri_arena_fmt(r->a, "%s of '%s' %s %s%s which %sthreads of '%s' %s%s", weiri_fault_verb(act), mine,
+                                  writes(me->kind) ? "writes" : "reads", what, same, other->actor == ai ? "other " : "", his,
+                                  wrote ? "have written" : "may still read",
+                                  one ? " in the same op" : wrote ? ", and has not met them since" : ": they have not met");
+        f->hint = one ? "read it into a reg_tile first, and store that: the threads meet between the two"
+                      : "access the same part both times, element for element, or let the threads meet in between: in a move of the "
+                        "stage's pipeline, or by task_sync() in a body";
+        f->other_what = wrote ? "the write" : "the read";
     } else if (how == CLASH_UNREAD) {
         f->text = weiri_arena_fmt(r->a, "%s of '%s' writes %s%s which %s of '%s' has filled and not everybody has read yet",
                                   weiri_fault_verb(act), mine, what, same, weiri_fault_verb(old), his);
@@ -239,7 +270,7 @@ void weiri_access(weiri_run *r, int ai, const weiri_action *act, int ri, int sta
                 if (!has(r, 0, b) && !once) continue;
                 if (l->region >= 0 && !bytes_meet(g, l, stage, m, s)) continue;
                 filled = filled || once;
-                if (!has(r, 0, b)) continue;
+                if (!has(r, 0, b) || beside(r, me, q)) continue;
                 int *aux = r->v + q->aux + R_VARS * s;
                 bool other = l->region >= 0 && m->region != l->region && writes(me->kind) &&
                              writes(q->kind); /* the bytes change hands */

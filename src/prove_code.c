@@ -1045,7 +1045,7 @@ static void find_shares(joiner *j) {
     for (int i = 0; i < p->smem.n; i++) j->share[i] = -1;
     for (int i = 0; i < p->pipes.n; i++) {
         const weiri_ppipe *x = &p->pipes.v[i];
-        if (x->type != WEIR_ASYNC_TMA || x->full >= 0 || x->region < 0) continue;
+        if (!x->own || x->region < 0) continue;
         j->shared[x->region] = true;
         j->share[x->region] = j->nshare++; /* the bytes are its own: no fork takes async_tma (G-CFG-10) */
     }
@@ -1212,11 +1212,11 @@ static int loc_for(joiner *j, int ai, int cta, const weiri_effect *e) {
     return g->locs.n - 1;
 }
 
-static int find_rec(const weiri_prog *g, int loc, int actor, weiri_rec_kind kind, int by, bool fenced) {
+static int find_rec(const weiri_prog *g, int loc, int actor, weiri_rec_kind kind, int by, int deal, bool fenced) {
     const weiri_loc *l = &g->locs.v[loc];
     for (int i = 0; i < l->recs.n; i++) {
         const weiri_rec *r = &g->recs.v[l->recs.v[i]];
-        if (r->actor == actor && r->kind == kind && r->by == by && fenced == (r->fence_bit >= 0)) return l->recs.v[i];
+        if (r->actor == actor && r->kind == kind && r->by == by && r->deal == deal && fenced == (r->fence_bit >= 0)) return l->recs.v[i];
     }
     return -1;
 }
@@ -1240,10 +1240,10 @@ static int rec_for(joiner *j, int loc, int actor, const weiri_action *act, const
     const bool fenced = tensor ? kind == REC_READ || kind == REC_WRITE
                         : kind == REC_READ ? weiri_plain_read(act, e) && refills(j, &g->locs.v[loc])
                                            : kind == REC_WRITE || kind == REC_CP_WRITE;
-    const int by = weiri_prog_by(act), old = find_rec(g, loc, actor, kind, by, fenced);
+    const int by = weiri_prog_by(act), old = find_rec(g, loc, actor, kind, by, e->deal, fenced);
     if (old >= 0) return old;
     int ring = g->locs.v[loc].ring;
-    weiri_rec r = { .loc = loc, .actor = actor, .kind = kind, .by = by, .ring = ring, .bit = g->rings.v[ring].bits++ };
+    weiri_rec r = { .loc = loc, .actor = actor, .kind = kind, .by = by, .deal = e->deal, .ring = ring, .bit = g->rings.v[ring].bits++ };
     r.fence_bit = fenced ? g->rings.v[ring].bits++ : -1;
     r.seen = tensor ? 1 + g->rings.v[ring].bits++ : 0;
     bool write = kind == REC_WRITE || kind == REC_LOAD || kind == REC_CP_WRITE || kind == REC_MMA_WRITE;
@@ -1319,8 +1319,7 @@ static void place_records(joiner *j, int ai) {
                 int rec = rec_for(j, loc_for(j, ai, to[t], &act->eff[e]), ai, act, &act->eff[e]);
                 g->recs.v[rec].body = act->kind == ACT_BODY;
                 g->recs.v[rec].pushed = act->kind == ACT_PUSH_BULK;
-                if (act->op && act->op->work && strstr(act->op->work->code, "task_sync"))
-                    g->recs.v[rec].joins = true;
+                if (weiri_joins_itself(act)) g->recs.v[rec].joins = true;
                 WEIRI_PUSH(g->a, g->eff, rec);
             }
         }

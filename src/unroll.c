@@ -1,5 +1,6 @@
 /* Straight lines from a plan: trees walked with real sizes, cursors turned into stages and laps, warps into the threads among them
  * that do different things. */
+#include "deal.h"
 #include "plan_tc.h"
 #include "unroll.h"
 
@@ -218,7 +219,7 @@ static void meet(walker *w, int t, const weiri_action *a, int meet) {
 /* The warpgroups of the task each have their own share of this region's stages. */
 static bool shared_out(const weiri_plan *p, int region) {
     for (int i = 0; i < p->pipes.n; i++)
-        if (p->pipes.v[i].region == region && p->pipes.v[i].type == WEIR_ASYNC_TMA && p->pipes.v[i].full < 0) return true;
+        if (p->pipes.v[i].region == region && p->pipes.v[i].own) return true;
     return false;
 }
 
@@ -270,9 +271,9 @@ static void touch(walker *w, int t, const weiri_action *a, int cta) {
         bool at_home = a->kind == ACT_PUSH_BULK && !e->write; /* it reads there and writes elsewhere */
         int use = use_of(w, e->cur, e->stage, e->back);
         weiri_touch y = { .thread = w->first + t, .move = x->moves.n - 1, .kind = touch_kind(a, e), .write = e->write,
-                          .end = WEIRI_NEVER, .item = -1, .batch = -1, .use = use };
+                          .end = WEIRI_NEVER, .item = -1, .batch = -1, .use = use, .deal = e->deal };
         y.place = place_for(w, t, at_home ? w->cta : cta, e, use);
-        y.joins = a->op->work && strstr(a->op->work->code, "task_sync");
+        y.joins = weiri_joins_itself(a);
         y.late = y.kind == TOUCH_PLAIN && weiri_plain_read(a, e);
         y.overtakes = y.kind == TOUCH_LOAD && e->write && a->op->atom != ATOM_QUEUE_FETCH;
         if (y.kind == TOUCH_MMA) y.batch = x->mma.n - 1;
@@ -564,6 +565,33 @@ static void look(const weiri_pnode *n, tells *x) {
     }
 }
 
+static bool regions_meet(const weiri_region *x, const weiri_region *y) {
+    return x->offset < y->offset + y->size && y->offset < x->offset + x->size;
+}
+
+/* Do threads of the task come to elements of others of them? */
+static bool deals_anew(const weiri_plan *p, const weiri_pnode *n, const weiri_pnode *root, const weiri_effect *with) {
+    for (; n; n = n->next) {
+        if (n->kind != PN_ACTION) {
+            if (deals_anew(p, n->first, root, with)) return true;
+            continue;
+        }
+        for (int i = 0; i < n->act->neff; i++) {
+            const weiri_effect *e = &n->act->eff[i];
+            if (e->region < 0 || e->async || p->smem.v[e->region].tmem) continue;
+            if (!with) {
+                if (deals_anew(p, root, root, e)) return true;
+                continue;
+            }
+            const weiri_owners who = weiri_deal_owners(p, e->deal, with->deal, 1);
+            if ((e->write || with->write) && (who == OWNERS_OTHER || (who == OWNERS_OPEN && !(e->write && with->write))) &&
+                regions_meet(&p->smem.v[e->region], &p->smem.v[with->region]))
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool runs_on(const walker *w, int task, int cta) {
     const weiri_task *t = w->p->tasks[task].task;
     if (!t->on_cta) return true;
@@ -582,6 +610,7 @@ static int roles_of(const walker *w, int task, role *r, int *weight) {
     look(t->root, &x);
     look(w->p->epilogue, &x);
     int all = t->wg_actor ? 128 : 32;
+    x.elected = x.elected || deals_anew(w->p, t->root, t->root, NULL);
     if (t->solo || !x.elected) return r[0] = ROLE_ALL, weight[0] = all, 1;
     r[0] = ROLE_ONE, weight[0] = 1;
     r[1] = ROLE_OTHER, weight[1] = all - 1;
@@ -693,16 +722,19 @@ bool weiri_places_meet(const weiri_upl *x, const weiri_upl *y) {
 bool weiri_touches_clash(const weiri_unrolled *u, const weiri_touch *x, const weiri_touch *y) {
     const weiri_thread *a = &u->threads.v[x->thread], *b = &u->threads.v[y->thread];
     if (x == y || (!x->write && !y->write) || !weiri_places_meet(&u->places.v[x->place], &u->places.v[y->place])) return false;
-    bool plain = x->kind == TOUCH_PLAIN || x->kind == TOUCH_CP, other_plain = y->kind == TOUCH_PLAIN || y->kind == TOUCH_CP;
+    bool plain = (x->kind == TOUCH_PLAIN || x->kind == TOUCH_CP) && (y->kind == TOUCH_PLAIN || y->kind == TOUCH_CP);
     bool task = a->task == b->task && a->cta == b->cta, same = u->places.v[x->place].region == u->places.v[y->place].region;
     bool lands = x->kind == TOUCH_CP || y->kind == TOUCH_CP; /* behind whatever its thread does next; what it does before is over by then */
-    if (a->actor == b->actor && plain && other_plain && (a != b || !lands)) return false;        /* in order */
-    if (a->actor == b->actor && x->kind == TOUCH_MMA && y->kind == TOUCH_MMA) return false;      /* in order */
+    if (a->actor == b->actor && x->kind == TOUCH_MMA && y->kind == TOUCH_MMA) return false; /* in order */
     if (x->kind == TOUCH_LOAD && y->kind == TOUCH_LOAD)
         return !(same && a->task == b->task && a->cta != b->cta && x->use == y->use); /* slices */
-    if (task && plain && other_plain && !lands && (x->joins || y->joins)) return false;
-    if (plain && other_plain && x->write && y->write) return !(same && task && a != b && x->use == y->use); /* its share each */
-    return true;
+    if (!plain || !task) return true;
+    if (a == b) return lands; /* in order */
+    const weiri_owners who = weiri_deal_owners(u->p, x->deal, y->deal, a->actor == b->actor ? 1 : 2);
+    const bool memory = u->places.v[x->place].region >= 0, fill = x->write && y->write; /* bodies fill a stage together */
+    if (who == OWNERS_SAME || (a->actor == b->actor && (!memory || (who == OWNERS_OPEN && fill)))) return false;
+    if (!lands && (x->joins || y->joins)) return false;
+    return !(who == OWNERS_OPEN && same && fill && x->use == y->use); /* its share each, says the author */
 }
 
 bool weiri_place_watched(const weiri_unrolled *u, int place) {

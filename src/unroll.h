@@ -43,6 +43,7 @@ typedef struct weiri_touch {
     int item;                /* ... or once this item has landed; -1 */
     int batch;               /* MMA: the actor's so-manieth; over for all of its threads when one has drained it */
     int use;                 /* of the cursor: which filling of the stage */
+    int deal;                /* by threads: which of them has what; index in the plan's deals[] */
     bool joins;              /* by a body that joins its task's threads itself */
     bool late;               /* a read by plain loads, which the thread's next arrival does not wait for: a fence does */
     bool overtakes;          /* a write of the async proxy, which does not queue behind such reads */

@@ -382,12 +382,16 @@ static void keep(const cta *c, weiri_word *w, u32 mask, bool write, cell now, co
         w->pc[i] = pc;
         return;
     }
-    for (int i = WRITES; i < CELLS; i++)
-        if (w->mask[i] && w->c[i].who == now.who && !((w->mask[i] ^ mask) & KIND)) {
-            w->c[i] = now;
-            w->mask[i] |= (u8)mask;
-            return;
+    for (int i = WRITES; i < CELLS; i++) { /* one's older read of the bytes: who knows of this one knows of that one */
+        if (!w->mask[i] || w->c[i].who != now.who || ((w->mask[i] ^ mask) & KIND)) continue;
+        if (w->mask[i] & BYTES & ~mask && w->c[i].clock != now.clock) { /* of others too, which are not read again */
+            w->mask[i] &= (u8)~(mask & BYTES);
+            continue;
         }
+        w->c[i] = now;
+        w->mask[i] |= (u8)mask;
+        return;
+    }
     const int at = place_of_read(c, w, mask, now, vc);
     w->c[at] = now;
     w->mask[at] = (u8)mask;

@@ -1,6 +1,7 @@
 -- The prover against the oracles, in numbers: random schedules, mutants, and models for spin. t/oracle.t, t/mutants.t and t/spin.t
 -- run a little of each; bench/oracle.lua runs all of it and keeps the figures.
 local schedules, agreement, mutants, spin = require "gen.schedules", require "gen.agreement", require "gen.mutants", require "gen.spin"
+local shares = require "gen.shares"
 
 local campaign = {}
 
@@ -83,6 +84,53 @@ function campaign.controls(plan, weir, lab)
   for _, b in ipairs(mutants.bases(weir, lab)) do check(b.name, assert(plan.of(b.make()))) end
   for _, h in ipairs(mutants.harmless(plan, weir, lab)) do check(h.base.name .. ", " .. h.what, (h.make())) end
   return n, alarms
+end
+
+--- Numbers of the actions where the threads of a warp or of a task meet, in order.
+function campaign.meetings(plan, program)
+  local out = {}
+  for id = 1, plan.get(program, "plan", 0, "nactions") do
+    local kind = plan.get(program, "action", id, "kind")
+    if kind == "warp_sync" or kind == "named_sync" then out[#out + 1] = id end
+  end
+  return out
+end
+
+--- Random accesses to parts of a tile (t/gen/shares.lua) from seed `first` on, `wanted` of them, as they are and without each of their meetings.
+--- o: limit, far; o.run(case, n, verdict): does a run without the n-th meeting, if any, say so, too? -> nil or what is wrong
+--- -> { made, refused, cut (meetings left out), safe, unsafe, open, wrong = { text } }
+function campaign.shares(plan, weir, first, wanted, o)
+  local out = { made = 0, refused = 0, cut = 0, safe = 0, unsafe = 0, open = 0, wrong = {} }
+  local function judge(case, n, program)
+    local said = agreement.compare(plan, program, { {} }, o)
+    local wrong = said.wrong or (not n and said.verdict ~= "SAFE" and said.text) or (o.run and o.run(case, n, said.verdict))
+    if said.open then wrong = nil end
+    add(out, said.open and "open" or said.verdict == "SAFE" and "safe" or "unsafe")
+    if wrong then out.wrong[#out.wrong + 1] = ("%s%s: %s"):format(case.name, n and ", without meeting " .. n or "", wrong) end
+    program:close()
+  end
+  local seed = first
+  while out.made < wanted do
+    local case = shares.make(seed)
+    local k = case.kernel(weir)
+    local program = plan.of(k)
+    if not program then add(out, "refused")
+    else
+      add(out, "made")
+      local all = campaign.meetings(plan, program)
+      judge(case, nil, program)
+      for n, id in ipairs(all) do
+        local cut = assert(plan.of(k))
+        plan.drop(cut, id)
+        add(out, "cut")
+        judge(case, n, cut)
+      end
+    end
+    k:close()
+    seed = seed + 1
+  end
+  out.last = seed - 1
+  return out
 end
 
 -- The sizes of most states that spin can still search in a second.

@@ -1,0 +1,303 @@
+#!/usr/bin/env lua5.4
+-- The threads of a task that come to elements of a tile which others of them have stored or read: how the plan deals them out, where it lets
+-- the threads meet, and that prover, explorer, spin's model and simulator say the same of it where they do not.
+--
+--   lua5.4 t/shares.t [FROM TO]           random accesses of these seeds, in the simulator
+package.path = "t/?.lua;" .. package.path
+local tap = require "tap"
+local lab = require "lab"
+local weir, plan = lab.weir, lab.plan
+local campaign, agreement, spin = require "gen.campaign", require "gen.agreement", require "gen.spin"
+local shares = require "gen.shares"
+local P = weir.pipeline
+
+-- ---- random accesses ---------------------------------------------------------------------------------------------------------------------
+
+-- What the simulator finds in a case, without its n-th meeting where a number is given; nil: nothing, and the right numbers come out.
+local function run(case, n)
+  local dev = weir.device("sim", { seed = case.seed })
+  local k = case.kernel(weir)
+  local program = k:build { device = dev }
+  if n then
+    plan.drop(program, campaign.meetings(plan, program)[n])
+    plan.run_text(program, plan.emit(program))
+  end
+  local args, wanted, dtype = case.launch()
+  local given = { X = dev:tensor { dtype = args.X.dtype, shape = args.X.shape }:set(args.X.data) }
+  for _, o in ipairs(case.outs) do given[o[1]] = dev:tensor { dtype = dtype, shape = o[2] }:fill(0) end
+  local ok, message = program:launch(given, { grid = 1 })
+  local off
+  for name, list in pairs(ok and wanted or {}) do
+    local got = given[name]:get()
+    for i = 1, #list do off = off or (got[i] ~= list[i] and ("%s[%d] is %s, not %s"):format(name, i, got[i], list[i])) or nil end
+  end
+  program:close()
+  k:close()
+  dev:close()
+  return not ok and (tostring(message):match "sim%-[%w-]+" or tostring(message)) or off
+end
+if arg[1] then
+  for seed = tonumber(arg[1]), tonumber(arg[2] or arg[1]) do
+    local case = shares.make(seed)
+    local k = case.kernel(weir)
+    if k:verify().proof.verdict == "SAFE" then tap.is("nothing", run(case) or "nothing", case.name) end
+    k:close()
+  end
+  tap.done()
+  return
+end
+local function same(case, n, verdict)
+  local found = run(case, n)
+  if (verdict == "SAFE") == not found then return nil end
+  return ("%s, and the simulator finds %s"):format(verdict, found or "nothing")
+end
+local sum = campaign.shares(plan, weir, 1, 8, { limit = 20000, far = 60000, run = same })
+tap.is({}, sum.wrong, ("%d tasks, %d meetings left out, %d of them a race: prover, explorer and simulator agree"):format(sum.made, sum.cut, sum.unsafe))
+tap.ok(sum.unsafe >= 12 and sum.open <= 8, ("%d undecided by the explorer"):format(sum.open))
+sum = campaign.shares(plan, weir, 101, 60, { limit = 4000, far = 12000 })
+tap.is({}, sum.wrong, ("%d more, %d meetings left out, %d of them a race: prover and explorer agree"):format(sum.made, sum.cut, sum.unsafe))
+tap.ok(sum.unsafe >= 40, sum.unsafe .. " races")
+-- Found by these: a thread's older read of a whole word is no newer one of each half.
+tap.is("nothing", run(shares.make(91)) or "nothing", "two reads of parts of one word by one thread")
+
+-- ---- one by one ----------------------------------------------------------------------------------------------------------------------------
+
+-- A kernel of one task. f(k, tile, out) -> schedule; tile(name, shape, o): a tile in shared memory, out(shape): a place to store to.
+local function kernel(warps, f, o)
+  local k = weir.kernel { name = "k", arch = o and o.arch or "sm_90a" }
+  local outs, n = {}, k:dim "N"
+  local function tile(name, shape, x)
+    x = x or {}
+    return k:smem_tile { name = name, dtype = x.dtype or "f32", tile = shape, swizzle = x.swizzle, pipeline = x.pipeline, storage = x.storage }
+  end
+  local function out(shape, dtype)
+    local name, at = "Y" .. #outs + 1, {}
+    for i = 1, #shape do at[i] = 0 end
+    outs[#outs + 1] = { name = name, dtype = dtype or "f32", shape = shape }
+    local g = k:gmem_tile { name = name:lower(), tile = shape, tensor = k:tensor { name = name, dtype = dtype or "f32", shape = shape, out = true } }
+    return g, g:at(table.unpack(at))
+  end
+  local schedule = f(k, tile, out)
+  k:task { name = "t", warps = { 0, warps }, schedule = function() for _ in weir.domain_loop(0, n) do schedule() end end }
+  return k, outs
+end
+-- In the simulator: the first finding, else "" and what lies in the first out tensor, first and last.
+local function simulate(k, outs, change)
+  local dev = weir.device("sim", { seed = 2 })
+  local program, args = k:build { device = dev, unsafe = not k:verify().ok }, { N = 2 }
+  if change then change(program); plan.run_text(program, plan.emit(program)) end
+  for _, o in ipairs(outs) do args[o.name] = dev:tensor { dtype = o.dtype, shape = o.shape }:fill(0) end
+  local ok, message = program:launch(args, { grid = 1 })
+  local got = args[outs[1].name]:get()
+  dev:close()
+  return ok and "" or tostring(message):match "sim%-[%w-]+", got
+end
+-- meetings: what the plan adds to the task's own, by their notes. Without them all, it is a race, say all four.
+local note = "its bytes are other threads' than before"
+local function check(name, meetings, make)
+  local k, outs = make()
+  local program, why = plan.of(k)
+  if not tap.ok(program, name .. ": a plan") then return tap.diag(why) end
+  local function added(p)
+    local out = {}
+    for _, id in ipairs(campaign.meetings(plan, p)) do if plan.get(p, "action", id, "note") == note then out[#out + 1] = id end end
+    return out
+  end
+  local function cut(p)
+    local list = added(p)
+    for i = #list, 1, -1 do plan.drop(p, list[i]) end
+  end
+  tap.is({ meetings, "SAFE" }, { #added(program), (plan.prove(program)) }, name .. ": as many meetings")
+  local both = agreement.compare(plan, program, { { N = 2 } }, { limit = 20000, far = 60000 })
+  tap.is({}, { both.wrong }, name .. ": so says the explorer")
+  tap.is("", (simulate(k, outs)), name .. ": and the simulator")
+  if meetings > 0 then
+    cut(program)
+    both = agreement.compare(plan, program, { { N = 2 } }, { limit = 20000, far = 60000 })
+    if not tap.is({ "UNSAFE", "PROVE-RACE" }, { both.verdict, both.findings[1] and both.findings[1].rule, both.wrong }, name .. ": a race without them") then tap.diag(both.text) end
+    tap.like("sim-", simulate(k, outs, cut), name .. ": in the simulator, too")
+    if spin.there() and both.at.race then tap.is(true, (spin.run(plan.promela(program, both.at.race))), name .. ": and by spin's model") end
+  end
+  program:close()
+  k:close()
+end
+-- A stage that is stored to in parts and then by TMA.
+local function staged(warps, shape, stores, o)
+  return function()
+    return kernel(warps, function(k, tile, out)
+      local s, y, at = tile("s", shape, { pipeline = P.async_tma { stages = 1 }, dtype = o and o.dtype, swizzle = o and o.swizzle }), out(shape, o and o.dtype)
+      local r = o and o.rows and k:reg_tile { name = "r", dtype = "f32", tile = { o.rows, shape[#shape] } }
+      return function()
+        if r then r:set(3) end
+        s:acquire(); stores(s, r); s:commit(); s:wait(); y:tma_store(s:read(), at); s:release()
+      end
+    end)
+  end
+end
+for _, warps in ipairs { 1, 4 } do
+  check("a slab and then all, " .. warps .. " warps", 1, staged(warps, { 3, 8, 20 }, function(s) s:store(1, s:sub(1)); s:store(2) end))
+  check("the first slab, which begins where all does, and the second, " .. warps .. " warps", 1, staged(warps, { 3, 8, 20 }, function(s) s:store(1, s:sub(0)); s:store(2); s:store(3, s:sub(1)) end))
+  check("slabs that begin where all threads have had their turn, " .. warps .. " warps", 0, staged(warps, { 4, 16, 64 }, function(s) s:store(1, s:sub(1)); s:store(2); s:store(3, s:sub(2)) end))
+  check("slabs side by side, " .. warps .. " warps", 0, staged(warps, { 3, 8, 20 }, function(s) for i = 0, 2 do s:store(i, s:sub(i)) end; s:store(7, s:sub(1)) end))
+  check("slabs in a loop, and all, " .. warps .. " warps", 2, staged(warps, { 3, 8, 20 }, function(s)
+    for _ in weir.domain_loop(0, 2) do
+      for i in weir.domain_loop(0, 3) do s:store(1, s:sub(i)) end
+      s:store(2)
+    end
+  end))
+  check("under a condition, " .. warps .. " warps", 1, staged(warps, { 3, 8, 20 }, function(s)
+    for i in weir.domain_loop(0, 2) do for _ in i:last_iter() do s:store(1, s:sub(1)) end end
+    s:store(2)
+  end))
+end
+check("fragments, then in order", 1, staged(4, { 64, 64 }, function(s, r) s:store(r:read()); s:store(1) end, { rows = 64 }))
+check("in order, then by stmatrix", 1, staged(4, { 64, 64 }, function(s, r) s:store(1); s:store(r:read()) end, { rows = 64, dtype = "bf16", swizzle = 128 }))
+check("fragments of slabs of 64 rows", 0, staged(4, { 2, 64, 64 }, function(s, r) s:store(r:read(), s:sub(1)); s:store(r:read(), s:sub(0)) end, { rows = 64 }))
+-- read by the threads that stored it
+local function read(warps, take, o)
+  return function()
+    return kernel(warps, function(k, tile, out)
+      local s, y, at = tile("s", { 64, 64 }, o), out({ 64, 64 }, o and o.dtype)
+      local r = warps == 4 and k:reg_tile { name = "r", dtype = "f32", tile = { 64, 64 } }
+      return function() s:store(2); take(s, y, at, r); s:store(5) end
+    end)
+  end
+end
+for _, warps in ipairs { 1, 2 } do
+  check("each thread reads what it stored, " .. warps .. " warps", 0, read(warps, function(s, y, at) y:store(s:read() * 2, at) end))
+  check("turned over, " .. warps .. " warps", 2, read(warps, function(s, y, at) y:store(s:read():t(), at) end))
+  check("one row for all, " .. warps .. " warps", 2, read(warps, function(s, y, at) y:store(s:read() + s:read():rows(0, 1), at) end))
+  check("a load() before it is used, " .. warps .. " warps", 2, read(warps, function(s, y, at) local v = s:read():t():load(); y:store(v, at) end))
+end
+check("into registers", 2, read(4, function(s, y, at, r) r:set(s:read()); y:store(r:read(), at) end))
+-- Two warpgroups, each of which stores its rows by TMA: whoever deals the rows out to both lets both meet, and who stores its own does not.
+local function pair(stores, o)
+  return function()
+    return kernel(8, function(k, tile, out)
+      local dtype = o and o.dtype
+      local s, y, at = tile("s", { 128, 64 }, { pipeline = P.async_tma { stages = 1 }, dtype = dtype, swizzle = o and o.swizzle }), out({ 128, 64 }, dtype)
+      local r = k:reg_tile { name = "r", dtype = "f32", tile = { 128, 64 } }
+      return function() r:set(3); s:acquire(); stores(s, r); s:commit(); s:wait(); y:tma_store(s:read(), at); s:release() end
+    end)
+  end
+end
+local function threads_of_joins(make)
+  local program = assert(plan.of((make())))
+  local out = {}
+  for i, id in ipairs(campaign.meetings(plan, program)) do out[i] = plan.get(program, "action", id, "threads") end
+  return out
+end
+for name, c in pairs {
+  ["rows of their own"] = { { 128, 128 }, 0, pair(function(s, r) s:store(r:read()) end) },
+  ["by stmatrix"] = { { 128, 128 }, 0, pair(function(s, r) s:store(r:read()) end, { dtype = "bf16", swizzle = 128 }) },
+  ["rows of either"] = { { 256, 256 }, 0, pair(function(s) s:store(1) end) },
+  ["their own, then of either"] = { { 256, 256, 256 }, 1, pair(function(s, r) s:store(r:read()); s:store(1) end) },
+} do
+  tap.is(c[1], threads_of_joins(c[3]), "two warpgroups store " .. name .. ": threads that meet")
+  check("two warpgroups store " .. name, c[2], c[3])
+end
+do -- a body, whose threads may have any of it, says nothing of rows
+  local function body()
+    local k = weir.kernel { name = "k", arch = "sm_90a" }
+    local y, n = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y1", dtype = "f32", shape = { 128, 64 }, out = true }, tile = { 128, 64 } }, k:dim "N"
+    local s = k:resource { name = "s", space = "smem", dtype = "f32", tile = { 128, 64 }, pipeline = P.async_tma { stages = 1 },
+      work = { fill = weir.producer_work { code = "for (u32 i = tid; i < 128 * 64; i += nthreads) smem[i] = 1;" } } }
+    local r = k:reg_tile { name = "r", dtype = "f32", tile = { 128, 64 } }
+    k:task { name = "t", warps = { 0, 8 }, schedule = function() for _ in weir.domain_loop(0, n) do r:set(1); s:acquire(); s:fill(); s:commit(); s:wait(); y:tma_store(s:read(), y:at(0, 0)); s:release() end end }
+    return k, { { name = "Y1", dtype = "f32", shape = { 128, 64 } } }
+  end
+  tap.is({ 256, 256 }, threads_of_joins(body), "a body fills what two warpgroups store")
+  check("a body fills what two warpgroups store", 0, body)
+end
+-- Bodies: what one writes others of its task read behind a meeting, unless a body lets them meet itself.
+local function bodies(warps, put)
+  return function()
+    local k = weir.kernel { name = "k", arch = "sm_90a" }
+    local y, n = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y1", dtype = "u32", shape = { 256 }, out = true }, tile = { 256 } }, k:dim "N"
+    local m = k:resource { name = "m", space = "smem", dtype = "u32", tile = { 256 }, work = {
+      put = weir.producer_work { code = "for (u32 i = tid; i < 256; i += nthreads) smem[255 - i] = i;" .. put },
+      get = weir.consumer_work { returns = "u32 v", code = "v = smem[tid];" } } }
+    k:task { name = "t", warps = { 0, warps }, schedule = function() for _ in weir.domain_loop(0, n) do m:put(); y:store(m:get(), y:at(0)) end end }
+    return k, { { name = "Y1", dtype = "u32", shape = { 256 } } }
+  end
+end
+for _, warps in ipairs { 1, 4 } do
+  check("a body reads what another wrote, " .. warps .. " warps", 2, bodies(warps, ""))
+  tap.is("SAFE", bodies(warps, " task_sync();")():verify().proof.verdict, "one that lets its threads meet, " .. warps .. " warps")
+end
+-- Two tiles on one storage: the bytes of one lie otherwise than those of the other.
+check("what lies on each other", 2, function()
+  return kernel(2, function(_, tile, out)
+    local a = tile("a", { 32, 32 })
+    local b = tile("b", { 64, 32 }, { storage = a, dtype = "bf16", swizzle = 64 })
+    local y, at = out { 32, 32 }
+    local z, there = out({ 64, 32 }, "bf16")
+    return function() a:store(1); y:store(a:read(), at); b:store(2); z:store(b:read(), there) end
+  end)
+end)
+-- The hardware's own layout of tensor memory, slab by slab: the second lies behind the first.
+do
+  local k = weir.kernel { name = "k", arch = "sm_100a" }
+  local function operand(name, rows)
+    local g = k:gmem_tile { name = name:lower(), tensor = k:tensor { name = name, dtype = "bf16", shape = { rows, 64 } }, tile = { rows, 64 } }
+    return g, k:smem_tile { name = "s" .. name, dtype = "bf16", tile = { rows, 64 }, swizzle = 128, pipeline = P.tma_umma { stages = 1 } }
+  end
+  local a, sa = operand("A", 128)
+  local b, sb = operand("B", 64)
+  local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y", dtype = "f32", shape = { 2, 128, 64 }, out = true }, tile = { 2, 128, 64 } }
+  local acc = k:tmem_tile { name = "acc", tile = { 128, 64 }, pipeline = P.umma_async { stages = 1 } }
+  local o = k:smem_tile { name = "o", dtype = "f32", tile = { 2, 128, 64 }, pipeline = P.async_tma { stages = 1 } }
+  k:task { name = "load", warps = { 4, 1 }, schedule = function() sa:acquire(); sa:tma_load(a:at(0, 0)); sa:commit(); sb:acquire(); sb:tma_load(b:at(0, 0)); sb:commit() end }
+  k:task { name = "mma", warps = { 5, 1 }, schedule = function() sa:wait(); sb:wait(); acc:acquire(); acc:zero(); acc:mma(sa:read(), sb:read()); acc:commit(); sa:release(); sb:release() end }
+  k:task { name = "out", warps = { 0, 4 }, schedule = function()
+    acc:wait(); o:acquire(); o:store(acc:read(), o:sub(0)); o:store(acc:read() * 2, o:sub(1)); o:commit(); acc:release(); o:wait(); y:tma_store(o:read(), y:at(0, 0, 0)); o:release()
+  end }
+  local dev = weir.device("sim", { seed = 2 })
+  local program = k:build { device = dev }
+  local t = dev:tensor { dtype = "f32", shape = { 2, 128, 64 } }:fill(0)
+  local ok, message = program:launch({ A = dev:tensor { dtype = "bf16", shape = { 128, 64 } }:fill(1), B = dev:tensor { dtype = "bf16", shape = { 64, 64 } }:fill(1), Y = t }, { grid = 1 })
+  tap.ok(ok, "slabs of a stage from tensor memory") tap.diag(message or "")
+  local got = t:get()
+  tap.is({ 64, 64, 128, 128 }, { got[1], got[128 * 64], got[128 * 64 + 1], got[2 * 128 * 64] }, "each its own")
+end
+
+-- ---- what is refused --------------------------------------------------------------------------------------------------------------------------
+
+local function said(make)
+  local report = (make()):verify()
+  local f = report.findings[1]
+  return report.proof.verdict, f and f.message or "", f and f.hint or ""
+end
+local function in_place(how)
+  return function()
+    return kernel(4, function(k, tile, out)
+      local s, y, at = tile("s", { 64, 64 }), out { 64, 64 }
+      local r = k:reg_tile { name = "r", dtype = "f32", tile = { 64, 64 } }
+      return function() s:store(2); how(s, r); y:store(s:read(), at) end
+    end)
+  end
+end
+local verdict, text, hint = said(in_place(function(s) s:store(s:read():t()) end))
+tap.is("UNSAFE", verdict, "turned over in place: others may not have read it yet")
+tap.like("which other threads of 't warp 3' may still read in the same op", text, "  in words")
+tap.like("read it into a reg_tile first, and store that: the threads meet between the two", hint, "  and what mends it")
+check("turned over by way of registers", 3, in_place(function(s, r) r:set(s:read():t()); s:store(r:read()) end))
+check("element by element in place", 0, in_place(function(s) s:store(s:read() + 1) end))
+tap.is("UNSAFE", (said(function()
+  return kernel(1, function(_, tile, out)
+    local s, y, at = tile("s", { 2, 16, 32 }), out { 2, 16, 32 }
+    return function() s:store(2); s:store(s:read():sub(0):rows(4, 8), s:sub(0):rows(0, 8)); y:store(s:read(), at) end
+  end)
+end)), "rows moved up in place: what is read may have been written")
+-- in the words of two lines, where the plan's meeting is taken out
+do
+  local k = staged(2, { 3, 8, 20 }, function(s) s:store(1, s:sub(1)); s:store(2) end)()
+  local program = assert(plan.of(k))
+  for _, id in ipairs(campaign.meetings(plan, program)) do
+    if plan.get(program, "action", id, "note") == note then plan.drop(program, id) break end
+  end
+  local _, findings = plan.prove(program)
+  tap.like("which other threads of 't warp", findings[1].message, "who wrote it")
+  tap.like("and has not met them since", findings[1].message, "and why that is one")
+end
+tap.done()

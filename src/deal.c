@@ -59,8 +59,8 @@ static bool tensor_packs(const weiri_view *v, const weir_res *dst, int elems) {
 /* Of a stage in shared memory: a swizzle moves 16 bytes at a time. */
 static bool stage_packs(const weiri_plan *p, const weiri_view *v, int elems) {
     weiri_tile_geom g;
-    if (!v->res || weiri_region_of(p, v->res) < 0 || p->smem.v[weiri_region_of(p, v->res)].tmem || v->op != WEIR_OP_VIEW_READ || v->t ||
-        v->nsub || v->row0 || v->col0 || v->nrows || v->ncols || v->limit || !weiri_geom(p, v->res, &g))
+    if (!v->res || weiri_region_of(p, v->res) < 0 || p->smem.v[weiri_region_of(p, v->res)].tmem || v->op != WEIR_OP_VIEW_READ ||
+        v->t || v->nsub || v->row0 || v->col0 || v->nrows || v->ncols || v->limit || !weiri_geom(p, v->res, &g))
         return false;
     int bytes = elems * g.elem;
     return g.cols % elems == 0 && g.row_bytes % 16 == 0 && (bytes <= 16 || (bytes % 16 == 0 && !g.swizzle));
@@ -140,7 +140,8 @@ static void tensor_leaf(void *any, uint32_t view) {
     *(bool *)any = true;
 }
 
-weiri_deal weiri_deal_walk(const weiri_plan *p, int task, const weiri_op *op) {
+/* How the op walks the elements of what it stores to or sets. */
+static weiri_deal walk_of(const weiri_plan *p, int task, const weiri_op *op) {
     const weir_kernel *k = p->k;
     weiri_deal d = deal_of(p, task, DEAL_OPEN);
     bool tensor = false;
@@ -179,6 +180,24 @@ weiri_deal weiri_deal_walk(const weiri_plan *p, int task, const weiri_op *op) {
     }
 }
 
+/* Do columns of a value come from others than those that they are? Not by whole groups of 8, in registers. */
+static bool moves_columns(const weir_kernel *k, uint32_t id, bool held) {
+    const weiri_value *v = weiri_val(k, id);
+    if (!weiri_visit(k, id)) return false;
+    if (v->op == WEIR_OP_TILE_COLS && !(held && v->i % 8 == 0 && v->cols >= 8)) return true;
+    for (int i = 0; i < v->nargs; i++)
+        if (moves_columns(k, v->arg[i], held)) return true;
+    return false;
+}
+
+weiri_deal weiri_deal_walk(const weiri_plan *p, int task, const weiri_op *op) {
+    weiri_deal d = walk_of(p, task, op);
+    weiri_visit_begin(p->k);
+    for (int i = 0; d.kind > DEAL_NONE && i < op->nargs; i++)
+        if (moves_columns(p->k, op->arg[i], d.kind == DEAL_FRAGMENT)) d.kind = DEAL_ALL;
+    return d;
+}
+
 /* The part of a stage that the view names. */
 static void place(const weiri_plan *p, weiri_deal *d, const weiri_view *v) {
     d->slab_row = v->row0;
@@ -201,12 +220,13 @@ static void place(const weiri_plan *p, weiri_deal *d, const weiri_view *v) {
 }
 
 int weiri_deal_write(weiri_plan *p, int task, const weiri_op *op) {
-    weiri_deal d = weiri_deal_walk(p, task, op);
+    weiri_deal d = walk_of(p, task, op);
     weiri_view v;
     if (d.kind <= DEAL_NONE) return entry(p, &d);
     d.region = weiri_region_of(p, op->res);
     if (d.kind == DEAL_FRAGMENT && weiri_deal_matrix(p, task, op->res)) d.kind = DEAL_MATRIX;
-    if ((d.kind == DEAL_FRAGMENT || d.kind == DEAL_MATRIX) && p->tasks[task].by_cols) { /* of what each has, it stores its columns */
+    if ((d.kind == DEAL_FRAGMENT || d.kind == DEAL_MATRIX) &&
+        p->tasks[task].by_cols) { /* of what each has, it stores its columns */
         weiri_tile_geom g;
         d.each = false;
         if (weiri_geom(p, op->res, &g)) d.width = weiri_share_cols(&p->tasks[task], g.cols);
@@ -231,7 +251,8 @@ int weiri_deal_read(weiri_plan *p, const weiri_deal *walk, uint32_t view) {
 
 int weiri_deal_spill(weiri_plan *p, int task, const weir_res *s) {
     int r = weiri_preg_of(p, task, s);
-    weiri_deal d = fragments(p, task, weiri_deal_matrix(p, task, s) ? DEAL_MATRIX : DEAL_FRAGMENT, r >= 0 ? &p->regs.v[r] : NULL);
+    weiri_deal d =
+        fragments(p, task, weiri_deal_matrix(p, task, s) ? DEAL_MATRIX : DEAL_FRAGMENT, r >= 0 ? &p->regs.v[r] : NULL);
     d.region = weiri_region_of(p, s);
     return entry(p, &d);
 }
@@ -243,7 +264,8 @@ static bool lie_alike(const weiri_plan *p, int x, int y) {
     const weiri_region *r = &p->smem.v[x], *q = &p->smem.v[y];
     weiri_tile_geom a, b;
     if (x == y) return true;
-    if (r->offset != q->offset || r->stage_bytes != q->stage_bytes || !weiri_geom(p, r->res, &a) || !weiri_geom(p, q->res, &b)) return false;
+    if (r->offset != q->offset || r->stage_bytes != q->stage_bytes || !weiri_geom(p, r->res, &a) || !weiri_geom(p, q->res, &b))
+        return false;
     return a.rows == b.rows && a.cols == b.cols && a.elem == b.elem && a.swizzle == b.swizzle && a.panels == b.panels &&
            a.row_bytes == b.row_bytes && a.panel_bytes == b.panel_bytes;
 }
@@ -254,7 +276,10 @@ static bool ranges_apart(int x, int nx, int y, int ny) { return x + nx <= y || y
 static bool apart(const weiri_plan *p, const weiri_deal *x, const weiri_deal *y) {
     weiri_tile_geom g;
     if (!weiri_geom(p, p->smem.v[x->region].res, &g)) return false;
-    const int rows = x->slab ? x->slab : g.rows, nx = x->nrows ? x->nrows : rows, ny = y->nrows ? y->nrows : y->slab ? y->slab : g.rows;
+    const int rows = x->slab ? x->slab : g.rows, nx = x->nrows ? x->nrows : rows,
+              ny = y->nrows  ? y->nrows
+                   : y->slab ? y->slab
+                             : g.rows;
     if (ranges_apart(x->col, x->ncols ? x->ncols : g.cols, y->col, y->ncols ? y->ncols : g.cols)) return true;
     if (x->slab == y->slab && ranges_apart(x->slab_row, nx, y->slab_row, ny)) return true;
     return !x->step && !y->step && ranges_apart(x->row, nx, y->row, ny);
@@ -345,7 +370,8 @@ static void find_views(shares *s, uint32_t id) {
     const weiri_value *v = weiri_val(s->p->k, id);
     weiri_view view;
     if (!weiri_visit(s->p->k, id)) return;
-    if (v->kind == WEIR_VALUE_VIEW && weiri_view_of(s->p->k, id, &view) && view.res == s->res) WEIRI_PUSH(&s->p->a, s->views, id);
+    if (v->kind == WEIR_VALUE_VIEW && weiri_view_of(s->p->k, id, &view) && view.res == s->res)
+        WEIRI_PUSH(&s->p->a, s->views, id);
     for (int i = 0; i < v->nargs && v->kind != WEIR_VALUE_VIEW; i++) find_views(s, v->arg[i]);
 }
 
@@ -393,7 +419,12 @@ void weiri_deal_find_own(weiri_plan *p) {
 /* ---- meetings ------------------------------------------------------------------------------------------------------------ */
 
 /* A part of a stage that threads of the task access alike. */
-typedef struct access { int region; int64_t lo, hi; int deal; bool write; } access;
+typedef struct access {
+    int region;
+    int64_t lo, hi;
+    int deal;
+    bool write;
+} access;
 typedef struct meeter {
     weiri_plan *p;
     int task;
@@ -415,7 +446,8 @@ static int number_of(meeter *m, const weiri_effect *e) {
 static bool dealt(const weiri_plan *p, const weiri_action *a, const weiri_effect *e) {
     if (e->region < 0 || p->smem.v[e->region].tmem || e->deal == DEAL_NONE) return false;
     if (e->deal) return true;
-    if (a->kind != ACT_BODY || a->bar >= 0 || !a->op || a->op->atom != ATOM_CUSTOM || (e->async && weiri_tc(p->k))) return false;
+    if (a->kind != ACT_BODY || a->bar >= 0 || !a->op || a->op->atom != ATOM_CUSTOM || (e->async && weiri_tc(p->k)))
+        return false;
     return !weiri_joins_itself(a);
 }
 

@@ -100,7 +100,8 @@ static bool in_order(const weiri_run *r, const weiri_rec *x, const weiri_rec *y)
 /* By two actors of a task: has each elements of its own? */
 static bool beside(const weiri_run *r, const weiri_rec *x, const weiri_rec *y) {
     const weiri_actor *a = &r->g->actors.v[x->actor], *b = &r->g->actors.v[y->actor];
-    return a != b && a->task == b->task && a->cta == b->cta && generic(x->kind) && generic(y->kind) && owners(r, x, y) == OWNERS_SAME;
+    if (a == b || a->task != b->task || a->cta != b->cta) return false;
+    return generic(x->kind) && generic(y->kind) && owners(r, x, y) == OWNERS_SAME;
 }
 
 /* Is y, done before x, ordered by other means than events? In-order MMAs, threads that come to their own elements again or fill a stage
@@ -177,7 +178,8 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
         f->hint = left ? "run tcgen05.fence::after_thread_sync between the wait and the access"
                        : "run tcgen05.fence::before_thread_sync between the access and the arrival";
         f->other_what = writes(other->kind) ? "the write" : "the read";
-    } else if (generic(me->kind) && generic(other->kind) && other->kind != REC_CP_WRITE && him->task == self->task && him->cta == self->cta && l->region >= 0) {
+    } else if (generic(me->kind) && generic(other->kind) && other->kind != REC_CP_WRITE && him->task == self->task &&
+               him->cta == self->cta && l->region >= 0) {
         const bool wrote = writes(other->kind), one = old == act;
         f->text = weiri_arena_fmt(r->a, "%s of '%s' %s %s%s which %sthreads of '%s' %s%s", weiri_fault_verb(act), mine,
                                   writes(me->kind) ? "writes" : "reads", what, same, other->actor == ai ? "other " : "", his,

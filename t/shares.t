@@ -167,6 +167,7 @@ for _, warps in ipairs { 1, 2 } do
   check("each thread reads what it stored, " .. warps .. " warps", 0, read(warps, function(s, y, at) y:store(s:read() * 2, at) end))
   check("turned over, " .. warps .. " warps", 2, read(warps, function(s, y, at) y:store(s:read():t(), at) end))
   check("one row for all, " .. warps .. " warps", 2, read(warps, function(s, y, at) y:store(s:read() + s:read():rows(0, 1), at) end))
+  check("one column for all, " .. warps .. " warps", 2, read(warps, function(s, y, at) y:store(s:read() + s:read():load():cols(3, 1), at) end))
   check("a load() before it is used, " .. warps .. " warps", 2, read(warps, function(s, y, at) local v = s:read():t():load(); y:store(v, at) end))
 end
 check("into registers", 2, read(4, function(s, y, at, r) r:set(s:read()); y:store(r:read(), at) end))

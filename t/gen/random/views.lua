@@ -8,7 +8,7 @@ local function draw(d)
   local o = { dtype = d.one { "f32", "f32", "bf16" }, rank = d.one { 2, 2, 3 }, from = d.one { "gmem", "smem", "held", "held", "both" } }
   local rows, cols = d.one { 64, 64, 8, 16, 128 }, d.one { 8, 16, 24, 32, 12, 5, 64 }
   o.held = o.from == "held" or o.from == "both"
-  if o.held then rows, cols = d.one { 64, 128 }, 8 * d.range(1, 4) end
+  if o.held then rows, cols = d.one { 64, 128 }, d.one { 8, 16, 24, 32, 64 } end
   o.rows, o.cols, o.slabs = rows, cols, o.rank == 3 and d.one { 1, 2, 4 } or 1
   o.tile = o.rank == 3 and { o.slabs, rows // o.slabs, cols } or { rows, cols }
   o.dims = o.rank == 3 and { 2 * o.slabs, rows // o.slabs + 3, cols + 8 } or { rows + 3, cols + 8 }
@@ -17,7 +17,7 @@ local function draw(d)
     return s > 0 and row % s == 0 and s or 0
   end
   o.swizzle = swizzle(cols * numbers.SIZE[o.dtype])
-  o.warps = o.held and 4 * d.one { 1, rows // 64 } or d.one { 1, 2, 4 }
+  o.warps = d.one { 1, 2, 4 }
   -- of the view
   o.view = {}
   local function range(n, unit)
@@ -26,22 +26,26 @@ local function draw(d)
   end
   local function some(n) return range(n, n >= 16 and d.chance(60) and 8 or 1) end
   local slab, taken_rows, taken_cols, turned, limited = o.slabs == 1, false, false, false, false -- a leading 1 is no axis of a view
-  for _ = 1, o.from ~= "held" and d.range(0, 3) or 0 do
+  for _ = 1, d.range(0, 3) do
     local what = d(5)
-    local whole = o.from ~= "both"                              -- beside registers the rows stay
-    if what == 1 and o.slabs > 1 and #o.view == 0 and whole then
+    -- of what comes into registers: 64 rows of 128, a multiple of 8 columns from anywhere on, turned over where both are 64
+    if what == 1 and o.slabs > 1 and #o.view == 0 and not o.held then
       o.view[1] = { "sub", d.range(0, o.slabs - 1) }
       rows, slab = rows // o.slabs, true
-    elseif what == 2 and slab and not taken_rows and not turned and whole then
+    elseif what == 2 and slab and not taken_rows and not turned and (rows == 128 or not o.held) then
       local first, n = some(rows)
+      if o.held then first, n = d.range(0, 64), 64 end
       o.view[#o.view + 1] = { "rows", first, n }
       rows, taken_rows = n, true
     elseif what == 3 and not taken_cols and not turned then
       local first, n = some(cols)
-      if o.held then first, n = range(cols, 8) end
+      if o.held then
+        n = 8 * d.range(1, cols // 8)
+        first = d.range(0, cols - n)
+      end
       o.view[#o.view + 1] = { "cols", first, n }
       cols, taken_cols = n, true
-    elseif what == 4 and slab and not turned and whole then
+    elseif what == 4 and slab and not turned and (not o.held or rows == 64 and cols == 64) then
       o.view[#o.view + 1] = { "t" }
       rows, cols, turned = cols, rows, true
     elseif what == 5 and not turned and not limited then
@@ -49,7 +53,8 @@ local function draw(d)
       limited = true
     end
   end
-  o.held_rows = rows
+  o.held_rows, o.held_cols = rows, cols
+  if o.held then o.warps = 4 * d.one { 1, rows // 64 } end
   -- of the value
   o.value = {}
   for _ = 1, d.range(0, 2) do
@@ -102,7 +107,7 @@ local function describe(o, name)
   local staged = o.from == "smem" or o.from == "both"
   local ring = staged and k:smem_tile { name = "ring", dtype = o.dtype, tile = o.tile, swizzle = o.swizzle, pipeline = P.async_async { stages = 2 } }
   local out = o.through and k:smem_tile { name = "out", dtype = o.out_dtype, tile = { o.height, o.width }, swizzle = o.out_swizzle, pipeline = P.async_async { stages = 1 } }
-  local held = o.from == "held" and k:reg_tile { name = "held", dtype = o.dtype, tile = { o.rows, o.cols } }
+  local held = o.from == "held" and k:reg_tile { name = "held", dtype = o.dtype, tile = { o.held_rows, o.held_cols } }
   local ones = o.from == "both" and k:reg_tile { name = "ones", dtype = "f32", tile = { o.held_rows, 1 } }
   local at = o.rank == 3 and gx:at(1, 0, 0) or gx:at(0, 0)
   local function part(view, list)
@@ -116,7 +121,7 @@ local function describe(o, name)
       ring:wait()
       v = part(ring:read(), o.view):load()
     elseif held then
-      held:set(at:load())
+      held:set(part(at, o.view):load())
       v = held:read()
     else v = part(at, o.view):load() end
     if ones then

@@ -254,7 +254,7 @@ static void compare(weiri_prog *g, int i, int j) {
     const weiri_gplace *y = &g->places.v[j];
     const bool tiles = !x->of != !y->of; /* of which tile, and which CTA's? */
     weiri_meet m = clash(x, y) ? meet(g, x, y, tiles) : SPANS_APART;
-    worked(g, 1);
+    worked(g, 16); /* a comparison costs about as much as touching so many words */
     if (m == SPANS_APART) return;
     if (tiles || x->adrift || y->adrift) {
         g->unordered[pair] = true;

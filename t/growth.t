@@ -25,7 +25,7 @@ end
 -- Twice as many of them: at most so many times the work, and states as often as they are asked something: once more for each loop.
 for _, c in ipairs {
   { "stages", 6, 2 }, { "ring", 8, 2.1 }, { "tasks", 16, 2.1 }, { "arms", 16, 2.3 }, { "warps", 12, 2.2 }, { "moves", 20, 2 }, { "rings", 16, 2.4 },
-  { "clustered", 16, 2.4 }, { "loops", 16, 2, 16 }, { "lengths", 16, 2.8, 16 },
+  { "clustered", 16, 2.4 }, { "loops", 16, 2, 16 }, { "lengths", 16, 2.8, 16 }, { "stores", 16, 2 },
 } do
   local of, n, most, loops = table.unpack(c)
   local work, states = cost(of, n)

@@ -185,6 +185,24 @@ function growth.late(n)
   return k
 end
 
+--- Two tasks that store to n places of a tensor each, in turn.
+function growth.stores(n)
+  local k = weir.kernel { name = "stores", arch = "sm_90a" }
+  local M = k:dim "M"
+  local wq = k:work_queue { name = "wq", axes = { "m" }, extent = { cd(M, 64) } }
+  local Y = k:tensor { name = "Y", dtype = "f32", shape = { M, 2 * 64 * n }, out = true }
+  local y = k:gmem_tile { name = "y", tensor = Y, tile = { 64, 64 } }
+  for q = 0, 1 do
+    k:task { name = "t" .. q, warps = { 4 * q, 4 }, schedule = function()
+      for t in weir.work_tile_loop(wq) do
+        for j = 0, n - 1 do y:store(1.0, y:at(t.m, 2 * j + q)) end
+        wq:next()
+      end
+    end }
+  end
+  return k
+end
+
 growth.series = {
   { of = "stages", text = "stages of the GEMM of four tasks", make = growth.four_tasks, x = { 1, 2, 3, 4, 6, 8, 10, 12 } },
   { of = "ring", text = "stages of a ring of bytes", make = growth.ring, x = { 1, 2, 4, 8, 12, 16, 24, 32, 48, 64 } },
@@ -196,6 +214,7 @@ growth.series = {
   { of = "clustered", text = "tasks of a chain, in each of two CTAs", make = function(n) return growth.chain(n, 2) end, x = { 2, 4, 6, 8, 12, 16, 20, 24, 28, 32 } },
   { of = "loops", text = "loops one after the other", make = growth.loops, x = { 1, 2, 4, 8, 12, 16, 20, 24, 28, 32 } },
   { of = "lengths", text = "... of a length each", make = function(n) return growth.loops(n, true) end, x = { 1, 2, 4, 8, 12, 16, 20, 24, 28, 32 } },
+  { of = "stores", text = "stores of each of two tasks", make = growth.stores, x = { 1, 2, 4, 8, 12, 16, 20, 24, 28, 32 } },
   { of = "parts", text = "parts that leave a turn late", make = growth.late, x = { 1, 2, 3, 4, 6, 8 } },
 }
 

@@ -213,7 +213,7 @@ growth.series = {
   { of = "rings", text = "pipelines between two tasks", make = growth.rings, x = { 1, 2, 4, 8, 12, 16, 20, 24, 28, 32 } },
   { of = "clustered", text = "tasks of a chain, in each of two CTAs", make = function(n) return growth.chain(n, 2) end, x = { 2, 4, 6, 8, 12, 16, 20, 24, 28, 32 } },
   { of = "loops", text = "loops one after the other", make = growth.loops, x = { 1, 2, 4, 8, 12, 16, 20, 24, 28, 32 } },
-  { of = "lengths", text = "... of a length each", make = function(n) return growth.loops(n, true) end, x = { 1, 2, 4, 8, 12, 16, 20, 24, 28, 32 } },
+  { of = "lengths", text = "loops of a length each", make = function(n) return growth.loops(n, true) end, x = { 1, 2, 4, 8, 12, 16, 20, 24, 28, 32 } },
   { of = "stores", text = "stores of each of two tasks", make = growth.stores, x = { 1, 2, 4, 8, 12, 16, 20, 24, 28, 32 } },
   { of = "parts", text = "parts that leave a turn late", make = growth.late, x = { 1, 2, 3, 4, 6, 8 } },
 }

@@ -62,16 +62,18 @@ typedef enum weir_log_level { WEIR_LOG_ERROR = 1, WEIR_LOG_WARNING, WEIR_LOG_INF
 /* One allocation function, told old and new size in bytes: (NULL, 0, n) allocates, (p, n, 0) frees and returns NULL. */
 typedef void *(*weir_alloc_fn)(void *ud, void *p, size_t old_size, size_t new_size);
 typedef void (*weir_log_fn)(void *ud, weir_log_level level, const char *text);
+typedef bool (*weir_stop_fn)(void *ud);
 
 typedef struct weir_config {
     weir_alloc_fn alloc;     /* NULL: realloc and free */
     weir_log_fn log;         /* NULL: silent */
-    void *ud;                /* handed to alloc and log */
+    void *ud;                /* handed to alloc, log and stop */
     weir_log_level log_level;/* most verbose level that is logged; 0: WEIR_LOG_WARNING */
     const char *cache_dir;   /* NULL: $XDG_CACHE_HOME/weir, else $HOME/.cache/weir; "": no disk cache */
     const char *nvrtc_path;  /* NULL: searched (loader path, $CUDA_HOME, /usr/local/cuda*, pip's nvidia folders) */
     const char *driver_path; /* NULL: libcuda.so.1 */
     const char *cxx;         /* host C++ compiler of the simulator; NULL: $WEIR_CXX, then c++, g++, clang++ */
+    weir_stop_fn stop;       /* asked every few milliseconds of a run in the simulator; true ends it with E_SIM. It may not call weir. NULL: never */
 } weir_config;
 
 WEIR_API weir_ctx *weir_open(const weir_config *config); /* config may be NULL; NULL on lack of memory */

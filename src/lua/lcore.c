@@ -29,6 +29,18 @@ static weir_log_level log_level(void) {
     return WEIR_LOG_WARNING;
 }
 
+/* Does a hook of the state that launched raise, as the interpreter's does at Ctrl-C, or a host's that counts instructions? A few are run
+ * for it to count. */
+static bool stop_by_hook(void *ud) {
+    static const char turns[] = "for _ = 1, 100 do end";
+    weirl_ctx *u = ud;
+    lua_State *L = u->running;
+    if (!L || !lua_gethook(L) || !lua_checkstack(L, 4)) return false;
+    if (luaL_loadbuffer(L, turns, sizeof turns - 1, "=weir") == LUA_OK && lua_pcall(L, 0, 0, 0) == LUA_OK) return false;
+    u->ended = luaL_ref(L, LUA_REGISTRYINDEX);
+    return true;
+}
+
 static weirl_ctx *upvalue_ctx(lua_State *L) {
     weirl_ctx *u = lua_touserdata(L, lua_upvalueindex(1));
     if (!u->c) weirl_raise(L, "the context is closed");
@@ -118,7 +130,9 @@ int weir_openlib(lua_State *L, weir_ctx *ctx) {
     weirl_open_value(L);
     weirl_open_schedule(L);
     weirl_ctx *u = weirl_new(L, sizeof *u, 0, WEIRL_CTX);
-    u->c = ctx ? ctx : weir_open(&(weir_config){ .log = log_stderr, .log_level = log_level() });
+    u->running = NULL;
+    u->ended = LUA_NOREF;
+    u->c = ctx ? ctx : weir_open(&(weir_config){ .log = log_stderr, .log_level = log_level(), .stop = stop_by_hook, .ud = u });
     u->owned = !ctx;
     if (!u->c) return luaL_error(L, "weir: not enough memory");
     lua_pushvalue(L, module);

@@ -191,10 +191,24 @@ static int outcome(lua_State *L, const weirl_program *u, const char *fn,
     return weirl_fail(L, u->kb->ctx, st);
 }
 
+/* A run in the simulator may be ended by a hook of L: what that raised goes on. */
+static void run_begins(lua_State *L, const weirl_program *u) { u->kb->ctx->running = L; }
+static void run_ends(lua_State *L, const weirl_program *u) {
+    weirl_ctx *c = u->kb->ctx;
+    c->running = NULL;
+    if (c->ended == LUA_NOREF) return;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, c->ended);
+    luaL_unref(L, LUA_REGISTRYINDEX, c->ended);
+    c->ended = LUA_NOREF;
+    lua_error(L);
+}
+
 static int p_launch(lua_State *L) {
     launch l;
     weirl_program *u = read_launch(L, "launch", &l, NULL, 0);
+    run_begins(L, u);
     weir_status st = weir_launch(u->p, &l.desc);
+    run_ends(L, u);
     return st == WEIR_OK ? lua_pushboolean(L, 1), 1 : outcome(L, u, "launch", st);
 }
 
@@ -215,7 +229,9 @@ static int p_trace(lua_State *L) {
     lua_getiuservalue(L, 1, UV_KERNEL); /* 4 */
     lua_getiuservalue(L, 4, 1);         /* 5: context */
     weir_timeline **t = weirl_pushtimeline(L, 5);
+    run_begins(L, u);
     weir_status st = weir_trace(u->p, &l.desc, &(weir_trace_desc){ .ctas = l.extra }, t);
+    run_ends(L, u);
     if (!*t) return outcome(L, u, "trace", st);
     if (st == WEIR_OK) return 1;
     int n = outcome(L, u, "trace", st); /* nil, message, code */
@@ -228,7 +244,9 @@ static int p_explore(lua_State *L) {
     launch l;
     uint64_t seed = 0;
     weirl_program *u = read_launch(L, "explore", &l, "seeds", 100);
+    run_begins(L, u);
     weir_status st = weir_explore(u->p, &l.desc, l.extra, &seed);
+    run_ends(L, u);
     if (st == WEIR_OK) return lua_pushboolean(L, 1), 1;
     int n = outcome(L, u, "explore", st);
     if (seed) lua_pushinteger(L, (lua_Integer)seed), n++;

@@ -41,7 +41,12 @@
 #define WEIRL_BUFFER "weir.buffer"
 #define WEIRL_FOREIGN "weir.foreign"   /* another library's tensor */
 
-typedef struct weirl_ctx { weir_ctx *c; bool owned; } weirl_ctx;
+typedef struct weirl_ctx {
+    weir_ctx *c;
+    bool owned;
+    lua_State *running;                /* in a launch: its hooks may end a run in the simulator */
+    int ended;                         /* reference of what a hook raised, LUA_NOREF */
+} weirl_ctx;
 typedef struct weirl_kernel {          /* user values: context, handles by address, blocks made by the task being captured */
     weir_kernel *k;                    /* NULL once closed */
     weirl_ctx *ctx;

@@ -257,6 +257,7 @@ struct weiri_machine {
     bool stop;
     bool skips;                  /* some tasks take stages in turn (interleave, lanes of a work-tile loop): they skip phases */
     bool wild;                   /* by the seed: any runnable thread is next */
+    double began, patience;      /* seconds: of the clock at its beginning; over until it speaks */
     bool tardy;                  /* by the seed: what is under way arrives where nobody else can go on, no sooner */
 };
 

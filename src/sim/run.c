@@ -1,7 +1,9 @@
 /* One launch: the grid, the threads, who runs next, and what to say when nobody can. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "../number.h"
 #include "../tcgen05.h"
@@ -9,8 +11,11 @@
 #include "machine.h"
 
 enum {
-    FRESH = 16 << 10,  /* bytes of a stack that begin with NO_VALUE in every word */
-    STUCK = 200000     /* turns in a row in which nothing changed: threads spin on memory */
+    FRESH = 16 << 10, /* bytes of a stack that begin with NO_VALUE in every word */
+    STUCK = 200000,   /* turns in a row in which nothing changed: threads spin on memory */
+    LOOK = 1 << 12,   /* turns from one look at the clock, and question to the host, to the next */
+    PATIENCE = 10,    /* seconds until a run says how far it is; then again when twice as many are over */
+    EAGER = 1         /* the same where the host logs more than warnings */
 };
 
 /* ---- small things -------------------------------------------------------------------------------------------------------- */
@@ -484,11 +489,34 @@ static bool late_step(machine *m) {
     return weiri_copy_step(m, true) || (m->ncommits && weiri_tc_step(m, true));
 }
 
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* A long run tells how long it will be, and ends where the host wants it to. */
+static void look_up(machine *m) {
+    const weir_config *cfg = &m->ctx->cfg;
+    const double over = seconds() - m->began;
+    const int ran = m->next_block, all = m->run->grid;
+    if (over >= m->patience) {
+        m->patience = 2 * over;
+        weiri_log(m->ctx, WEIR_LOG_WARNING, "weir: kernel '%s' in the simulator: %d of %d CTAs have begun in %.0f s%s",
+                  m->plan->k->name, ran, all, over,
+                  ran < all ? weiri_arena_fmt(&m->a, ", the rest takes %.0f s more: a smaller grid or smaller sizes take less",
+                                              over * (all - ran) / ran)
+                            : "");
+    }
+    if (cfg->stop && cfg->stop(cfg->ud))
+        weiri_sim_fault(m, NULL, 0, "sim-stopped", "the host ended the run: %d of %d CTAs had begun in %.1f s", ran, all, over);
+}
+
 static void schedule(machine *m) {
     u64 progress = m->progress;
     start_clusters(m);
     while (!m->stop) {
-        m->tick++;
+        if (++m->tick % LOOK == 0) look_up(m);
         if (m->npending && (weiri_sim_rand(m) & 3) == 0 && !m->tardy) weiri_copy_step(m, false);
         if (m->ncommits && (weiri_sim_rand(m) & 3) == 0 && !m->tardy) weiri_tc_step(m, false);
         thread *t = next_thread(m);
@@ -595,7 +623,9 @@ weir_status weiri_sim_launch(weir_ctx *c, const weiri_sim_run *r, weiri_buf *fin
         if (!m->before.launched) m->before.first = m->before.end; /* it let nobody begin before its end */
     }
     m->rng = r->seed ? r->seed : 1;
-    m->tardy = r->seed % 8 == 0;
+    m->tardy = m->rng % 8 == 0;
+    m->began = seconds();
+    m->patience = c->cfg.log_level > WEIR_LOG_WARNING ? EAGER : PATIENCE;
     m->wild = weiri_sim_rand(m) & 1;
     m->findings = findings;
     make_machine(m);

@@ -177,6 +177,11 @@ static void finds(lab *l, const char *source, int grid, const char *part, const 
     else has_str(part, found(l), name);
 }
 
+static bool enough(void *ud) {
+    (void)ud;
+    return true;
+}
+
 /* ---- data ---------------------------------------------------------------------------------------------------------------- */
 
 static weiri_random rng;
@@ -607,6 +612,9 @@ static void test_faults(void) {
     l->value[1].i = 0;
     z[0] = 0;
     finds(l, spin_source, 2, "[sim-livelock]", "a spin that never ends");
+    ctx->cfg.stop = enough;
+    finds(l, spin_source, 2, "the host ended the run: 2 of 2 CTAs had begun in ", "the same where the host ends it sooner");
+    ctx->cfg.stop = NULL;
     free_lab(l);
 
     static const char *const want[] = { "1 coordinates for a tensor map of rank 2 [sim-tmap]",

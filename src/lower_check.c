@@ -73,9 +73,8 @@ static void found_leaf(void *ud, uint32_t view) {
     int shape[WEIR_MAX_RANK], rank = weiri_view_shape(f->k, view, shape);
     weiri_view_of(f->k, view, &v);
     f->n++;
-    f->part = f->part || v.ncols;
-    f->misfit = f->misfit || rank != 2 || shape[0] != f->rows || shape[1] != f->cols || shape[0] != v.res->tile[0] || v.t ||
-                v.limit;
+    if (v.ncols) f->part = true;
+    if (rank != 2 || shape[0] != f->rows || shape[1] != f->cols || shape[0] != v.res->tile[0] || v.t || v.limit) f->misfit = true;
 }
 
 /* A reduction along rows of what no register tile holds, in the value: what is only loaded is fetched element by element,
@@ -122,7 +121,7 @@ static const char *off_fragments(const weir_kernel *k, uint32_t id, bool open, c
     }
     const char *text = NULL;
     open = open && v->op != WEIR_OP_TILE_COLS && !weiri_is_reduction(v->op);
-    for (int i = 0; i < v->nargs && !text; i++) text = v->arg[i] ? off_fragments(k, v->arg[i], open, hint) : NULL;
+    for (int i = 0; i < v->nargs && !text; i++) text = off_fragments(k, v->arg[i], open, hint);
     return text;
 }
 
@@ -265,9 +264,8 @@ void lw_check_operand(lowering *l, const weiri_op *op, int i, const weiri_view *
         weir_finding *f =
             weiri_find(&l->p->findings, "PLAN-REGS", weiri_place_of(&op->at),
                        "an mma into '%s' by task '%s' needs %d registers of a thread at entry for %d columns at a time; with "
-                       "%d CTA%s of %d threads an SM there are %d",
-                       op->res->name, l->pt->task->name, need, unit, k->ctas_per_sm, k->ctas_per_sm == 1 ? "" : "s",
-                       l->p->threads, l->p->entry_registers);
+                       "%d CTAs of %d threads an SM there are %d", /* one alone has 64 at least: enough for any */
+                       op->res->name, l->pt->task->name, need, unit, k->ctas_per_sm, l->p->threads, l->p->entry_registers);
         f->objects[0] = op->res->name;
         f->expected = weiri_arena_fmt(&l->p->a, "at least %d", need);
         f->got = weiri_arena_fmt(&l->p->a, "%d", l->p->entry_registers);

@@ -187,7 +187,7 @@ void lw_check_dealt_before(lowering *l, const weiri_node *guard) {
     for (const weiri_node *n = NULL; (n = weiri_node_next(guard, n));) {
         const weiri_op *op = n->kind == NODE_OP ? n->op : NULL;
         if (!op || !lw_piped(l->p, op) || !(lw_opens(op) || lw_closes_one(op))) continue;
-        if (op->res->kind != WEIR_RES_QUEUE && !weiri_side_dealt(l->k, op->res, lw_is_producer(op->stage))) continue;
+        if (!weiri_side_dealt(l->k, op->res, lw_is_producer(op->stage))) continue;
         weir_finding *f =
             weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&op->at),
                        "task '%s': '%s' is shared by lanes of the work tiles, and moved inside %s", l->pt->task->name,

@@ -986,7 +986,7 @@ static bool threads_alone(const weir_kernel *k, const weir_res *r) {
             if (n->kind != NODE_OP) continue;
             const weiri_op *op = n->op;
             bool plain = op->atom == ATOM_NONE || op->atom == ATOM_STORE || op->atom == ATOM_READ || op->atom == ATOM_LOAD ||
-                         op->atom == ATOM_SET || (op->atom == ATOM_CUSTOM && !op->work->async_read && !op->work->tx_bytes);
+                         (op->atom == ATOM_CUSTOM && !op->work->async_read && !op->work->tx_bytes);
             if (plain) continue;
             if (op->res == r) return false;
             for (int i = 0; i < op->nargs; i++)

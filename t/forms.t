@@ -451,6 +451,16 @@ changes("a load", "tile" .. often, function(v) return v.x:at(v.t.i, 0):load() + 
 changes("a load of an input, in a cluster: one number", "launch" .. often, function(v) return v.x:at(0, 0):load() end, pair)
 changes("... at a place for each CTA", "cta" .. often, function(v) return v.x:at(v.k.cta.rank, 0):load() end, pair)
 changes("a load of what the kernel writes, in a cluster", "cta" .. often, function(v) return v.y:at(0, 0):load() end, pair)
+local function settles(name, want, make) -- where what lies in tensors that nobody writes is known
+  local v = kernel(function(v) v.want = plan.varies(v.k, make(v), true) end)
+  tap.is(want, v.want, name)
+  v.k:close()
+end
+settles("an element of an input is one number", "launch", function(v) return v.x:at(0, 0):load() + v.n end)
+settles("one for each tile", "tile", function(v) return v.x:at(v.t.i, 0):load() end)
+settles("at a place that an input tells", "launch", function(v) return v.x:at(v.x1:at(v.n):load(), 0):load() end)
+settles("at a place that a body tells", "launch" .. often, function(v) return v.x:at(v.gen:make(), 0):load() end)
+settles("an element of what the kernel writes", "launch" .. often, function(v) return v.y:at(0, 0):load() end)
 changes("registers", "launch" .. often, function(v) return v.acc:read() end)
 changes("rows of registers", "launch" .. often, function(v) return v.acc:row_index() end)
 changes("a sum along rows", "launch" .. often, function(v) return v.acc:read():row_sum() end)

@@ -11,7 +11,7 @@ local function planned(k)
   return program and "" or why, program
 end
 local function kernel(o, f)
-  local k = weir.kernel { name = "k", arch = o.arch or "sm_90a", cluster = o.cluster }
+  local k = weir.kernel { name = "k", arch = o.arch or "sm_90a", cluster = o.cluster, ctas_per_sm = o.ctas }
   local r = { k = k }
   if o.with then o.with(k, r) end
   if f then k:task { name = "t", warps = o.warps or { 0, 4 }, schedule = function() f(r) end } end
@@ -236,6 +236,11 @@ late("loaded in a condition in a loop", "", function(r)
   local q = r.k:scalar { name = "q", dtype = "i32" }
   for _ in weir.domain_loop(0, 3) do for _ in weir.when_true(weir.gt(q, 0)) do r.s:wait(); local v = r.s:read():load(); r.y:store(v, r.y:at(0, 0)); r.s:release() end end
 end)
+late("in a condition that gives back behind it", "", function(r)
+  r.s:wait()
+  local v = r.s:read():load()
+  for _ in weir.when_true(weir.gt(r.k:scalar { name = "q", dtype = "i32" }, 0)) do r.y:store(v, r.y:at(0, 0)); r.s:release() end
+end)
 late("in a loop that ends the task", "", function(r) r.s:wait(); local v = r.s:read():load(); for _ in weir.domain_loop(0, 3) do r.y:store(v, r.y:at(0, 0)) end end)
 late("while the next stage of the same ring is asked for", "PLAN-TX: task 't': s:acquire opens a stage that no copy fills\n", function(r) r.s:wait(); local v = r.s:read():load(); r.s:acquire(); r.y:store(v, r.y:at(0, 0)); r.s:release() end)
 local function in_tiles(f)
@@ -275,6 +280,7 @@ local function puts(name, want, f, o)
     r.other = sm(k, "other", { tile = { 2, 8, 64 }, pipe = P.async_async { stages = 1 } })
     r.y, r.n = gm(k, "y", { out = true, tile = o.gtile }), k:dim "n"
     r.w = k:wgmma_tile { name = "w", tile = { 64, o.cols or 64 } }
+    r.r4 = k:reg_tile { name = "r4", dtype = "f32", tile = { 64, 4 } }
   end }, function(r) r.o:acquire(); f(r); r.o:commit() end))
 end
 puts("the whole stage", "", function(r) r.o:store(1) end)
@@ -297,6 +303,7 @@ puts("sums to a part", "PLAN-UNSUPPORTED: task 't': y:store stores to a part of 
 puts("sums to a slab", "PLAN-UNSUPPORTED: task 't': y:store stores to a part of a tile that cannot be built yet\n", function(r) r.w:zero(); r.y:store(r.w:read(), r.y:at(0, 0):sub(1)) end)
 puts("sums to rows", "", function(r) r.w:zero(); r.y:store(r.w:read(), r.y:at(0, 0):rows(0, 32)) end)
 puts("few columns of sums to a stage", "PLAN-UNSUPPORTED: task 't': o:store stores a value of a single row, or of few columns to shared memory, which cannot be built yet\n", function(r) r.w:zero(); r.o:store(r.w:read():row_sum(4)) end, { tile = { 64, 4 } })
+puts("column numbers of a register tile of four", "PLAN-TILE: task 't': y:store takes col_index() of a register tile of four columns\n", function(r) r.w:zero(); r.r4:zero(); r.y:store(r.r4:read() + r.r4:col_index(), r.y:at(0, 0)) end, { gtile = { 64, 4 } })
 puts("few columns of sums to a tensor", "", function(r) r.w:zero(); r.y:store(r.w:read():row_sum(4), r.y:at(0, 0)) end, { gtile = { 64, 4 } })
 puts("a row of numbers to a tensor", "PLAN-UNSUPPORTED: task 't': y:store stores a value of a single row, or of few columns to shared memory, which cannot be built yet\n", function(r) r.y:store(r.w:col_index(), r.y:at(0, 0)) end, { gtile = { 1, 64 } })
 
@@ -305,7 +312,7 @@ puts("a row of numbers to a tensor", "PLAN-UNSUPPORTED: task 't': y:store stores
 -- w:mma(a, b) of wgmma, its operands from rings. o: at, bt (tiles), as, bs (swizzles), a, b: what is taken of them, warps, split, wt
 local function product(name, want, o)
   o = o or {}
-  refuses(name, want, kernel({ warps = o.warps, with = function(k, r)
+  refuses(name, want, kernel({ warps = o.warps, ctas = o.ctas, with = function(k, r)
     r.a = sm(k, "a", { dtype = "bf16", tile = o.at or { 64, 64 }, swizzle = o.as or 128 })
     r.b = sm(k, "b", { dtype = "bf16", tile = o.bt or { 64, 64 }, swizzle = o.bs or 128 })
     r.w = k:wgmma_tile { name = "w", tile = o.wt or { 64, 64 }, split = o.split }
@@ -328,6 +335,9 @@ product("columns of an operand", "", { at = { 64, 128 }, a = function(v) return 
 product("columns that are no steps", "PLAN-SWIZZLE: a of the mma into 'w', 'a': columns 0 to 24 are no multiple of 16\nPLAN-SWIZZLE: b of the mma into 'w', 'b': K = 24 of the operand is no multiple of 16 (32 bytes of bf16)\n", { at = { 64, 128 }, a = function(v) return v:cols(0, 24) end, bt = { 64, 24 }, bs = 0 })
 product("columns off a step", "PLAN-SWIZZLE: a of the mma into 'w', 'a': columns 8 to 72 are no multiple of 16\n", { at = { 64, 128 }, a = function(v) return v:cols(8, 64) end })
 product("columns in two panels", "PLAN-SWIZZLE: a of the mma into 'w', 'a': columns 32 to 96 begin inside a panel of 64 and end in another\n", { at = { 64, 128 }, a = function(v) return v:cols(32, 64) end })
+product("where so many CTAs do not fit an SM: nothing of registers", "PLAN-WARPS: kernel 'k': 32 CTAs of 128 threads do not fit an SM, which has 2048\nPLAN-SMEM: kernel 'k': 32 CTAs of 16416 bytes of shared memory do not fit an SM, which has 233472\n", { ctas = 32 })
+product("where many leave few registers: b is cut into columns of 8", "", { ctas = 12 })
+product("and not, where it is turned over, in panels of 64", "PLAN-REGS: an mma into 'w' by task 't' needs 58 registers of a thread at entry for 64 columns at a time; with 12 CTAs of 128 threads an SM there are 40\n", { ctas = 12, b = function(v) return v:t() end })
 product("a slab of an operand", "PLAN-UNSUPPORTED: task 't': w:mma works on a part of a view (rows, cols, sub or limit), which cannot be built here yet\n", { at = { 2, 64, 64 }, a = function(v) return v:sub(1) end })
 product("an operand that is limited", "PLAN-UNSUPPORTED: task 't': w:mma works on a part of a view (rows, cols, sub or limit), which cannot be built here yet\n", { a = function(v) return v:limit(3) end })
 product("two warpgroups share columns", "", { warps = { 0, 8 }, split = "n", wt = { 64, 128 }, bt = { 128, 64 } })
@@ -347,17 +357,16 @@ flight("twice on two lines", "PLAN-DRAIN: sets 'w' while an mma into it may be i
 end)
 flight("both tiles", "PLAN-DRAIN: sets 'w' while an mma into it may be in flight\nPLAN-DRAIN: sets 'h' while an mma into it may be in flight\n", function(r) r.h:zero(); r.w:mma(r.a:read(), r.b:read()); r.h:mma(r.a:read(), r.b:read()); r.w:set(1); r.h:set(2); r.h:drain() end)
 flight("an operand that is set", "PLAN-DRAIN: sets 'u' while an mma that reads it may be in flight\n", function(r) r.u:zero(); r.w:mma(r.u:read(), r.b:read()); r.u:set(1) end)
-local function either(r, a_way, other_way)
-  local q = weir.gt(r.k:scalar { name = "q", dtype = "i32" }, 0)
-  for _ in weir.when_true(q) do a_way() end
-  for _ in weir.when_false(q) do other_way() end
+-- An mma with one operand of two, then perhaps another in its stead.
+local function perhaps(name, first, then_first)
+  flight(name, "PLAN-DRAIN: sets 'u' while an mma that reads it may be in flight\n", function(r)
+    r.u:zero(); r.w:mma(r[first]:read(), r.b:read())
+    for _ in weir.when_true(weir.gt(r.k:scalar { name = "q", dtype = "i32" }, 0)) do r.w:drain(); r.w:mma(r[then_first]:read(), r.b:read()) end
+    r.u:set(1)
+  end)
 end
-flight("that is set, where it was the operand of one way", "PLAN-DRAIN: sets 'u' while an mma that reads it may be in flight\n", function(r)
-  r.u:zero(); either(r, function() r.w:mma(r.u:read(), r.b:read()) end, function() r.w:mma(r.a:read(), r.b:read()) end); r.u:set(1)
-end)
-flight("of the other", "PLAN-DRAIN: sets 'u' while an mma that reads it may be in flight\n", function(r)
-  r.u:zero(); either(r, function() r.w:mma(r.a:read(), r.b:read()) end, function() r.w:mma(r.u:read(), r.b:read()) end); r.u:set(1)
-end)
+perhaps("that is set, where another mma may have come since", "u", "a")
+perhaps("where its mma may have come since", "a", "u")
 flight("beside something else on the line", "PLAN-UNSUPPORTED: task 't': w:mma works on a part of a view (rows, cols, sub or limit), which cannot be built here yet\nPLAN-DRAIN: sets 'w' while an mma into it may be in flight\n", function(r) r.w:mma(r.a:read(), r.b:read()); r.w:mma(r.a:read():limit(3), r.b:read()); r.w:set(1) end)
 flight("an operand that is read", "", function(r) r.u:zero(); r.w:mma(r.u:read(), r.b:read()); r.w:mma(r.u:read(), r.b:read()) end)
 flight("a value made of an operand that is set", "", function(r) r.h:zero(); r.w:mma(weir.cast(r.h:read(), "bf16"), r.b:read()); r.h:set(1) end)
@@ -395,6 +404,13 @@ end)
 drains("more ways, in a loop", {  }, function(r, mma)
   for _ in weir.domain_loop(0, r.n) do
     for i = 1, 7 do for _ in weir.when_true(weir.gt(r.q, i)) do mma(i % 2 == 0 and r.w or r.h) end end
+  end
+end)
+drains("more ways, drained at the end of a loop: at its begin, too", { 0, 0 }, function(r, mma)
+  for _ in weir.domain_loop(0, r.n) do
+    r.w:drain()
+    for i = 1, 7 do for _ in weir.when_true(weir.gt(r.q, i)) do mma(i % 2 == 0 and r.w or r.h) end end
+    r.w:drain(1)
   end
 end)
 drains("a loop of mmas, none drained", {  }, function(r, mma) for _ in weir.domain_loop(0, r.n) do mma(r.w) end end)
@@ -447,6 +463,7 @@ end, 16, 16, { 64, 4 })
 local function pass(r) r.o:acquire(); r.o:store(1); r.o:commit(); r.o:wait(); r.o:release() end -- a stage that is not stored from
 bulk("one store, then as many stages as there are: the wait is for it", { 7, 7, 0, 0 }, function(r) r.put(r.o); pass(r); pass(r) end)
 bulk("one store, and perhaps one stage less: for it, too", { 7, 7, 0, 0 }, function(r) r.put(r.o); for _ in weir.when_true(weir.gt(r.q, 0)) do pass(r) end pass(r) end)
+bulk("one store before a loop of as many stages as ways are followed, and more", { 7, 0, 0 }, function(r) r.put(r.o); for _ in weir.domain_loop(0, r.n) do pass(r) end end, 128, 2, { 1, 4 })
 do
   local ns = {}
   for i = 1, 103 do ns[i] = 7 end
@@ -481,6 +498,7 @@ local function before(name, want, kind, f, stages)
   end))
 end
 before("in flight from the tile before", { 2 }, "mma_wait", function(r, mma) for _ in weir.previous_tile(r.wq) do mma(r.h) end mma(r.w); r.w:drain(1) end)
+before("from two tiles before", { 4 }, "mma_wait", function(r, mma) for _ in weir.previous_tile(r.wq) do mma(r.h) end mma(r.w); r.w:drain(2) end)
 before("more ways than are followed", { 0 }, "mma_wait", function(r, mma)
   for _ in weir.previous_tile(r.wq) do for i = 1, 7 do for _ in weir.when_true(weir.gt(r.q, i)) do mma(i % 2 == 0 and r.w or r.h) end end end
   r.w:drain(3)
@@ -554,6 +572,7 @@ local function skips(name, want, f, o)
     look(task)
   end
   tap.is(want, p and table.concat(out, ", ") or why, name)
+  if o.gives_back then tap.is(o.gives_back, p and plan.get(p, "bars", lab.index(p, "bars", "g_empty"), "sum"), name .. ": arrivals that give back") end
 end
 skips("a stage a tile", "advance, advance close", function(r) fill(r.r) end)
 skips("a loop of stages", "loop, advance, advance close", function(r, t) for _ in weir.domain_loop(0, t.i) do fill(r.r) end end)
@@ -571,7 +590,7 @@ skips("a member's commit, the last one's in another task", "advance", function(r
   for _, x in ipairs { r.r, r.s } do x:acquire(); x:tma_load(r.z:at(0, 0)) end
   r.r:commit()
 end, { group = "merge", tma = true, more = function(r) r.s:commit() end })
-skips("a group's own", "advance, advance close", function(r) r.g:wait(); r.r:use(); r.s:use(); r.g:release() end, { group = "fused_merge", more = function(r) fill(r.r); fill(r.s) end })
+skips("a group's own", "advance, advance close", function(r) r.g:wait(); r.r:use(); r.s:use(); r.g:release() end, { group = "fused_merge", gives_back = "1 warp of a lane", more = function(r) fill(r.r); fill(r.s) end })
 skips("only asked for, for the tile before", "advance, advance close", function(r) fill(r.r); for _ in weir.previous_tile(r.wq) do r.s:try_wait() end end)
 
 

@@ -440,13 +440,13 @@ do
   tap.is({ 168, 0, 0, 0 }, p and { plan.get(p, "plan", 0, "entry_registers"), plan.get(p, "plan", 0, "reg_split0"), plan.get(p, "plan", 0, "reg_split1"), plan.get(p, "plan", 0, "reg_split2") },
     "registers: three warpgroups of mathematics share alike")
 end
--- A tile of 24-byte rows: only where threads alone fill and read its bytes. o: storage: it has another's, on: another has its own, reads, brings: of
+-- A tile of 24-byte rows: only where threads alone fill and read its bytes. o: storage: it has another's, on: another has its own, columns = 6, reads, brings: of
 -- the bodies.
 local function narrow(name, want, o, f)
   refuses(name, want, kernel { with = function(k, r)
     local pipe = P.async_async { stages = 1 }
     r.base = o.storage and k:smem_tile { name = "base", dtype = "f32", tile = { 24, 16 }, pipeline = pipe } or false
-    r.o = k:smem_tile { name = "o", dtype = "f32", tile = { 64, 6 }, storage = r.base or nil, pipeline = not r.base and pipe or nil }
+    r.o = k:smem_tile { name = "o", dtype = "f32", tile = { 64, o.columns or 6 }, storage = r.base or nil, pipeline = not r.base and pipe or nil }
     r.z = k:resource { name = "z", space = "gmem", bind = { y = r.y.tensor }, work = { look = weir.producer_work { params = "view from", code = ";", async_read = o.reads },
       bring = weir.producer_work { params = "view from", code = ";", tx_bytes = o.brings } } }
     if o.on then k:smem_tile { name = "on", dtype = "f32", tile = { 64, 6 }, storage = r.o } end
@@ -460,6 +460,7 @@ end
 narrow("a tile of threads", "", {})
 narrow("which a body looks at", "", {}, function(r) r.z:look(r.o:read()) end)
 local wants_16 = "PLAN-SWIZZLE: tile 'o': a row of 6 x 4 bytes = 24 is not a multiple of 16, which TMA needs; use 8 columns\n"
+narrow("of 4-byte rows, which a register tile is set from", "", { columns = 1 }, function(r) r.k:reg_tile { name = "t", dtype = "f32", tile = { 64, 1 } }:set(r.o:read()) end)
 narrow("in the bytes of another", wants_16, { storage = true })
 narrow("whose bytes another has", wants_16 .. wants_16:gsub("'o'", "'on'"), { on = true })
 narrow("which a body reads as the async proxy does", wants_16, { reads = true }, function(r) r.z:look(r.o:read()) end)

@@ -181,6 +181,8 @@ judged("on one side only", "PROVE-DEADLOCK", { give = under("previous", "give"),
 judged("on one side only, in lanes", "PROVE-DEADLOCK", { lanes = { 2, 2 }, give = under("previous", "give"), take = late "take" })
 tap.is("INCOMPLETE", pair { lanes = { 9, 9 }, give = under("previous", "give"), take = late "take" }:verify().proof.verdict, "... in nine, of which sizes are not looked for")
 judged("on both sides, in lanes", "SAFE", { lanes = { 2, 2 }, give = under("previous", "give"), take = under("previous", "take") })
+tap.is("INCOMPLETE", pair { give = function() end, take = function() end, after = { give = under("last", "give"), take = rest "take" } }:verify().proof.verdict,
+  "a condition on the last tile, on one side only: sizes are not looked for")
 judged("a condition on the last tile", "SAFE", { give = function() end, take = function() end, after = { give = under("last", "give"), take = under("last", "take") } })
 local function times(side) return function(r) previous(r, function(b) for _ in weir.domain_loop(b.i) do r[side]() end end) end end
 judged("as often as the tile before says", "SAFE", { give = times "give", take = times "take" })

@@ -32,9 +32,11 @@ static int alike(lua_State *L) {
     return 1;
 }
 
-/* varies(k, x): "launch", "tile", "cta", "tile cta"; "at any time" after it: more often than that */
+/* varies(k, x, memory): "launch", "tile", "cta", "tile cta"; "at any time" after it: more often than that. memory: what lies in tensors
+ * that nobody writes is known. */
 static int varies(lua_State *L) {
-    bool tile, cta, known = weiri_forms_varies(kernel(L), value(L, 2), &tile, &cta);
+    bool tile, cta,
+        known = (lua_toboolean(L, 3) ? weiri_forms_settled : weiri_forms_varies)(kernel(L), value(L, 2), &tile, &cta);
     lua_pushfstring(L, "%s%s", tile && cta ? "tile cta" : tile ? "tile" : cta ? "cta" : "launch", known ? "" : ", at any time");
     return 1;
 }

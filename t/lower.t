@@ -338,6 +338,10 @@ product("columns in two panels", "PLAN-SWIZZLE: a of the mma into 'w', 'a': colu
 product("where so many CTAs do not fit an SM: nothing of registers", "PLAN-WARPS: kernel 'k': 32 CTAs of 128 threads do not fit an SM, which has 2048\nPLAN-SMEM: kernel 'k': 32 CTAs of 16416 bytes of shared memory do not fit an SM, which has 233472\n", { ctas = 32 })
 product("where many leave few registers: b is cut into columns of 8", "", { ctas = 12 })
 product("and not, where it is turned over, in panels of 64", "PLAN-REGS: an mma into 'w' by task 't' needs 58 registers of a thread at entry for 64 columns at a time; with 12 CTAs of 128 threads an SM there are 40\n", { ctas = 12, b = function(v) return v:t() end })
+product("nor columns of 8, where a comes from registers", "?", { ctas = 16, wt = { 64, 32 }, at = { 64, 16 }, as = 32, bt = { 32, 16 }, bs = 32, f = function(r)
+  local a = r.k:reg_tile { name = "ra", dtype = "bf16", tile = { 64, 16 } }
+  a:zero(); r.w:mma(a:read(), r.b:read())
+end })
 product("a slab of an operand", "PLAN-UNSUPPORTED: task 't': w:mma works on a part of a view (rows, cols, sub or limit), which cannot be built here yet\n", { at = { 2, 64, 64 }, a = function(v) return v:sub(1) end })
 product("an operand that is limited", "PLAN-UNSUPPORTED: task 't': w:mma works on a part of a view (rows, cols, sub or limit), which cannot be built here yet\n", { a = function(v) return v:limit(3) end })
 product("two warpgroups share columns", "", { warps = { 0, 8 }, split = "n", wt = { 64, 128 }, bt = { 128, 64 } })

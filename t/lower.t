@@ -338,7 +338,7 @@ product("columns in two panels", "PLAN-SWIZZLE: a of the mma into 'w', 'a': colu
 product("where so many CTAs do not fit an SM: nothing of registers", "PLAN-WARPS: kernel 'k': 32 CTAs of 128 threads do not fit an SM, which has 2048\nPLAN-SMEM: kernel 'k': 32 CTAs of 16416 bytes of shared memory do not fit an SM, which has 233472\n", { ctas = 32 })
 product("where many leave few registers: b is cut into columns of 8", "", { ctas = 12 })
 product("and not, where it is turned over, in panels of 64", "PLAN-REGS: an mma into 'w' by task 't' needs 58 registers of a thread at entry for 64 columns at a time; with 12 CTAs of 128 threads an SM there are 40\n", { ctas = 12, b = function(v) return v:t() end })
-product("nor columns of 8, where a comes from registers", "?", { ctas = 16, wt = { 64, 32 }, at = { 64, 16 }, as = 32, bt = { 32, 16 }, bs = 32, f = function(r)
+product("nor columns of 8, where a comes from registers", "PLAN-REGS: an mma into 'w' by task 't' needs 34 registers of a thread at entry for 8 columns at a time; with 16 CTAs of 128 threads an SM there are 32\n", { ctas = 16, wt = { 64, 32 }, at = { 64, 16 }, as = 32, bt = { 32, 16 }, bs = 32, f = function(r)
   local a = r.k:reg_tile { name = "ra", dtype = "bf16", tile = { 64, 16 } }
   a:zero(); r.w:mma(a:read(), r.b:read())
 end })

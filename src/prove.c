@@ -506,8 +506,8 @@ static void mark_around(const weir_kernel *k, const weiri_tape *t, trial *out) {
 }
 
 /* Two loops of one launch are tied by its arguments. Looks for some that give the counts seen, computed as the kernel does; false: none
- * found. */
-static bool sizes_exist(search *s, const replay *p, trial *best, weiri_buf *text) {
+ * found. `open`: for what the search leaves open, too, which is to be computed with them. */
+static bool sizes_exist(search *s, const replay *p, bool open, trial *best, weiri_buf *text) {
     const weiri_prog *g = s->g;
     const weir_kernel *k = g->p->k;
     int forms = weiri_forms_class_count(g->forms);
@@ -527,7 +527,7 @@ static bool sizes_exist(search *s, const replay *p, trial *best, weiri_buf *text
     for (int i = 0; i < g->tapes.n; i++) {
         const weiri_tape *t = &g->tapes.v[i];
         if (p->key[i]) mark_tape(k, t, best), asked = true;
-        if (is_open(t)) mark_around(k, t, best), asked = true; /* it will be computed with these arguments */
+        if (open && is_open(t)) mark_around(k, t, best), asked = true;
     }
     for (int i = 0; i < p->facts.n; i++) {
         const weir_res *q = g->p->queue;
@@ -678,6 +678,16 @@ static bool find_meeting(const weiri_prog *g, int bar, bool wait, int not_of, co
     return false;
 }
 
+/* What a guard, or the skippable part of a tile, asks; does it open if that holds? */
+static uint32_t condition_of(const weiri_node *guard) { return guard->kind == NODE_TILES ? guard->skip : guard->of; }
+static bool opens(const weiri_node *guard) { return guard->kind == NODE_GUARD && guard->guard == WEIR_GUARD_TRUE; }
+
+static bool same_guard(const weir_kernel *k, const weiri_node *x, const weiri_node *y) {
+    bool not;
+    if (!x || !y) return x == y;
+    return weiri_forms_alike(k, condition_of(x), condition_of(y), &not ) && not == (opens(x) != opens(y));
+}
+
 /* The mend, where two loops or two conditions are the cause; else NULL. `with`: the arguments, as text. */
 static const char *out_of_step_hint(search *s, const replay *p, const weiri_fault *x, const trial *t, const char *with,
                                     weiri_arena *a) {
@@ -699,7 +709,7 @@ static const char *out_of_step_hint(search *s, const replay *p, const weiri_faul
     bool unlike = m.loop && n.loop && !(m.known && n.known) &&
                   !(weiri_forms_same(k, m.loop->start, n.loop->start) && weiri_forms_same(k, m.loop->stop, n.loop->stop) &&
                     weiri_forms_same(k, m.loop->step, n.loop->step));
-    if (m.guard == n.guard && !unlike) return NULL;
+    if (!unlike && same_guard(k, m.guard, n.guard)) return NULL;
     weiri_buf b;
     weiri_buf_init(&b, s->ctx);
     for (int i = 0; i < 2 && unlike; i++) { /* lengths of a tile, or that only the device knows */
@@ -717,8 +727,8 @@ static const char *out_of_step_hint(search *s, const replay *p, const weiri_faul
         weiri_put(&b, "%s'%s' does it ", i ? ", " : "", q->task);
         if (!q->guard) weiri_put(&b, "always");
         else {
-            weiri_put(&b, q->guard->kind == NODE_GUARD && q->guard->guard == WEIR_GUARD_FALSE ? "unless " : "if ");
-            weiri_value_print(g->p->k, q->guard->kind == NODE_TILES ? q->guard->skip : q->guard->of, &b);
+            weiri_put(&b, opens(q->guard) ? "if " : "unless ");
+            weiri_value_print(g->p->k, condition_of(q->guard), &b);
             weiri_put(&b, "%s", weiri_prog_at(a, q->guard));
         }
     }
@@ -728,10 +738,21 @@ static const char *out_of_step_hint(search *s, const replay *p, const weiri_faul
     return text;
 }
 
+/* May a loop that lanes take in turn end in the middle of a turn? */
+static bool breaks_off(const weiri_prog *g) {
+    for (int i = 0; i < g->code.n; i++)
+        for (int l = 0; l < g->code.v[i].loops.n; l++) {
+            const weiri_loop *x = &g->code.v[i].loops.v[l];
+            for (int q = 0; x->deal && q < x->trips.nparts; q++)
+                if (g->tapes.v[x->trips.part[q].tape].multiple * x->trips.part[q].rep % x->deal) return true;
+        }
+    return false;
+}
+
 static void add_finding(const weiri_prog *g, weiri_findings *f, const weiri_fault *x, const char *hint, const char *with) {
     weir_finding *o = weiri_find(f, x->rule, x->at, "%s%s%s%s", x->text, *with ? " (" : "", with, *with ? ")" : "");
     o->hint = hint ? hint : x->hint;
-    if (g->deals > 1 && (!strcmp(x->rule, "PROVE-DEADLOCK") || !strcmp(x->rule, "PROVE-PARITY")))
+    if ((!strcmp(x->rule, "PROVE-DEADLOCK") || !strcmp(x->rule, "PROVE-PARITY")) && breaks_off(g))
         o->hint = weiri_arena_fmt(
             f->a,
             "where lanes take the stages in turn and the other side takes them all, each run of the loop must be "
@@ -783,6 +804,25 @@ static bool is_shown(const search *s, const weiri_fault *x) {
     return shown;
 }
 
+/* Can what *y says of the way in p happen? Finds sizes for it. Where these decide what the search has left open, the run with them takes the
+ * way's place. */
+static bool borne_out(search *s, found *x, replay *p, const weiri_fault **y, trial *sizes, weiri_buf *with, weiri_arena *a) {
+    const bool open = leaves_open(s->g);
+    if (!p->plausible || !sizes_exist(s, p, open, sizes, with)) return false;
+    if (!open) return true;
+    replay q;
+    const weiri_exact e = run_exactly(s, &q, sizes, p->r.left + p->r.v[s->g->stream_at], a);
+    if (e == EXACT_FAULT) {
+        *p = q;
+        *y = among(p, &x->f);
+        x->f = **y;
+        return true;
+    }
+    if (e != EXACT_UNKNOWN) return false;
+    weiri_buf_free(with); /* what memory, bodies or coordinates decide is believed: sizes say nothing of it */
+    return sizes_exist(s, p, false, sizes, with);
+}
+
 /* Shows what was found, worst class first. Returns how many; *doubtful: some did not come back on their way, or need lengths
  * that were not found to fit together. */
 static int show(search *s, weiri_arena *a, weir_proof *out, weiri_findings *f, bool *doubtful) {
@@ -790,31 +830,16 @@ static int show(search *s, weiri_arena *a, weir_proof *out, weiri_findings *f, b
     for (int rank = 0; rank < 10; rank++)
         for (int i = 0; i < s->found.n && shown < MAX_FAULTS; i++) {
             found *x = &s->found.v[i];
-            if (x->f.order != rank) continue;
-            if (is_shown(s, &x->f)) continue;
+            if (x->f.order != rank || is_shown(s, &x->f)) continue;
             replay p;
-            const weiri_fault *y = run_again(s, x, &p, a);
-            if (!y) {
-                *doubtful = true;
-                continue;
-            }
+            trial sizes;
             weiri_buf with;
             weiri_buf_init(&with, s->ctx);
-            trial with_sizes;
-            bool real = p.plausible && sizes_exist(s, &p, &with_sizes, &with);
-            if (real && leaves_open(s->g)) { /* these sizes may not give the lengths that the search took */
-                replay q;
-                weiri_exact e = run_exactly(s, &q, &with_sizes, p.r.left + p.r.v[s->g->stream_at], a);
-                if (e == EXACT_FAULT) {
-                    p = q;
-                    y = among(&p, &x->f);
-                    x->f = *y;
-                } else real = e == EXACT_UNKNOWN;
-            }
-            const char *sizes = with.s ? with.s : "";
-            if (!real) *doubtful = true;
+            const weiri_fault *y = run_again(s, x, &p, a);
+            if (!y || !borne_out(s, x, &p, &y, &sizes, &with, a)) *doubtful = true;
             else if (!is_shown(s, &x->f)) {
-                add_finding(s->g, f, y, out_of_step_hint(s, &p, y, &with_sizes, sizes, a), sizes);
+                const char *text = with.s ? with.s : "";
+                add_finding(s->g, f, y, out_of_step_hint(s, &p, y, &sizes, text, a), text);
                 x->shown = true;
                 if (!shown++) out->trace = trace_text(s, &p, y, a);
             }

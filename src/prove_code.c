@@ -672,7 +672,7 @@ static bool ask_alike(const builder *b, int x, int xi, int xto, int y, int yi, i
             if (p->phase != q->phase || p->is != q->is) return false;
             break;
         case IN_BEFORE:
-            if (p->a != q->a || p->b != q->b) return false; /* of one lane: within one tile of both, as a stretch is */
+            if (p->b != q->b) return false; /* of one lane. Of the tile before, inside; of the last one, outside: that a stretch is */
             break;
         default: /* IN_CTA */
             if (p->ctas != q->ctas) return false;

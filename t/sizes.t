@@ -143,4 +143,129 @@ local function plainly(which) return function(r, op) for i in loop(0, r.n) do fo
 local function guarded(which) return function(r, op) for i in loop(0, r.n) do for _ in i:every(1, 0) do for _ in loop(0, i) do op(r[which]) end end end end end
 check("within a length by the index", "PROVE-DEADLOCK", { text = "(with n = 2)", fails = "sim-deadlock" }, plainly "a", guarded "b")
 check("... of the other task", "PROVE-DEADLOCK", { text = "(with n = 2)", fails = "sim-deadlock" }, guarded "a", plainly "b")
+
+-- ---- who asks alike ----------------------------------------------------------------------------------------------------------------------------------
+
+-- Lengths by the index around: shared by tasks that ask for them alike, in loops through the same numbers, under the same guards.
+local F = weir.when_false
+local function nest(inner) return function(r, op) for i in loop(0, r.n) do inner(r, op, i) end end end
+local once = nest(function(r, op, i) for _ in loop(0, i) do op(r.a) end end)
+local square = nest(function(r, op, i) for _ in loop(0, i) do for _ in loop(0, i) do op(r.a) end end end)
+local double = nest(function(r, op, i) for _ in loop(0, 2 * i) do op(r.a) end end)
+local first_too = nest(function(r, op, i) for _ in loop(0, i) do op(r.a) end for _ in i:first_iter() do for _ in loop(0, i) do op(r.a) end end end)
+local function rounds_of(of) return nest(function(r, op, i) for _ in loop(0, of(r)) do for _ in loop(0, i) do op(r.a) end end end) end
+local function rest(x) return nest(function(r, op, i) for _ in T(eq(i % 2, x)) do for _ in loop(0, i) do op(r.a) end end end) end
+check("the index squared", "SAFE", { runs = some }, square)
+check("the index, and its square", "PROVE-DEADLOCK", { text = "(with n = 3)", fails = "sim-deadlock" }, once, square)
+check("its square, and the index", "PROVE-LOST", { text = "(with n = 3)" }, square, once)
+check("twice the index, and once and once more in the first turn", "PROVE-LOST", { text = "(with n = 2)", hint = "'take' runs 0 .. i0, 'give' runs 0 .. 2 * i0: make both equally long" }, double, first_too)
+check("once and once more in the first turn, and twice", "PROVE-DEADLOCK", { text = "(with n = 2)", fails = "sim-deadlock", hint = "'take' runs 0 .. 2 * i0, 'give' runs 0 .. i0: make both equally long" }, first_too, double)
+check("in loops of one length around", "SAFE", { runs = some }, rounds_of(function(r) return r.m end))
+check("in loops of two lengths around", "PROVE-LOST", { text = "(with n = 2, m = 0)" }, rounds_of(function(r) return r.n end), rounds_of(function(r) return r.m end))
+check("in every second turn", "SAFE", { runs = some }, rest(1))
+check("in every second turn, each its own", "PROVE-DEADLOCK", { text = "(with n = 3)", fails = "sim-deadlock", hint = "'take' does it if i0 % 2 == 0, 'give' does it if i0 % 2 == 1: put both under one condition, or under one key if they are always equal" }, rest(1), rest(0))
+local function told(guard, c)
+  return function(r, op)
+    for i in loop(0, r.n) do for _ in T(eq(i, 3)) do op(r.b) end end
+    for _ in guard(c(r)) do once({ n = r.m, a = r.a }, op) end
+  end
+end
+local function short(r) return le(r.n, 1) end
+check("under what a loop's end tells", "SAFE", { n = { max = 1000 }, runs = some }, told(T, short))
+check("... and under its opposite", "PROVE-LOST", { n = { max = 1000 }, text = "(with n = 0, m = 2)" }, told(T, short), told(F, short))
+check("... and under its opposite's opposite", "SAFE", { n = { max = 1000 }, runs = some }, told(T, short), told(F, function(r) return gt(r.n, 1) end))
+
+-- Conditions: which are one question.
+local function beside(c) return function(r, op) for i in loop(0, r.n) do for _ in T(lt(i, r.m)) do op(r.a) end for _ in T(c(r)) do op(r.b) end end end end
+check("a condition on the index beside one of the launch", "SAFE", { runs = some }, beside(function(r) return gt(r.m, 1) end))
+check("... and another of the launch", "PROVE-DEADLOCK", { text = "m = 1)", fails = "sim-deadlock" }, beside(function(r) return gt(r.m, 1) end), beside(function(r) return gt(r.m, 0) end))
+local function inside(c) return function(r, op) for i in loop(0, r.n) do for _ in i:every(2, 0) do for _ in T(c(i, r)) do op(r.a) end end end end end
+check("a condition on the index within a guard", "PROVE-DEADLOCK", { text = "(with n = 1, m = 0)", fails = "sim-deadlock" }, inside(function(i, r) return lt(i, r.m) end), inside(function(i, r) return le(i, r.m) end))
+local function nested_first(r, op)
+  for i in loop(0, r.n) do
+    for _ in i:every(2, 0) do for _ in T(lt(i, r.m)) do op(r.b) end end
+    for _ in T(gt(r.m, i)) do op(r.a) end
+  end
+end
+check("one within a guard, and then one in each turn: right", "INCOMPLETE", { runs = some }, nested_first)
+
+-- ---- what mends it -------------------------------------------------------------------------------------------------------------------------------------
+
+-- Tiles that are skipped, by one of the two.
+local function skipping(give, take)
+  local k = weir.kernel { name = "skips", arch = "sm_90a" }
+  local m, a = k:dim "m", ring(k, "a")
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { k:dim "n" } }
+  for at, skips in ipairs { give, take } do
+    k:task { name = at == 1 and "give" or "take", warps = { at - 1, 1 }, schedule = function()
+      for t in weir.work_tile_loop(wq, { skip = function(t) return lt(t.i, m) end }) do
+        if skips == "skips" then for _ in t:skippable() do (at == 1 and fill or use)(a) end else (at == 1 and fill or use)(a) end
+        wq:next()
+      end
+    end }
+  end
+  return k
+end
+local function proved(name, want, k, o)
+  local report = k:verify()
+  local rule = report.proof.text:match "%[(PROVE%-[%u-]+)%]$"
+  if not tap.is(want, rule or report.proof.verdict, name) then tap.diag(report.text) end
+  local hint
+  for _, f in ipairs(report.findings) do if not hint and f.rule == rule and report.proof.text:find(f.message, 1, true) then hint = f.hint end end
+  if o then tap.is(o, ((hint or "none"):gsub(" %([%w_]+%.t:%d+%)", "")), name .. ": the mend") end
+  k:close()
+end
+proved("both skip a tile", "SAFE", skipping("skips", "skips"))
+proved("one skips it", "PROVE-DEADLOCK", skipping("skips", "works"), "'take' does it always, 'give' does it unless t.i < m: put both under one condition, or under one key if they are always equal")
+-- Lanes that take turns: their number is to be blamed only where a loop may end within a turn.
+local LANES = "where lanes take the stages in turn and the other side takes them all, each run of the loop must be a multiple of 2 steps: k:dim(name, { multiple = ... })"
+local WAIT = "give each wait an arrival that does not itself depend on the wait"
+local function dealt(o)
+  local k = weir.kernel { name = "dealt", arch = "sm_90a" }
+  local n, s, b = k:dim("n", { multiple = o.multiple }), ring(k, "s", 4, { 2, 2, 1, 1 }), ring(k, "b")
+  local function counting(op, more, taken)
+    return function()
+      for i in loop(0, n) do
+        for _ in T(eq(i, 3)) do op(b) end
+        if taken then use(s) end
+      end
+      for _ in T(le(n, more)) do op(b) end
+    end
+  end
+  k:task { name = "give", warps = { 0, 2 }, schedule = function() for _ in loop(0, n) do fill(s) end for _ in T(le(n, 2)) do end end }
+  k:task { name = "take", warps = { 4, 1 }, schedule = counting(use, 2, true) }
+  k:task { name = "more", warps = { 5, 1 }, schedule = counting(fill, o.more) }
+  return k
+end
+proved("warps that take turns, and what a loop's end tells", "SAFE", dealt { multiple = 2, more = 2 })
+proved("... another", "PROVE-DEADLOCK", dealt { multiple = 2, more = 1 }, WAIT)
+proved("... whose loop may end within a turn", "PROVE-DEADLOCK", dealt { more = 1 }, LANES)
+-- Tiles of two lanes, and what a loop's end tells in each.
+local function lanes_told(give, take)
+  local k = weir.kernel { name = "lanes", arch = "sm_90a" }
+  local n, a, b = k:dim "n", ring(k, "a"), ring(k, "b")
+  local wq = k:work_queue { name = "wq", axes = { "t" }, extent = { k:dim "m" } }
+  local turn = k:barrier { name = "turn", pipeline = P.async_async { stages = 1 } }
+  local function body(side, c)
+    for i in loop(0, n) do
+      for _ in T(eq(i, 3)) do side(b) end
+      side(a)
+    end
+    for _ in T(le(n, c)) do side(b) end
+  end
+  k:task { name = "give", warps = { 0, 1 }, schedule = function() for _ in weir.work_tile_loop(wq) do body(fill, give); wq:next() end end }
+  for lane = 0, 1 do
+    k:task { name = "get" .. lane, warps = { 4 + lane, 1 }, schedule = function()
+      for _ in weir.work_tile_loop(wq, { lane = lane, lanes = 2 }) do
+        if lane == 0 then turn:acquire() else turn:wait() end
+        body(use, take)
+        if lane == 0 then turn:commit() else turn:release() end
+        wq:next()
+      end
+    end }
+  end
+  return k
+end
+proved("lanes of tiles, and what a loop's end tells", "SAFE", lanes_told(2, 2))
+proved("... another", "PROVE-LOST", lanes_told(2, 1), "let the consumer run as many steps as the producer")
 tap.done()

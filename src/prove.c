@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_NODES = 20000, MAX_BYTES = 96 << 20, AFTER_FAULT = 400, MAX_FAULTS = 6, MAX_WAY = 64, TURNS = 2, MAX_ROUNDS = 1000 };
+enum { MAX_NODES = 20000, MAX_BYTES = 96 << 20, AFTER_FAULT = 400, MAX_FAULTS = 6, MAX_WAY = 64, TURNS = 2 };
 
 typedef struct node {
     int parent;
@@ -107,27 +107,32 @@ static int add_node(search *s, const weiri_run *r, unsigned char *state, int par
 
 /* A way has led back to node `to`, by `letter` at node `at`. What is known there is lost stage by stage, as its rings turn: so the way is
  * gone on until they have turned twice, and merged only then. Each state on it can be come to, so nothing is assumed;
- * where it shows a fault or ends otherwise, all is left to the search. */
+ * where it shows a fault, all is left to the search. */
 static void run_ahead(search *s, weiri_run *r, unsigned char *scratch, int to, int at, int letter) {
     int8_t way[MAX_WAY];
-    int n = 0;
+    int n = 0, most = 0;
     way[n++] = (int8_t)letter;
     for (int i = at; i != to; i = s->nodes.v[i].parent) {
         if (i < 0 || n == MAX_WAY) return;
         way[n++] = s->nodes.v[i].letter;
     }
+    for (int i = 0; i < s->g->rings.n; i++)
+        if (most < TURNS * s->g->rings.v[i].stages) most = TURNS * s->g->rings.v[i].stages;
     memcpy(r->v, s->state[to], s->size);
     r->want = s->nodes.v[to].want, r->want_tile = s->nodes.v[to].want_tile;
-    for (int round = 0; !round || !weiri_run_turned(r, (const int *)(const void *)s->state[to], TURNS); round++)
+    for (int round = 0; !round || !weiri_run_turned(r, (const int *)(const void *)s->state[to], TURNS); round++) {
+        if (round > most) return; /* cover: assert: what moves in one round moves in each */
         for (int i = n; i-- > 0;) {
-            if (round == MAX_ROUNDS || !weiri_run_may(r, way[i])) return;
+            if (!weiri_run_may(r, way[i])) return; /* cover: assert: the control of a state decides, and that is as it was */
             weiri_run_choose(r, way[i]);
             weiri_run_go(r);
-            if (r->nfaults || r->stuck || r->done) return;
+            if (r->nfaults) return;
+            if (r->stuck || r->done) return; /* cover: assert: as above */
         }
+    }
     weiri_run_canonical(s->g, r->v, scratch);
     int i = s->table[slot_of(s, (const unsigned char *)r->v)];
-    if (i >= 0) merge_into(s, i, (const unsigned char *)r->v);
+    if (i >= 0) merge_into(s, i, (const unsigned char *)r->v); /* cover: assert: it is `to` */
 }
 
 /* Of one action, and against one rule? */

@@ -171,8 +171,8 @@ static void search_all(search *s, int cap, bool merge) {
     /* Of a proof that stands only if nothing is found, any order will do, and the newest first visits each the least often: a loop has told what
      * it loses before others go by it. Ways to what is found are shortest the other way. */
     const bool newest = g->narrow || g->told || g->counted;
-    int stop = cap;
-    for (int q = 0; q < s->queue.n && s->nodes.n < stop && !s->capped && !(s->found.n && s->lean);) {
+    int stop = cap, q = 0;
+    while (q < s->queue.n && s->nodes.n < stop && !s->capped && !(s->found.n && s->lean)) {
         int at = newest ? s->queue.v[--s->queue.n] : s->queue.v[q++], answers = 0;
         s->nodes.v[at].queued = false;
         for (int letter = 0; letter < 2; letter++) {
@@ -196,6 +196,7 @@ static void search_all(search *s, int cap, bool merge) {
         }
         if (!answers) s->letters_out = true, s->far = r.want;
     }
+    if (q < s->queue.n) s->capped = true; /* not all of them have been looked at */
 }
 
 static void search_start(search *s, const weiri_prog *g, weir_ctx *ctx, const int *force, int *misses) {
@@ -261,8 +262,8 @@ static void see_tile(replay *p, const weiri_tape *t, int letter) {
     for (int i = 0; i < p->facts.n; i++) {
         fact *o = &p->facts.v[i];
         if (o->tape != f.tape || o->tile != f.tile) continue;
-        if ((f.closed && f.n < o->n) || (o->closed && f.n > o->n)) p->plausible = false; /* inside a loop, and not so long each time */
-        if (!o->closed && f.n >= o->n) o->n = f.n, o->closed = f.closed;
+        if (!o->closed) o->n = f.n, o->closed = f.closed;
+        else if (f.closed ? f.n != o->n : f.n > o->n) p->plausible = false; /* inside a loop, and not so long each time */
         return;
     }
     WEIRI_PUSH(p->a, p->facts, f);
@@ -437,7 +438,7 @@ static bool length_holds(const weiri_prog *g, const replay *p, const fact *f, we
         bool longer = f->closed && o->n > f->n, known = longer || (f->closed && o->closed); /* an open one is at least so long */
         if (o->tile != f->tile || !known || g->tapes.v[o->tape].kind != TAPE_TRIPS) continue;
         if (!weiri_forms_eval(g->forms, g->tapes.v[o->tape].form, e, &m) || (n < m) != longer ||
-            (n > m) != (f->n > o->n && o->closed))
+            (n > m) != (f->n > o->n))
             return false;
     }
     return f->closed || n > 0;

@@ -411,10 +411,10 @@ static int swap(lua_State *L) {
 
 /* ---- the readers of a plan ----------------------------------------------------------------------------------------------- */
 
-/* prove(program, run_only, everywhere, stagewise, asked) -> verdict, { { rule, message, line, hint } ... }, text, work; run_only: the tables
+/* prove(program, run_only, everywhere, stagewise, asked, apart) -> verdict, { { rule, message, line, hint } ... }, text, work; run_only: the tables
  * are not compared; everywhere: every row of knowledge keeps all that could be known, or, "rings", of all rings what can be shown to matter;
- * stagewise: rings are not turned ahead; asked: conditions on how often a loop has run are questions. Work: instructions run, words of states
- * touched and of memory taken */
+ * stagewise: rings are not turned ahead; asked: conditions on how often a loop has run are questions; apart: states are not merged. Work:
+ * instructions run, words of states touched and of memory taken */
 static int prove(lua_State *L) {
     static const char *const verdicts[] = { "NOT_PROVED", "SAFE", "SAFE_BOUNDED", "UNSAFE",
                                             "INCOMPLETE" }; /* ORDER weir_verdict */
@@ -425,7 +425,8 @@ static int prove(lua_State *L) {
     weir_proof proof = { WEIR_NOT_PROVED, NULL, NULL, 0, 0 };
     const int kept = lua_isstring(L, 3) ? WEIRI_RINGS : lua_toboolean(L, 3) ? WEIRI_EVERYWHERE : 0;
     int without = (lua_toboolean(L, 2) ? WEIRI_TABLES : 0) | kept |
-                  (lua_toboolean(L, 4) ? WEIRI_STAGEWISE : 0) | (lua_toboolean(L, 5) ? WEIRI_ASKED : 0);
+                  (lua_toboolean(L, 4) ? WEIRI_STAGEWISE : 0) | (lua_toboolean(L, 5) ? WEIRI_ASKED : 0) |
+                  (lua_toboolean(L, 6) ? WEIRI_APART : 0);
     const uint64_t work = weiri_prove_without(p->plan, &a, &proof, &f, without);
     lua_pushstring(L, verdicts[proof.verdict]);
     lua_newtable(L);

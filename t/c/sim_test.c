@@ -549,7 +549,7 @@ static void test_cluster(void) {
                !memcmp(x + 512 * (N - 2) + 128, y + 1024 * N, 512);
     if (!ok(same, "multicast, remote arrives, a push: 8 seeds")) tap_text("findings", found(l));
     cluster_finds(l, CLUSTER(1), "[sim-deadlock]", "[sim-tx]", "a multicast mask without the own CTA");
-    cluster_finds(l, CLUSTER(2), "[sim-async-write]", "[sim-arrivals]", "an empty count that leaves out the peer");
+    cluster_finds(l, CLUSTER(2), "[sim-lap]", "[sim-arrivals]", "an empty count that leaves out the peer");
     cluster_finds(l, CLUSTER(3), "[sim-exit", "[sim-exited]", "no cluster barrier before the exit");
     cluster_finds(l, CLUSTER(4), "has run no fence.mbarrier_init", "-", "no fence after the init");
     cluster_finds(l, CLUSTER(5), "[sim-bar-init]", "[sim-exited]", "the CTA's barrier where the cluster's is needed");

@@ -245,6 +245,7 @@ for kind, name in pairs {
 
 -- ---- every rule of the table in docs/simulator.md -----------------------------------------------------------------------------------------
 local missing = {}
+shown["sim-stopped"] = true -- t/stop.t, t/c/sim_test.c
 for line in io.lines "docs/simulator.md" do
   local first = line:match "^| (sim%-[^|]*) |"
   for rule in (first or ""):gmatch "sim%-[%w-]+" do if not shown[rule] then missing[#missing + 1] = rule end end

@@ -661,7 +661,7 @@ static void emit_task(emitter *e, int ti) {
         if (r->task != ti || !r->per_thread) continue;
         const char *n = em_reg(e, r->res);
         em_line(e, "%s %s[%d]%s;  // { %d, %d } of each warpgroup%s",
-                weiri_packed(r->res->dtype) ? "u32" : weiri_ctype(r->res->dtype), n, r->per_thread, r->zeroed ? " = { 0 }" : "",
+                weiri_packed(r->res) ? "u32" : weiri_ctype(r->res->dtype), n, r->per_thread, r->zeroed ? " = { 0 }" : "",
                 r->rows, r->cols, r->zeroed ? "; stays 0 where the loop that adds to it does not run" : "");
         if (em_has_live_flag(e, r->res)) em_line(e, "u32 %s_live = 0;", n);
     }

@@ -286,16 +286,23 @@ const char *em_cta_expr(emitter *e, int64_t axis) {
     }
 }
 
+/* A number of the storage types is a float: beside an int, C++ might make one of it. */
+static const char *load_type(emitter *e, weir_dtype t, const char *lvalue) {
+    if (t == WEIR_F32 || t == WEIR_F64 || !em_is_float(t)) return lvalue;
+    return em_fmt(e, "(float)%s", lvalue);
+}
+
 /* The text of element `el` of a register tile read as value v, or of a scalar. */
 static const char *leaf_tile(emitter *e, uint32_t id, const weiri_value *v) {
     const char *name = em_reg(e, v->res);
     const weiri_preg *g = &e->p->regs.v[weiri_preg_of(e->p, e->task, v->res)];
-    bool half = weiri_packed(v->res->dtype);
+    bool half = weiri_packed(v->res);
     if (e->made[id]) name = em_fmt(e, "v%u", id);
-    if (v->res->tile[1] == 1 || v->res->tile[1] == 4) return em_fmt(e, "%s[%s * 2 + (%s >> 1 & 1)]", name, e->fr, e->el);
+    if (v->res->tile[1] == 1 || v->res->tile[1] == 4)
+        return load_type(e, v->res->dtype, em_fmt(e, "%s[%s * 2 + (%s >> 1 & 1)]", name, e->fr, e->el));
     const char *idx = g->frags > 1 ? em_fmt(e, "%s * %d + %s", e->fr, g->cols / 2, e->el) : e->el;
     if (half) return em_fmt(e, "w_unpack_%s(%s[(%s) >> 1], (%s) & 1)", weir_dtype_name(v->res->dtype), name, idx, idx);
-    return em_fmt(e, "%s[%s]", name, idx);
+    return load_type(e, v->res->dtype, em_fmt(e, "%s[%s]", name, idx));
 }
 
 /* The register with elements el and el + 1, el even, of a value that is a register tile of `dtype`, or columns of one: as it lies.
@@ -309,8 +316,7 @@ const char *em_packed_word(emitter *e, uint32_t id, weir_dtype dtype) {
         e->el = el;
         return word;
     }
-    if (v->op != WEIR_OP_READ_REG || v->res->dtype != dtype || !weiri_packed(dtype)) return NULL;
-    if (v->res->tile[1] == 1 || v->res->tile[1] == 4) return NULL;
+    if (v->op != WEIR_OP_READ_REG || v->res->dtype != dtype || !weiri_packed(v->res)) return NULL;
     const weiri_preg *g = &e->p->regs.v[weiri_preg_of(e->p, e->task, v->res)];
     const char *name = e->made[id] ? em_fmt(e, "v%u", id) : em_reg(e, v->res);
     return em_fmt(e, "%s[(%s) / 2]", name, g->frags > 1 ? em_fmt(e, "%s * %d + %s", e->fr, g->cols / 2, e->el) : e->el);
@@ -718,12 +724,6 @@ const char *em_element_offset(emitter *e, const weiri_tile_geom *g, const char *
     const char *panel = g->panels > 1 ? em_fmt(e, "(u32)(%s) / %d * %" PRId64 " + ", col, g->panel_cols, g->panel_bytes) : "";
     return em_fmt(e, "(%s(u32)(%s) * %" PRId64 " + ((%s * %d) ^ (((u32)(%s) >> %d & %d) << 4)))", panel, r, g->row_bytes, in,
                   g->elem, r, shift, mask);
-}
-
-static const char *load_type(emitter *e, weir_dtype t, const char *lvalue) {
-    (void)e;
-    if (t == WEIR_F32 || t == WEIR_F64 || !em_is_float(t)) return lvalue;
-    return em_fmt(e, "(float)%s", lvalue);
 }
 
 /* The first column of the tile that its limit leaves out. */

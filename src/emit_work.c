@@ -804,7 +804,7 @@ void em_set(emitter *e, const weiri_action *a) {
 }
 
 static void copy_read(emitter *e, uint32_t value, const weir_res *r, const weiri_preg *pr) {
-    em_line(e, "%s v%u[%d];", weiri_packed(r->dtype) ? "u32" : weiri_ctype(r->dtype), value, pr->per_thread);
+    em_line(e, "%s v%u[%d];", weiri_packed(r) ? "u32" : weiri_ctype(r->dtype), value, pr->per_thread);
     em_line(e, "#pragma unroll");
     em_line(e, "for (int i = 0; i < %d; i++) v%u[i] = %s[i];", pr->per_thread, value, em_reg(e, r));
     em_make(e, value, MADE);

@@ -325,7 +325,7 @@ static void check_late(lowering *l, const weiri_node *use, uint32_t id) {
     const weiri_value *x = weiri_val(l->k, id);
     const weiri_node *root = l->pt->task->root;
     weiri_view v;
-    if (!weiri_visit(l->k, id) || x->kind != WEIR_VALUE_TILE || x->op == WEIR_OP_READ_REG) return;
+    if (!weiri_visit(l->k, id) || (x->kind != WEIR_VALUE_TILE && x->kind != WEIR_VALUE_COND) || x->op == WEIR_OP_READ_REG) return;
     for (int i = 0; i < x->nargs; i++)
         if (x->op != WEIR_OP_LOAD) check_late(l, use, x->arg[i]);
     if (x->op != WEIR_OP_LOAD) return;

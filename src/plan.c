@@ -163,7 +163,10 @@ static bool is_sums(const weir_kernel *k, const weiri_op *op) {
            (op->atom == ATOM_ZERO || op->atom == ATOM_MMA);
 }
 
-bool weiri_packed(weir_dtype t) { return t == WEIR_BF16 || t == WEIR_F16; }
+/* Do two columns of the register tile share a register? One or four columns are one a lane. */
+bool weiri_packed(const weir_res *r) {
+    return (r->dtype == WEIR_BF16 || r->dtype == WEIR_F16) && r->tile[1] != 1 && r->tile[1] != 4;
+}
 
 static void add_reg(weiri_plan *p, int task, const weir_res *r) {
     if (weiri_preg_of(p, task, r) >= 0) return;
@@ -218,7 +221,7 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
     }
     g.frags = g.rows / 64;
     int vals = r->tile[1] == 1 || r->tile[1] == 4 ? 2 * g.frags : g.rows * g.cols / 128;
-    int per = weiri_packed(r->dtype) ? 2 : 1;
+    int per = weiri_packed(r) ? 2 : 1;
     g.per_thread = (vals + per - 1) / per;
     WEIRI_PUSH(&p->a, p->regs, g);
 }

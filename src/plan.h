@@ -253,7 +253,7 @@ typedef struct weiri_push {      /* the pieces of a copy into another CTA */
 } weiri_push;
 
 /* Two elements of a register tile share a register. */
-bool weiri_packed(weir_dtype t);
+bool weiri_packed(const weir_res *r);
 typedef struct weiri_preg {      /* a register tile in one task */
     const weir_res *res;
     int task;

@@ -4,7 +4,7 @@
 local tap = require "tap"
 local weir = require "weir"
 local numbers = require "gen.numbers"
-local dev = assert(weir.device("sim", { seed = 3 }))
+local dev = assert(weir.device(... == "gpu" and 0 or "sim", ... ~= "gpu" and { seed = 3 } or nil)) -- lua5.4 t/value_numbers.t gpu: on a GPU
 
 -- ---- one number in, one out ------------------------------------------------------------------------------------------------------
 
@@ -37,6 +37,7 @@ local function group(dtype, registers, cases)
   end }
   local program = k:build { device = dev }
   local ok, why = program:launch(args, { grid = 1 })
+  dev:sync()
   for i, c in ipairs(cases) do
     local seen = ok and args["y" .. i]:get() or {}
     for j = #seen, #c[5] + 1, -1 do seen[j] = nil end
@@ -141,6 +142,7 @@ local function run(name, o, make, want)
   for i = 1, rows * 8 do list[i] = i * 37 % 101 end
   local x, y = dev:tensor { dtype = "i32", shape = { rows, 8 } }:set(list), dev:tensor { dtype = "i32", shape = { rows, 8 } }
   local ok, why = program:launch({ X = x, Y = y }, { grid = 1 })
+  dev:sync()
   local seen, wanted = ok and y:get(), {}
   for i = 0, rows - 1 do
     for j = 0, 7 do wanted[#wanted + 1] = want(i, j, function(r, c) return list[r * 8 + c + 1] end) end
@@ -170,6 +172,28 @@ for _, c in ipairs { { "", function(v) return v end, function(x, i, j) return x(
   end
 end
 
+-- ---- tiles of one and four columns, of every float ---------------------------------------------------------------------------------------
+
+for _, dtype in ipairs { "bf16", "f16", "e4m3", "e5m2", "tf32", "f32", "f64" } do
+  for _, cols in ipairs { 1, 4, 8 } do
+    run(("%d columns of %s: as they are held, beside a whole number"):format(cols, dtype), {}, function(k, gx, gy, reg)
+      local r, q = reg "r", k:reg_tile { name = "q", dtype = dtype, tile = { 64, cols } }
+      return function()
+        r:set(gx:at(0, 0):load())
+        q:zero()
+        q:set(q:read() + (cols == 8 and r:read() or r:read():row_max(cols)) * 0.37)
+        local held = weir.select(weir.gt(q:read(), 1), q:read(), 0)
+        gy:store(weir.cast((cols == 4 and held:row_max() or held) * 64, "i32"), gy:at(0, 0))
+      end
+    end, function(i, j, x)
+      local m = x(i, j)
+      if cols < 8 then for c = 0, 7 do m = math.max(m, x(i, c)) end end
+      local q = numbers.round(dtype, dtype == "f64" and m * 0.37 or numbers.round("f32", m * numbers.round("f32", 0.37)))
+      return (q > 1 and q or 0) * 64 // 1 | 0
+    end)
+  end
+end
+
 -- ---- rows and columns --------------------------------------------------------------------------------------------------------------
 
 for _, c in ipairs { { "%", function(h) return h % 1000 end, function(h) return h % 1000 end }, { "//", function(h) return h // 1000 end, function(h) return h // 1000 end } } do
@@ -192,6 +216,19 @@ run("rows and columns of it alone", { rows = 128 }, function(_, _, gy, reg)
   local q = reg "q"
   return function() gy:store(q:row_index() * 8 + q:col_index(), gy:at(0, 0)) end
 end, function(i, j) return i * 8 + j end)
+
+-- A condition is of what was loaded, too.
+do
+  local k = weir.kernel { name = "late", arch = "sm_90a" }
+  local gy = k:gmem_tile { name = "gy", tile = { 64, 8 }, tensor = k:tensor { name = "Y", dtype = "f32", shape = { 64, 8 }, out = true } }
+  k:task { name = "t", warps = { 0, 4 }, schedule = function()
+    local c = weir.gt(gy:at(0, 0):load(), 3)
+    gy:store(0.0, gy:at(0, 0))
+    gy:store(weir.select(c, 1.0, 2.0), gy:at(0, 0))
+  end }
+  tap.like("takes a tile that was loaded from 'gy' before its tensor was written [PLAN-UNSUPPORTED]", tostring(k:verify()), "a condition of what was overwritten is refused")
+  k:close()
+end
 
 -- ---- programs ----------------------------------------------------------------------------------------------------------------------
 

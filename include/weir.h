@@ -545,6 +545,7 @@ typedef struct weir_arg {
     double number; bool is_number;
     weir_memory memory; int gpu; /* where the foreign address is, when that is known: a launch that cannot reach it is refused */
     bool read_only;              /* foreign: refused for an `out` tensor */
+    int64_t integer; bool is_integer; /* with is_number: the number itself, where a double may not hold it (i64; of u64 the 64 bits) */
 } weir_arg;
 /* Another library's tensor as an argument, through DLPack (dlpack.h): a DLManagedTensor, or with `versioned` a DLManagedTensorVersioned of
  * version 1.x. Fills in all of *out but the name and keeps nothing. E_ARGUMENT: a device, dtype or rank that weir has not.

@@ -36,7 +36,8 @@ typedef struct given { /* one argument, resolved; compared bytewise between laun
     int64_t shape[WEIR_MAX_RANK], stride[WEIR_MAX_RANK];
     double number;
     int rank, dtype; /* rank 0: a foreign tensor without shape */
-    int is_number, foreign, memory, gpu, read_only;
+    int64_t integer;
+    int is_number, is_integer, foreign, memory, gpu, read_only;
 } given;
 
 /* Launches of one binding on several streams may run side by side: so many have counters of their own. */
@@ -58,6 +59,8 @@ struct weir_bound {
     int64_t *dims;        /* of k->dims */
     given **tensor;       /* of k->tensors: the argument, with shape and strides filled in */
     double *scalar;       /* of k->scalars */
+    uint64_t *wide;       /* where `exact`: the integer of one in 64 bits */
+    bool *exact;
     weiri_module *module; /* GPU */
     weiri_culaunch config;
     weiri_cuattr attrs[2];
@@ -110,7 +113,9 @@ static given resolve(const weir_arg *a) {
     memset(&g, 0, sizeof g); /* padding too: it is compared bytewise */
     const weir_buffer *t = a->buffer;
     g.is_number = a->is_number;
-    g.number = a->is_number ? a->number : 0;
+    g.is_integer = a->is_number && a->is_integer;
+    g.integer = g.is_integer ? a->integer : 0;
+    g.number = g.is_integer ? (double)a->integer : a->is_number ? a->number : 0;
     if (a->is_number) return g;
     g.foreign = !t;
     g.address = t ? t->address : a->address;
@@ -189,6 +194,16 @@ static weir_status bind_dim(weir_bound *b, origin *from, int dim, int64_t value,
     return WEIR_OK;
 }
 
+static bool is_wide(weir_dtype t) { return t == WEIR_I64 || t == WEIR_U64; }
+
+/* A scalar of an integer dtype is one of its numbers. An integer is the 64 bits of a u64, whatever its sign. */
+static weir_status check_scalar(const weir_bound *b, const char *name, weir_dtype t, const given *g) {
+    double as = 0;
+    if (weiri_value_is_float(t) || (is_wide(t) && g->is_integer)) return WEIR_OK;
+    if (weir_dtype_number(t, g->number, &as) && as == g->number) return WEIR_OK;
+    return refuse(b, "scalar '%s' is %s; %.17g is no number of that", name, weir_dtype_name(t), g->number);
+}
+
 /* Every argument has its place in the kernel, every tensor and scalar its argument; dtype and rank fit. */
 static weir_status match_names(weir_bound *b, origin *from) {
     const weir_kernel *k = b->p->k;
@@ -213,7 +228,12 @@ static weir_status match_names(weir_bound *b, origin *from) {
             weir_status st = bind_dim(b, from, d, (int64_t)g->number, (origin){ -1, 0 });
             if (st != WEIR_OK) return st;
         } else {
-            b->scalar[s] = g->number;
+            weir_status st = check_scalar(b, name, weiri_val(k, k->scalars.v[s])->dtype, g);
+            if (st != WEIR_OK) return st;
+            const bool upper = g->integer < 0 && weiri_val(k, k->scalars.v[s])->dtype == WEIR_U64; /* half of the numbers of 64 bits */
+            b->scalar[s] = upper ? (double)(uint64_t)g->integer : g->number;
+            b->wide[s] = (uint64_t)g->integer;
+            b->exact[s] = g->is_integer;
             seen[s] = true;
         }
     }
@@ -644,6 +664,7 @@ static weir_status make_params(weir_bound *b) {
             break;
         case KP_SCALAR:
             weiri_number_put(weiri_val(k, k->scalars.v[q->index])->dtype, b->scalar[q->index], scalar);
+            if (b->exact[q->index] && is_wide(weiri_val(k, k->scalars.v[q->index])->dtype)) memcpy(scalar, &b->wide[q->index], 8);
             b->params[i] = keep(b, scalar, sizeof scalar);
             break;
         case KP_COUNTER: {
@@ -735,6 +756,8 @@ static weir_status bind_checked(weir_bound *b) {
     const weir_kernel *k = b->p->k;
     b->dims = WEIRI_NEW_N(&b->a, int64_t, k->dims.n + 1);
     b->scalar = WEIRI_NEW_N(&b->a, double, k->scalars.n + 1);
+    b->wide = WEIRI_NEW_N(&b->a, uint64_t, k->scalars.n + 1);
+    b->exact = WEIRI_NEW_N(&b->a, bool, k->scalars.n + 1);
     b->tensor = WEIRI_NEW_N(&b->a, given *, k->tensors.n + 1);
     origin *from = WEIRI_NEW_N(&b->a, origin, k->dims.n + 1);
     for (int i = 0; i < k->dims.n; i++) from[i].tensor = -2;

@@ -230,7 +230,40 @@ do
   k:close()
 end
 
+-- ---- scalars ----------------------------------------------------------------------------------------------------------------------------
+
+do
+  local k = weir.kernel { name = "scalars", arch = "sm_90a" }
+  local g, args, s = {}, {}, {}
+  for _, t in ipairs { "i64", "u64", "i32", "u32" } do
+    s[t] = k:scalar { name = "s_" .. t, dtype = t }
+    g[t] = k:gmem_tile { name = "g_" .. t, tile = { 8 }, tensor = k:tensor { name = "Y_" .. t, dtype = t, shape = { 8 }, out = true } }
+    args["Y_" .. t] = dev:tensor { dtype = t, shape = { 8 } }
+  end
+  k:task { name = "t", warps = { 0, 1 }, schedule = function() for t, tile in pairs(g) do tile:store(s[t], tile:at(0)) end end }
+  local program = k:build { device = dev }
+  local function launch(given)
+    for n, x in pairs { s_i64 = 1, s_u64 = 1, s_i32 = 1, s_u32 = 1 } do args[n] = given[n] or x end
+    return pcall(program.launch, program, args, { grid = 1 }) -- bad arguments raise
+  end
+  for t, list in pairs { i64 = { (1 << 53) + 1, math.maxinteger, math.mininteger, -((1 << 60) + 1), 2.0 ^ 60 }, u64 = { (1 << 62) + 1, -1, 1.0 }, i32 = { -2147483648, 7.0 }, u32 = { 4294967295 } } do
+    for _, x in ipairs(list) do
+      local ok, why = launch { ["s_" .. t] = x }
+      dev:sync()
+      tap.is(math.tointeger(x), ok and args["Y_" .. t]:get()[1] or why, ("a scalar of %s that is %s"):format(t, x))
+    end
+  end
+  for t, list in pairs { i32 = { 3000000000, 1.5, nan }, u32 = { -1, 4294967296 }, i64 = { 0.5, inf, 2.0 ^ 63 }, u64 = { -1.0 } } do
+    for _, x in ipairs(list) do
+      local ok, why = launch { ["s_" .. t] = x }
+      tap.like(("scalar 's_%s' is %s; "):format(t, t), not ok and tostring(why) or "launched", ("%s is no %s"):format(x, t))
+    end
+  end
+  for _, t in ipairs { "i64", "u64", "i32", "u32" } do args["Y_" .. t]:close() end
+  k:close()
+end
+
 -- ---- programs ----------------------------------------------------------------------------------------------------------------------
 
-tap.diag(require "gen.kernels".test(tap, dev, 1, 12, { kind = "flow" }).text)
+for _, kind in ipairs { "flow", "extremes" } do tap.diag(require "gen.kernels".test(tap, dev, 1, 12, { kind = kind }).text) end
 tap.done()

@@ -142,6 +142,8 @@ static void one_arg(lua_State *L, weirl_program *u, weir_arg *a) { /* its value 
         } else {
             a->number = lua_isboolean(L, -1) ? lua_toboolean(L, -1) : lua_tonumber(L, -1);
             a->is_number = true;
+            a->is_integer = lua_isinteger(L, -1);
+            a->integer = lua_tointeger(L, -1); /* 0 of what is none */
         }
         break;
     case LUA_TLIGHTUSERDATA: a->address = to_address(L, -1, a->name); break;

@@ -18,7 +18,7 @@ local numbers = require "gen.numbers"
 
 local kernels = {}
 
--- Kinds and how often each comes; "late", "views" and "flow" by their names only (o.kind of kernels.test).
+-- Kinds and how often each comes; "late", "views", "flow" and "extremes" by their names only (o.kind of kernels.test).
 kernels.kinds = { { 40, "gemm" }, { 18, "copy" }, { 18, "map" }, { 12, "rows" }, { 12, "body" }, { 14, "relay" } }
 
 function kernels.make(seed, kind)

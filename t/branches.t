@@ -55,6 +55,13 @@ says("a group's own wait is told as the group", { "task 'get' is blocked at wait
   group = "fused_merge",
   give = function(r) for _ in weir.domain_loop(0, 2) do fill(r.g.a); fill(r.g.bus) end end,
   get = function(r) for _ in weir.domain_loop(0, 2) do r.g:wait(); r.g.a:use(); r.g.bus:use(); r.g:release() end; r.g:wait() end })
+says("a group's release in a loop that is never entered", { "task 'give' is blocked at acquire 2 of 'g.a': the release on it by task 'get' stands in a loop that does not run; 'get' is blocked, too" }, "V-SIM-01", relay {
+  group = "merge",
+  give = function(r) for _ in weir.domain_loop(0, 2) do fill(r.g.a); fill(r.g.bus) end end,
+  get = function(r)
+    for _ in weir.domain_loop(0, 2) do r.g.a:wait(); r.g.a:use(); r.g.bus:wait(); r.g.bus:use() end
+    for _ in weir.domain_loop(0, 0) do r.g:release() end
+  end })
 says("three are blocked: two of them are named", { "task 'give' is blocked at acquire 2 of 'a': no task does release on it; 'third', 'get' is blocked, too" }, "V-SIM-01", relay {
   more = { { "third", function(r) fill(r.bus) fill(r.bus) end } },
   give = function(r) fill(r.a); fill(r.a) end,

@@ -719,6 +719,30 @@ ranged("... in what is chosen", "unknown", "s_i64 * 2: 4000000000", function(v) 
 ranged("without sign, where it counts", "unknown", "s_u32: 3000000000", function(v) return v.u32 end, counts(scalars(3e9)))
 ranged("shared too often to be looked at", "unknown", nil, function(v) return large(v.n) end, dims(0))
 
+ranged("below 0 in 32 bits, as 64 bits where it counts", "-5", nil, function(v) return weir.cast(v.i32, "i64") end, counts(scalars(-5)))
+ranged("what has no sign, below 0 in whole numbers, as 64 bits where it counts", "unknown", "s_u32 - 5: -2", function(v) return weir.cast(v.u32 - 5, "i64") end, counts(scalars(3)))
+-- an index within its loop
+local function inside(x) x.within = true return x end
+local function index_of(start, stop, step)
+  return function(v)
+    local function of(x) return type(x) == "function" and x(v) or x end
+    local x
+    for i in weir.domain_loop(of(start), of(stop), of(step)) do x = i end
+    return x
+  end
+end
+local function n(v) return v.n end
+ranged("an index, or its end", "2 .. 10", nil, index_of(2, 10, 1), {})
+ranged("an index in an iteration", "2 .. 9", nil, index_of(2, 10, 1), inside {})
+ranged("... of a loop that never runs", "10", nil, index_of(10, 2, 1), inside {})
+ranged("... downwards", "2 .. 10", nil, index_of(10, 2, -1), inside {})
+ranged("... by steps of the launch", "2 .. 10", nil, index_of(2, 10, n), inside {})
+ranged("... from what is not known", "unknown", nil, index_of(function(v) return v.i32 end, 10, 1), inside {})
+ranged("... to what is not known", "unknown", nil, index_of(2, function(v) return v.i32 end, 1), inside {})
+ranged("a rest of whatever number, in an iteration", "0 .. 7", nil, function(v) return v.i32 % 8 end, inside {})
+ranged("... elsewhere", "unknown", nil, function(v) return v.i32 % 8 end, {})
+ranged("a rest by a number below 0", "unknown", nil, function(v) return v.i32 % -8 end, inside {})
+ranged("a rest by a number of the launch", "unknown", nil, function(v) return v.i32 % v.p end, inside {})
 -- casts
 local function casted(name, want, misfit, to, x, make)
   ranged(("%s to %s"):format(name, to), want, misfit, function(v) return weir.cast(make and make(v) or x[1] and v.n or v.f64, to) end, x[1] and dims(x[1]) or scalars(x.f))

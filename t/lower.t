@@ -78,6 +78,23 @@ folded("folded, one of two is acquired", "1 warp that arms of a + 1 warp that ar
 folded("folded, in two orders", "1 warp that arms of a + 1 warp that arms of b", {}, loads("a", "b", "b", "a"))
 folded("folded, for the tensor core", "1 warp that arms of a", { arch = "sm_100a", pipe = P.tma_umma { stages = 1 }, dtype = "bf16", swizzle = 128 }, loads("a", "b"))
 folded("filled by another mma's sums: not folded", "1 warp of a + 1 warp of b", { arch = "sm_100a", pipe = P.async_umma { stages = 1 }, dtype = "bf16", swizzle = 128 }, function(r) for _, n in ipairs { "a", "b" } do r[n]:acquire(); r[n]:store(1); r[n]:commit() end end)
+-- Stages of a are read by threads and given back by another task: what tells that task, a load into a member of g, fences in front of its arming.
+do
+  local k, r = kernel { with = function(k, r)
+    r.a, r.x, r.y = sm(k, "a"), gm(k, "x"), gm(k, "y", { out = true })
+    r.g = k:group { name = "g", mode = "merge", members = { sm(k, "b"), sm(k, "c") } }
+  end }
+  local function load(s) s:acquire(); s:tma_load(r.x:at(0, 0)); s:commit() end
+  local b, c = r.g:member "b", r.g:member "c"
+  k:task { name = "load", warps = { 0, 1 }, schedule = function() load(r.a) end }
+  k:task { name = "half", warps = { 1, 1 }, schedule = function() r.a:wait(); r.y:store(r.a:read(), r.y:at(0, 0)); load(b); load(c) end }
+  k:task { name = "add", warps = { 4, 4 }, schedule = function() b:wait(); c:wait(); r.g:release(); r.a:release() end }
+  local why, p = planned(k)
+  local seen = {}
+  for _, a in ipairs(p and plan.tree(p, "half") or {}) do seen[#seen + 1] = plan.get(p, "action", a, "kind") end
+  tap.is("wait, advance, body, body, wait, fence_async, warp_sync, expect_tx, bulk_issue, fence_async, warp_sync, expect_tx, advance, bulk_issue, advance",
+    p and table.concat(seen, ", ") or why, "a load into each of two members tells of reads")
+end
 low("a member given back that nobody holds", "V-BRK-05: task 't': release on 'g.a' finds no stage held, whatever the lengths of loops: one release closes one wait\n", grouped { mode = "fork" }, function(r) r.a:wait(); r.a:use(); r.a:release(); r.a:release() end)
 low("a group given back once too often", "V-BRK-05: task 't': release on 'g' finds no stage held, whatever the lengths of loops: one release closes one wait\n", grouped { mode = "merge", names = { "a", "b", "c", "d" } }, function(r) for _, n in ipairs { "a", "b", "c", "d" } do r[n]:wait(); r[n]:use() end r.g:release(); r.g:release() end)
 low("sums of two tiles in one group: the second waits for nothing of its own", "PLAN-ZERO: commits 's1' where no mma may have followed zero(): tensor memory would still hold old sums\nPLAN-ZERO: commits 's2' where no mma may have followed zero(): tensor memory would still hold old sums\n", { arch = "sm_100a", with = function(k, r)

@@ -116,7 +116,7 @@ static void numbers(lua_State *L, int idx, int64_t *whole, double *any, int n) {
 enum { MOST = 16 };
 typedef struct given { int64_t dims[MOST], coord[WEIR_MAX_RANK], qindex; double scalars[MOST]; } given;
 
-/* { dims = { ... }, scalars = { ... }, coord = { ... }, qindex, cta, counts } at idx, or nothing */
+/* { dims = { ... }, scalars = { ... }, coord = { ... }, qindex, cta, counts, within } at idx, or nothing */
 static weiri_env environment(lua_State *L, int idx, given *g) {
     const weir_kernel *k = kernel(L);
     weiri_env e = { .k = k, .cta = -1 };
@@ -130,7 +130,9 @@ static weiri_env environment(lua_State *L, int idx, given *g) {
     e.cta = (int)luaL_optinteger(L, -1, -1);
     lua_getfield(L, idx, "counts");
     e.counts = lua_toboolean(L, -1);
-    lua_pop(L, 6);
+    lua_getfield(L, idx, "within");
+    e.within = lua_toboolean(L, -1);
+    lua_pop(L, 7);
     return e;
 }
 

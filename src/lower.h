@@ -23,15 +23,15 @@ bool weiri_side_dealt(const weir_kernel *k, const weir_res *r, bool producer);
 /* Does one arrive arm all members of the group at once, as its `fold` asks? */
 bool weiri_folds(weiri_plan *p, const weir_res *g);
 
-/* The tile that a view of a stage names, as an operand of wgmma takes it: its geometry, panels still as far apart as the stage's, and
- * where it begins, in bytes. false, with a text, where no descriptor could begin. */
+/* The tile that a view of a stage names, as an operand of wgmma takes it: its geometry, panels still as far apart as the stage's,
+ * and where it begins, in bytes. false, with a text, where no descriptor could begin. */
 bool weiri_view_operand(const weiri_plan *p, const weiri_view *v, weiri_tile_geom *g, int64_t *offset, char *why, size_t size);
 /* The same of the part of b that a warpgroup takes where `parts` of them share the columns of the product: as many of b's rows. */
 bool weiri_view_part(const weiri_plan *p, const weiri_view *v, int part, int parts, weiri_tile_geom *g, int64_t *offset, char *why,
                      size_t size);
-/* Columns that one wgmma takes of a product of `cols` with a b of this geometry. Fewer than all where ptxas would refuse them (C7602):
- * it allots what the instruction names out of the registers at entry, whatever setmaxnreg brings later. 0: those are too few for the
- * least number of columns, *unit, which asks for *need. */
+/* Columns that one wgmma takes of a product of `cols` with a b of this geometry. Fewer than all where ptxas would refuse them
+ * (C7602): it allots what the instruction names out of the registers at entry, whatever setmaxnreg brings later. 0: those are too
+ * few for the least number of columns, *unit, which asks for *need. */
 int weiri_mma_columns(const weiri_plan *p, const weiri_tile_geom *b, bool transposed, int cols, bool a_in_registers, int *unit,
                       int *need);
 /* Columns that a warpgroup of the task has of a tile or value of so many. */

@@ -8,7 +8,8 @@
 /* One element. Integers round to nearest even and saturate, NaN gives 0; bool is x != 0; e4m3 and e5m2 saturate to their
  * largest finite number, infinities too; NaN gives the canonical NaN of the type. */
 void weiri_number_put(weir_dtype t, double x, void *out);
-/* Can the dtype hold it? Floats round, so they can; an integer dtype holds whole numbers of its range (*low to *high), bool no NaN. */
+/* Can the dtype hold it? Floats round, so they can; an integer dtype holds whole numbers of its range (*low to *high), bool no
+ * NaN. */
 bool weiri_number_fits(weir_dtype t, double x, double *low, double *high);
 double weiri_number_get(weir_dtype t, const void *in);
 /* n elements, packed. */

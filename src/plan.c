@@ -24,8 +24,8 @@ const char *weiri_act_name(weiri_act a) { return act_names[a]; }
 
 /* ---- views --------------------------------------------------------------------------------------------------------------- */
 
-/* Rows and columns that slices name, seen through as many transpositions as were met before: an even, an odd number. The first slice
- * met is of the others, and takes the least. */
+/* Rows and columns that slices name, seen through as many transpositions as were met before: an even, an odd number. The first
+ * slice met is of the others, and takes the least. */
 typedef struct cut {
     int row0, nrows, col0, ncols;
 } cut;
@@ -211,8 +211,8 @@ static void add_reg(weiri_plan *p, int task, const weir_res *r) {
     }
     if (r->tile[1] != 1 && r->tile[1] != 4 && g.cols % 8) { /* row_sum(4) leaves four, and sums of rows one */
         weir_finding *f = weiri_find(&p->findings, "PLAN-TILE", weiri_place_of(&r->at),
-                                     "register tile '%s' { %d, %d } has %d columns in each warpgroup of task '%s'; threads hold 1, 4, "
-                                     "or a multiple of 8",
+                                     "register tile '%s' { %d, %d } has %d columns in each warpgroup of task '%s'; "
+                                     "threads hold 1, 4, or a multiple of 8",
                                      r->name, r->tile[0], r->tile[1], g.cols, t->name);
         f->hint = "take a multiple of 8 columns; store(v, place) drops those beyond the tensor's end";
         f->expected = "1, 4 or a multiple of 8 columns";
@@ -387,8 +387,8 @@ static bool only_mma_reads(int by) { return by & READ_MMA && !(by & (READ_BULK |
 
 static bool async_reads(int by) { return by & (READ_MMA | READ_BULK | READ_ASYNC); }
 
-/* Axes (bits 1 m, 2 n) along which loads of r are multicast in slices; cross: as separate loads. first: bits 1 m, 2 n, 4 both, of loads
- * that one CTA issues for all. */
+/* Axes (bits 1 m, 2 n) along which loads of r are multicast in slices; cross: as separate loads. first: bits 1 m, 2 n, 4 both, of
+ * loads that one CTA issues for all. */
 static int serve_axes(const weir_kernel *k, const weir_res *r, bool *cross, int *first) {
     int axes = 0;
     *cross = false;
@@ -467,7 +467,8 @@ static bool closes(const weiri_task *t, const weir_res *r, weiri_stage stage) {
     return false;
 }
 
-/* Does a task that closes a stage of r with `stage` hand on, by that, what it has read by plain loads of a stage that others give back? */
+/* Does a task that closes a stage of r with `stage` hand on, by that, what it has read by plain loads of a stage that others give
+ * back? */
 static bool relays(const weir_kernel *k, const weir_res *r, weiri_stage stage) {
     for (int ti = 0; ti < k->tasks.n; ti++) {
         const weiri_task *t = k->tasks.v[ti];
@@ -503,8 +504,8 @@ static bool closes_at(const weir_kernel *k, const weiri_task *t, const weir_res 
     return false;
 }
 
-/* The side of the pipeline that closes with `stage`: tasks, warps, warpgroups that do it. Tasks of other lanes of the work tiles than
- * `tile_lane` fill or empty other stages; -1: there are no lanes. */
+/* The side of the pipeline that closes with `stage`: tasks, warps, warpgroups that do it. Tasks of other lanes of the work tiles
+ * than `tile_lane` fill or empty other stages; -1: there are no lanes. */
 static weiri_pside side_of_lane(const weiri_plan *p, const weir_res *r, weiri_stage stage, int tile_lane) {
     const weir_kernel *k = p->k;
     weiri_pside s = { .dealt = tile_lane >= 0 };
@@ -530,7 +531,8 @@ static const char *side_text(weiri_plan *p, const weiri_pside *s) {
                            s->tasks == 1 ? "" : "s", s->warpgroups ? " by warpgroups" : "");
 }
 
-/* Lanes of the work tiles that share the side take the stages in turn: a phase counts one lane's arrivals, so all must bring as many. */
+/* Lanes of the work tiles that share the side take the stages in turn: a phase counts one lane's arrivals, so all must bring as
+ * many. */
 static weiri_pside side_of(weiri_plan *p, const weir_res *r, weiri_stage stage) {
     const weir_kernel *k = p->k;
     const weiri_task *first = NULL;
@@ -555,8 +557,8 @@ static weiri_pside side_of(weiri_plan *p, const weir_res *r, weiri_stage stage) 
     return s;
 }
 
-/* Both sides of what CTAs push to each other: of the CTAs that send those that fill, of those that receive those that empty, which must
- * be as many everywhere. */
+/* Both sides of what CTAs push to each other: of the CTAs that send those that fill, of those that receive those that empty, which
+ * must be as many everywhere. */
 static weiri_pside side_of_push(weiri_plan *p, const weir_res *r, weiri_stage stage, const weiri_pushes *s) {
     const weir_kernel *k = p->k;
     weiri_pside first = { 0 };
@@ -1132,7 +1134,8 @@ static bool threads_work(const weiri_task *t) {
     return false;
 }
 
-/* Boxes that the task's copies by TMA start in one round, about: a tile is cut into swizzle spans. Each has an address of its own. */
+/* Boxes that the task's copies by TMA start in one round, about: a tile is cut into swizzle spans. Each has an address of its
+ * own. */
 static int boxes_of(const weiri_task *t) {
     int n = 0;
     for (const weiri_node *i = weiri_node_next(t->root, NULL); i; i = weiri_node_next(t->root, i)) {
@@ -1144,8 +1147,8 @@ static int boxes_of(const weiri_task *t) {
     return n;
 }
 
-/* The split where nobody asks: loaders give up what mathematics needs. Threads that copy keep 128 while the tiles of the mathematics
- * leave them; they would spill with what a loader by TMA is left with. */
+/* The split where nobody asks: loaders give up what mathematics needs. Threads that copy keep 128 while the tiles of the
+ * mathematics leave them; they would spill with what a loader by TMA is left with. */
 static bool derive_registers(const weiri_plan *p, int entry, int *want) {
     enum { MOST = 240, COPYING = 128, BESIDE_TILES = 112, FEW_BOXES = 6, MANY_BOXES = 16 };
     const weir_kernel *k = p->k;

@@ -80,8 +80,8 @@ typedef struct weiri_effect {
     int deal;            /* by threads: index in deals[]: which of them has which of the bytes */
 } weiri_effect;
 
-/* How an access by threads of a task deals the elements of a stage, or of a part of one, out to them (deal.c). ORDER DEAL: the first two
- * entries of deals[] are OPEN and NONE. */
+/* How an access by threads of a task deals the elements of a stage, or of a part of one, out to them (deal.c). ORDER DEAL: the
+ * first two entries of deals[] are OPEN and NONE. */
 typedef enum weiri_deal_kind {
     DEAL_OPEN,           /* as a body's author has it */
     DEAL_NONE,           /* nobody accesses anything yet: a load() whose tile is read where it is used */
@@ -135,14 +135,16 @@ typedef struct weiri_action {
     const char *note;    /* why it is there, shown as comment: "acquire ab.a" */
 } weiri_action;
 
-/* Do threads read by plain loads? An arrival does not wait for those, and the async proxy does not queue behind them. Not what a body reads
- * that says `async_read`. */
+/* Do threads read by plain loads? An arrival does not wait for those, and the async proxy does not queue behind them. Not what a
+ * body reads that says `async_read`. */
 static inline bool weiri_plain_read(const weiri_action *a, const weiri_effect *e) {
     return !e->write && !e->async && !(a->op && a->op->work && a->op->work->async_read);
 }
 
 /* A body that joins the threads of its task itself. */
-static inline bool weiri_joins_itself(const weiri_action *a) { return a->op && a->op->work && strstr(a->op->work->code, "task_sync"); }
+static inline bool weiri_joins_itself(const weiri_action *a) {
+    return a->op && a->op->work && strstr(a->op->work->code, "task_sync");
+}
 
 /* The lowered schedule of a task: the captured tree with actions as leaves. */
 typedef enum weiri_pnode_kind { PN_ACTION, PN_LOOP, PN_GUARD, PN_TILES, PN_SKIPPABLE,
@@ -341,8 +343,8 @@ typedef struct weiri_view {
 } weiri_view;
 bool weiri_view_of(const weir_kernel *k, uint32_t value, weiri_view *v);
 
-/* The region that has the data of this one: members of a fork have theirs in the storage of the first. Other tiles in one storage have
- * each its own data there, in turn. */
+/* The region that has the data of this one: members of a fork have theirs in the storage of the first. Other tiles in one storage
+ * have each its own data there, in turn. */
 int weiri_data_region(const weiri_plan *p, int region);
 int weiri_alias_of(const weir_kernel *k, const weir_res *r, int *phase); /* its alias group and phase in that; -1: none */
 

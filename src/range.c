@@ -176,8 +176,9 @@ static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
         if (e->index && e->index(e->of, v->loop, &n)) return span(n, n);
         x = weiri_range_of(e, v->loop->start);
         y = weiri_range_of(e, v->loop->stop);
-        if (e->within && x.known && y.known && weiri_value_const(e->k, v->loop->step, &n) && n > 0) return span(x.lo, most(x.lo, y.hi - 1));
-        return x.known && y.known ? span(least(x.lo, y.lo), most(x.hi, y.hi)) : unknown;
+        if (!x.known || !y.known) return unknown;
+        if (e->within && weiri_value_const(e->k, v->loop->step, &n) && n > 0) return span(x.lo, most(x.lo, y.hi - 1));
+        return span(least(x.lo, y.lo), most(x.hi, y.hi));
     default: return unknown;
     }
 }

@@ -10,7 +10,8 @@ typedef struct weiri_range {
     double f;
 } weiri_range;
 
-/* What values came out as, for many evaluations that differ in the tile's number alone: what does not hang on it is worked out once. */
+/* What values came out as, for many evaluations that differ in the tile's number alone: what does not hang on it is worked out
+ * once. */
 typedef struct weiri_memo {
     int *place;                  /* by value: 1 + its place in v; 0: it is not remembered */
     WEIRI_LIST(struct weiri_remembered { weiri_range of; int stamp; bool moves; }) v;    /* moves: it hangs on the number */
@@ -28,7 +29,8 @@ typedef struct weiri_env {
     const int64_t *qindex;       /* the tile's number, which a raster is given; NULL: any */
     int cta;                     /* rank in the cluster; -1: any */
     weiri_memo *memo;            /* NULL: nothing is remembered */
-    bool (*index)(const void *of, const struct weiri_node *loop, int64_t *out);   /* the loop's index now; NULL, or false: any of its numbers */
+    /* the loop's index now; NULL, or false: any of its numbers */
+    bool (*index)(const void *of, const struct weiri_node *loop, int64_t *out);
     const void *of;
     bool within;                 /* an index is that of an iteration, not yet the end */
     bool whole;                  /* floats are unknown: a compiler may round them otherwise */
@@ -48,7 +50,8 @@ bool weiri_range_number(weiri_env *e, uint32_t id, int64_t *out);
 /* ... that the kernel computes of nothing but the index that the loop has; ... but the rank of the CTA. Of whole numbers alone. */
 bool weiri_range_at(const weir_kernel *k, uint32_t id, const weiri_node *loop, int64_t index, int64_t *out);
 bool weiri_range_cta(const weir_kernel *k, uint32_t id, int cta, int64_t *out);
-/* Do the bounds of all loops stay in 32 bits? The proof counts in whole numbers (docs/proof.md). Else *loop is one that does not. */
+/* Do the bounds of all loops stay in 32 bits? The proof counts in whole numbers (docs/proof.md). Else *loop is one that does
+ * not. */
 bool weiri_range_counts(weiri_env *e, const weiri_node **loop);
 
 /* Arguments to try: small ones first, multiples of the kernel's own numbers, what dims allow. */

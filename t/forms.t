@@ -731,12 +731,12 @@ local function index_of(start, stop, step)
     return x
   end
 end
-local function n(v) return v.n end
+local function by_n(v) return v.n end
 ranged("an index, or its end", "2 .. 10", nil, index_of(2, 10, 1), {})
 ranged("an index in an iteration", "2 .. 9", nil, index_of(2, 10, 1), inside {})
 ranged("... of a loop that never runs", "10", nil, index_of(10, 2, 1), inside {})
 ranged("... downwards", "2 .. 10", nil, index_of(10, 2, -1), inside {})
-ranged("... by steps of the launch", "2 .. 10", nil, index_of(2, 10, n), inside {})
+ranged("... by steps of the launch", "2 .. 10", nil, index_of(2, 10, by_n), inside {})
 ranged("... from what is not known", "unknown", nil, index_of(function(v) return v.i32 end, 10, 1), inside {})
 ranged("... to what is not known", "unknown", nil, index_of(2, function(v) return v.i32 end, 1), inside {})
 ranged("a rest of whatever number, in an iteration", "0 .. 7", nil, function(v) return v.i32 % 8 end, inside {})

@@ -110,12 +110,15 @@ bool weiri_gmem_touches(const weir_kernel *k, weiri_arena *a, const weiri_op *op
 
 /* Is a view of the tensor (NULL: of any) among what the value is made of? */
 static bool made_of_tensor(const weir_kernel *k, uint32_t id, const weir_tensor *t) {
-    const weiri_value *v = weiri_val(k, id);
     if (!weiri_visit(k, id)) return false;
-    weiri_view at;
-    if (v->kind == WEIR_VALUE_VIEW && weiri_view_of(k, id, &at) && at.res->kind == WEIR_RES_GMEM && (!t || at.res->tensor == t)) return true;
+    const weiri_value *v = weiri_val(k, id);
+    if (v->kind == WEIR_VALUE_VIEW) {
+        weiri_view at;
+        weiri_view_of(k, id, &at);
+        if (at.res->kind == WEIR_RES_GMEM && (!t || at.res->tensor == t)) return true;
+    }
     for (int i = 0; i < v->nargs; i++)
-        if (v->arg[i] && made_of_tensor(k, v->arg[i], t)) return true;
+        if (made_of_tensor(k, v->arg[i], t)) return true;
     return false;
 }
 
@@ -554,20 +557,19 @@ static void trust_tensor(weiri_prog *g, const weir_tensor *t, int who) {
 
 /* The first slab of the value's views of which it is not known that its tile has it: its number, and the axis of the tile; 0: none. */
 static uint32_t slab_outside(weiri_env *e, uint32_t id, const weir_res **res, int *axis) {
-    const weir_kernel *k = e->k;
-    const weiri_value *v = weiri_val(k, id);
-    weiri_view at;
-    if (!weiri_visit(k, id)) return 0;
-    if (v->kind == WEIR_VALUE_VIEW && weiri_view_of(k, id, &at))
-        for (int i = 0; i < at.nsub; i++) {
-            e->steps = 0;
-            const weiri_range x = weiri_range_of(e, at.sub[i]);
-            *res = at.res;
-            *axis = at.axis + i;
-            if (!x.known || x.lo < 0 || x.hi >= at.res->tile[*axis]) return at.sub[i];
-        }
+    if (!weiri_visit(e->k, id)) return 0;
+    const weiri_value *v = weiri_val(e->k, id);
+    weiri_view at = { .nsub = 0 };
+    if (v->kind == WEIR_VALUE_VIEW) weiri_view_of(e->k, id, &at);
+    for (int i = 0; i < at.nsub; i++) {
+        e->steps = 0;
+        const weiri_range x = weiri_range_of(e, at.sub[i]);
+        *res = at.res;
+        *axis = at.axis + i;
+        if (!x.known || x.lo < 0 || x.hi >= at.res->tile[*axis]) return at.sub[i];
+    }
     for (int i = 0; i < v->nargs; i++) {
-        const uint32_t x = v->arg[i] ? slab_outside(e, v->arg[i], res, axis) : 0;
+        const uint32_t x = slab_outside(e, v->arg[i], res, axis);
         if (x) return x;
     }
     return 0;
@@ -598,7 +600,8 @@ static void trust_slabs(weiri_prog *g) {
             weiri_buf b;
             weiri_buf_init(&b, g->p->k->ctx);
             weiri_value_print(g->p->k, outside(g->p->k, op, cta, &res, &axis), &b);
-            weiri_prog_trust(g, weiri_arena_fmt(g->a, "that %s is one of the %d slabs of '%s' (%s)", b.s ? b.s : "", res->tile[axis], res->name,
+            const char *number = b.s ? b.s : ""; /* cover: memory */
+            weiri_prog_trust(g, weiri_arena_fmt(g->a, "that %s is one of the %d slabs of '%s' (%s)", number, res->tile[axis], res->name,
                                                 line_of(g, op)));
             weiri_buf_free(&b);
             break;
@@ -610,7 +613,7 @@ static void trust_launch_before(weiri_prog *g, const weir_tensor *t) {
     const char *lines = "";
     for (int i = 1; i <= g->p->nactions; i++) {
         const weiri_op *op = g->p->action[i]->op;
-        if (!g->early[i] || !op || !touches(g->p->k, op, t)) continue;
+        if (!g->early[i] || !touches(g->p->k, op, t)) continue;
         const char *line = line_of(g, op);
         if (!strstr(lines, line)) lines = weiri_arena_fmt(g->a, "%s%s%s", lines, *lines ? ", " : "", line);
     }

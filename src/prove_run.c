@@ -445,7 +445,7 @@ static void effects(weiri_run *r, int ai, int pc, const weiri_action *act) {
     int at = me->eff[pc], to[64];
     uint8_t *slabs = &g->slabs[act->id * g->nctas + me->cta];
     if (!*slabs) *slabs = !act->op || weiri_slabs_inside(g->p->k, act->op, me->cta) ? 1 : 2;
-    if (g->nwait && !after_grid_wait(r, need_row(me, weiri_prog_by(act)))) g->early[act->id] = true;
+    if (g->nwait && act->op && !after_grid_wait(r, need_row(me, weiri_prog_by(act)))) g->early[act->id] = true;
     for (int i = me->gmem[pc]; i < me->gmem[pc + 1]; i++) weiri_gmem_access(r, ai, act, g->gmem.v[i]);
     /* all reads before the writes: an action does not race with itself */
     for (int pass = 0; pass < 2; pass++)

@@ -171,7 +171,7 @@ local function waiting(who, by)
     for t in weir.work_tile_loop(wq) do ring:acquire(); ring[by](ring, gx:at(t.m, 0)); ring:commit(); wq:next() end
   end }
   k:task { name = "put", warps = { 4, 4 }, schedule = function()
-    if who:find "look" then body:look() end
+    if who:find "look" then body:look(); body:look() end
     if who:find "put" then before:wait_griddep(); after:launch_griddep() end
     for t in weir.work_tile_loop(wq) do ring:wait(); gy:store(ring:read(), gy:at(t.m, 0)); ring:release(); wq:next() end
   end }

@@ -675,8 +675,7 @@ static bool find_meeting(const weiri_prog *g, int bar, bool wait, int not_of, co
                     out->loop = c->loops.v[x->a].node;
                     out->steps *= steps_of(out->loop, &e, &out->known);
                 }
-                if (x->op == IN_TRUTHS && x->jump > pc) out->guard = x->guard;
-                if (x->op == IN_WHEN && x->jump > pc) out->guard = g->tapes.v[c->keys.v[x->a].tape].node;
+                if (x->guard && x->jump > pc) out->guard = x->guard;
             }
             return true;
         }

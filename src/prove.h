@@ -129,7 +129,7 @@ typedef struct weiri_ins {
     int period, phase;       /* EVERY, TRUTHS; DEAL: lanes, and the actor's (-1: its number in the task); RAN: a question's tape */
     int skip;                /* TILES: where a tile of another lane (not a of b) goes on; jump: when there are no more */
     const weiri_action *act; /* ACT */
-    const weiri_node *guard; /* TRUTHS */
+    const weiri_node *guard; /* TRUTHS, WHEN: who asks, for texts */
     uint32_t of;             /* WHEN: the condition as it is written here; `is`: the truth under which it goes on */
     bool is;
     bool equal;              /* RAN: the loop has run `by` times (or left that over, divided by `period`); else by times at most. UNITS: so many

@@ -404,7 +404,7 @@ static void compile_block(builder *b, const weiri_pnode *n) {
         while (t->kind != NODE_TILES) t = t->parent;
         bool not = false;
         int key = key_for(b, t->skip, NULL, t, &not);
-        at = emit(b, (weiri_ins){ .op = IN_WHEN, .a = key, .b = not, .of = t->skip });
+        at = emit(b, (weiri_ins){ .op = IN_WHEN, .a = key, .b = not, .of = t->skip, .guard = t });
         compile(b, n->first);
         b->c->ins.v[at].jump = b->c->ins.n;
         return;
@@ -429,7 +429,7 @@ static void compile_block(builder *b, const weiri_pnode *n) {
             }
             bool not = false;
             if (!known && !repeats(b, s, &i)) i = (weiri_ins){ .op = IN_WHEN, .a = key_for(b, s->of, s->key, s, &not) };
-            if (i.op == IN_WHEN) i.b = want != not, i.of = s->of, i.is = want;
+            if (i.op == IN_WHEN) i.b = want != not, i.of = s->of, i.is = want, i.guard = s;
         } else {
             l = loop_of(b, s->loop);
             weiri_loop *loop = &b->c->loops.v[l];

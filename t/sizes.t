@@ -135,6 +135,26 @@ check("... downwards", "PROVE-DEADLOCK", { text = "(with n = 1, m = 1)", fails =
 -- more truths than are remembered
 local function late(more) return function(r, op) for i in loop(0, r.n) do for _ in T(lt(i, r.m)) do op(r.a) end for _ in i:every(1000000, more) do op(r.b) end end end end
 check("70 truths, and then a fault", "PROVE-LOST", { n = { min = 71 }, m = { min = 71 }, text = "what was committed to b_full[0] is never waited for (with n = 71, m = 71)" }, late(70), late(999999))
+local function own(x) fill(x); use(x) end
+check("71 truths of each of two conditions that are one", "PROVE-DEADLOCK", { n = { min = 71, max = 72 }, m = { min = 71, max = 80 }, text = "(with n = 71, m = 71)", fails = "sim-deadlock",
+  more = function(r) r.c, r.d = ring(r.k, "c"), ring(r.k, "d") end },
+  function(r, op)
+    for i in loop(0, r.n) do
+      for _ in i:every(1, 0) do for _ in T(lt(i, r.m)) do own(r.c) end end
+      for _ in i:every(1, 0) do for _ in T(gt(r.m, i)) do own(r.d) end end
+    end
+    op(r.a)
+  end, function(r, op) op(r.a) op(r.a) end)
+local function mixed(c)
+  return function(r, op)
+    for i in loop(0, r.n) do
+      for _ in T(gt(r.x, 0), { key = "x" }) do op(r.b) end
+      for _ in i:every(1, 0) do for _ in T(lt(i, r.m)) do op(r.b) end end
+      for _ in T(c(i + r.k.cta.m, r.m)) do op(r.a) end
+    end
+  end
+end
+check("conditions under a key, on the index, and on the index and the CTA", "PROVE-DEADLOCK", { cluster = { m = 2 }, text = "(with n = 1, m = 0)", fails = "sim-deadlock" }, mixed(lt), mixed(le))
 local function of_cta(c) return function(r, op) for i in loop(0, r.n) do for _ in T(lt(i * 2 + r.k.cta.m, r.m)) do op(r.b) end for _ in T(c(i, r)) do op(r.a) end end end end
 check("conditions on the index and the CTA, two in each", "PROVE-DEADLOCK", { cluster = { m = 2 }, text = "(with n = 1, m = 0)", fails = "sim-deadlock" },
   of_cta(function(i, r) return lt(i + r.k.cta.m, r.m) end), of_cta(function(i, r) return le(i + r.k.cta.m, r.m) end))
@@ -191,6 +211,11 @@ check("one within a guard, and then one in each turn: right", "INCOMPLETE", { ru
 
 -- ---- what mends it -------------------------------------------------------------------------------------------------------------------------------------
 
+local function more_than_three(guard) return function(r, op) for _ in guard(gt(r.n, 3)) do op(r.a) end end end
+check("one condition, by one of the two if it does not hold", "PROVE-DEADLOCK",
+  { text = "(with n = 0)", fails = "sim-deadlock", hint = "'take' does it unless n > 3, 'give' does it if n > 3: put both under one condition, or under one key if they are always equal" }, more_than_three(T), more_than_three(F))
+check("a loop by the one, none by the other", "PROVE-DEADLOCK", { more = from_body, hint = "give each wait an arrival that does not itself depend on the wait" },
+  function(r, op) for _ in loop(0, r.g:make()) do op(r.a) end end, function(r, op) op(r.a) end)
 -- Tiles that are skipped, by one of the two.
 local function skipping(give, take)
   local k = weir.kernel { name = "skips", arch = "sm_90a" }

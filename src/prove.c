@@ -883,7 +883,7 @@ static void too_far(const search *s, weir_proof *out, weiri_arena *a, weiri_find
         weiri_value_print(g->p->k, weiri_key_condition(t), &b);
     }
     const char *what = b.s ? b.s : ""; /* cover: memory */
-    incomplete(out, a, f, n ? weiri_place_of(&n->at) : NULL,
+    incomplete(out, a, f, weiri_place_of(&n->at),
                weiri_arena_fmt(a, "tasks can run too far apart: one can be more than %s%s ahead of another", what, weiri_prog_at(a, n)))
         ->hint = "let a ring or a barrier join the two, so that neither goes on for ever while the other waits";
     weiri_buf_free(&b);
@@ -1023,11 +1023,10 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
     while (again) {
         const bool rings = s.found.n && g->narrow && !(g->without & WEIRI_RINGS);
         search_end(&s);
-        const bool other = g->narrow || g->told;
-        if (other) g = another_prog(g, mine, rings ? WEIRI_RINGS : WEIRI_WIDE);
+        if (g->narrow || g->told) g = another_prog(g, mine, rings ? WEIRI_RINGS : WEIRI_WIDE);
         search_start(&s, g, ctx, NULL, &misses);
         search_all(&s, MAX_NODES, merge);
-        again = other && ((s.found.n && (g->narrow || g->told)) || (g->told && (s.capped || s.letters_out)));
+        again = s.lean && (s.found.n || (g->told && (s.capped || s.letters_out)));
     }
     out->states = (uint64_t)s.nodes.n;
     bool doubtful = false;

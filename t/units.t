@@ -193,6 +193,8 @@ local function odd(name, want, give, get, o)
 end
 local function all(op, r) loop(0, r.N, op) end
 local function behind(c) return function(op, r) loop(0, r.N - 1, op); when(c(r), op) end end
+odd("unless there is none", "SAFE", all, function(op, r) for _ in F(eq(r.N, 0)) do op() end loop(1, r.N, op) end)
+odd("where there are two", "SAFE", function(op, r) all(op, r); when(eq(r.N, 2), op) end, function(op, r) when(eq(r.N, 2), op); when(gt(r.N, 0), op); loop(1, r.N, op) end)
 odd("a rest compared otherwise", nil, all, behind(function(r) return lt(r.N % 4, 3) end))
 odd("... with a dim", nil, all, behind(function(r) return eq(r.N % 4, r.M) end))
 odd("... of a dim", nil, all, behind(function(r) return eq(r.N % r.M, 0) end), { least = 1 })

@@ -361,6 +361,14 @@ static const char *argument(emitter *e, const weiri_value *v, int i) {
     return em_fmt(e, *s == '-' ? "(%s%s)" : "%s%s", s, strpbrk(s, ".e") ? "" : ".");
 }
 
+/* An argument of a function of the math library: beside a double CUDA takes no float, whose function would do as well. */
+static const char *as_double(emitter *e, const weiri_value *v, int i) {
+    const weiri_value *x = weiri_val(e->k, v->arg[i]);
+    const char *s = argument(e, v, i);
+    const bool is_double = x->dtype == WEIR_F64 || (x->op == WEIR_OP_FLOAT && isfinite(x->f));
+    return v->dtype != WEIR_F64 || is_double ? s : em_fmt(e, "(double)%s", s);
+}
+
 /* ---- conversions ---- */
 
 /* A float that every shorter float dtype is rounded from as from the value itself, where a float may not hold it: rounded to odd. */
@@ -579,7 +587,7 @@ static const char *part(emitter *e, uint32_t id) {
         return em_fmt(e, "%s(%s, %s)",
                       em_is_float(v->dtype) ? math(e, v->dtype, v->op == WEIR_OP_MIN ? "fmin" : "fmax")
                                             : whole(e, v->dtype, v->op == WEIR_OP_MIN ? "w_min" : "w_max"),
-                      argument(e, v, 0), argument(e, v, 1));
+                      as_double(e, v, 0), as_double(e, v, 1));
     case WEIR_OP_ABS:
         return em_is_float(v->dtype) ? em_fmt(e, "%s(%s)", math(e, v->dtype, "fabs"), part(e, v->arg[0]))
                                      : weiri_value_is_unsigned(v->dtype) ? part(e, v->arg[0])

@@ -88,6 +88,7 @@ local all = {
     { "into bf16, once", "bf16", function(v) return v * 1.0 end, { 1 + 2.0 ^ -8 + 2.0 ^ -40, 1 + 3 * 2.0 ^ -8 - 2.0 ^ -40 }, { 1 + 2.0 ^ -7, 1 + 2.0 ^ -7 } },
     { "into f16, once", "f16", function(v) return v * 1.0 end, { 1 + 2.0 ^ -11 + 2.0 ^ -40, 65519.99999, 2.0 ^ -25 + 2.0 ^ -60 }, { 1 + 2.0 ^ -10, 65504, 2.0 ^ -24 } },
     { "into e4m3, once", "e4m3", function(v) return v * 1.0 end, { 1.0625 + 2.0 ^ -40, 1.0625 }, { 1.125, 1 } },
+    { "min and max beside other dtypes", "f64", function(v, N) return weir.max(weir.min(weir.cast(v, "f32"), v), N) + weir.min(weir.cast(v, "i64"), v) end, { 0.5, 1 / 3, 2.5 }, { 1, 1, 4.5 } },
     { "to i32", "i32", cast "i32", { 2147483647.5, -2147483648.5, nan, 1e10 }, { 2147483647, -2147483648, 0, 2147483647 } },
     { "to u8", "u8", cast "u8", { 300, -5, nan }, { 255, 0, 0 } },
     { "to i64", "i64", cast "i64", { 2.0 ^ 63, -2.0 ^ 63, nan, 2.0 ^ 53 + 2 }, { high, low, 0, (1 << 53) + 2 } },

@@ -236,50 +236,72 @@ int lw_copy(lowering *l, const weiri_op *op, const weir_res *g, const int *tile,
     return p->copies.n - 1;
 }
 
-/* What is known of a whole number: it is `rest` more than a multiple of `unit`, a power of two; unit 1: nothing is known. */
-typedef struct residue {
-    int64_t unit, rest;
-} residue;
+/* What is known of a whole number: it is `rest` more than a multiple of `unit`, a power of two (1: nothing), and at least `low`. */
+typedef struct fact {
+    bool found;
+    int64_t unit, rest, low;
+} fact;
 
-static residue residue_of(int64_t unit, int64_t x) {
-    while (unit > 16) unit /= 2; /* no elements are smaller than a byte */
-    return (residue){ unit, ((x % unit) + unit) % unit };
-}
+enum { UNIT = 16 }; /* no elements are smaller than a byte */
+#define LOWEST (-((int64_t)1 << 40))  /* nothing is known; no coordinate is that far out */
 
-static int64_t twos(int64_t x) { return x ? x & -x : 16; }
+static int64_t twos(int64_t x) { return x ? x & -x : UNIT; }
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static residue known_rest(const weir_kernel *k, uint32_t id) {
-    static const residue nothing = { 1, 0 };
-    const weiri_value *v = weiri_val(k, id);
-    residue a, b;
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static fact fact_of(int64_t unit, int64_t rest, int64_t low) {
+    unit = least(unit, UNIT);
+    return (fact){ true, unit, (rest % unit + unit) % unit, most(least(low, -LOWEST), LOWEST) };
+}
+
+static fact known(lowering *l, uint32_t id);
+
+static fact find_fact(lowering *l, const weiri_value *v) {
+    const weir_kernel *k = l->k;
+    fact a = { .unit = 1 }, b = a;
+    int64_t c;
+    const int n = v->nargs;
+    if (v->op != WEIR_OP_LOAD && v->op != WEIR_OP_RETURN && n >= 2) a = known(l, v->arg[n - 2]), b = known(l, v->arg[n - 1]);
+    const bool above = n >= 2 && a.low >= 0 && b.low >= 0;
     switch (v->op) {
-    case WEIR_OP_INT: return residue_of(16, v->i);
-    case WEIR_OP_DIM: return residue_of(twos(v->multiple), 0);
-    case WEIR_OP_INDEX: { /* start, start + step, ... */
-        a = known_rest(k, v->loop->start);
-        b = known_rest(k, v->loop->step);
-        return residue_of(least(a.unit, least(b.unit, twos(b.rest))), a.rest);
-    }
-    case WEIR_OP_NEG: a = known_rest(k, v->arg[0]); return residue_of(a.unit, -a.rest);
-    case WEIR_OP_ADD:
+    case WEIR_OP_INT: return fact_of(UNIT, v->i, v->i);
+    case WEIR_OP_DIM: return fact_of(twos(v->multiple), 0, v->min);
+    case WEIR_OP_INDEX: /* start, start + step, ... */
+        a = known(l, v->loop->start);
+        b = known(l, v->loop->step);
+        c = b.low >= 0 ? a.low : weiri_value_const(k, v->loop->step, &c) ? known(l, v->loop->stop).low + 1 : LOWEST;
+        return fact_of(least(a.unit, least(b.unit, twos(b.rest))), a.rest, c);
+    case WEIR_OP_NEG:
+        a = known(l, v->arg[0]);
+        return fact_of(a.unit, -a.rest, weiri_value_const(k, v->arg[0], &c) ? -c : LOWEST);
+    case WEIR_OP_ADD: return fact_of(least(a.unit, b.unit), a.rest + b.rest, a.low + b.low);
     case WEIR_OP_SUB:
-        a = known_rest(k, v->arg[0]);
-        b = known_rest(k, v->arg[1]);
-        return residue_of(least(a.unit, b.unit), v->op == WEIR_OP_ADD ? a.rest + b.rest : a.rest - b.rest);
+        return fact_of(least(a.unit, b.unit), a.rest - b.rest, weiri_value_const(k, v->arg[1], &c) ? a.low - c : LOWEST);
     case WEIR_OP_MUL: /* (a.rest + i a.unit) (b.rest + j b.unit) */
-        a = known_rest(k, v->arg[0]);
-        b = known_rest(k, v->arg[1]);
-        return residue_of(least(a.unit * b.unit, least(twos(a.rest) * b.unit, twos(b.rest) * a.unit)), a.rest * b.rest);
+        return fact_of(least(a.unit * b.unit, least(twos(a.rest) * b.unit, twos(b.rest) * a.unit)), a.rest * b.rest,
+                       above ? 0 : LOWEST);
     case WEIR_OP_MIN:
     case WEIR_OP_MAX:
     case WEIR_OP_SELECT:
-        a = known_rest(k, v->arg[v->nargs - 2]);
-        b = known_rest(k, v->arg[v->nargs - 1]);
-        return residue_of(least(least(a.unit, b.unit), twos(a.rest - b.rest)), a.rest);
-    default: return nothing;
+        return fact_of(least(least(a.unit, b.unit), twos(a.rest - b.rest)), a.rest,
+                       v->op == WEIR_OP_MAX ? most(a.low, b.low) : least(a.low, b.low));
+    case WEIR_OP_IDIV:
+    case WEIR_OP_CEIL_DIV: return fact_of(1, 0, above ? 0 : LOWEST);
+    case WEIR_OP_MOD: return fact_of(1, 0, b.low >= 0 ? 0 : LOWEST);
+    case WEIR_OP_CAST: return fact_of(1, 0, known(l, v->arg[0]).low);
+    default: return fact_of(1, 0, 0); /* places are counted from 0, and what data says is taken to be one */
     }
+}
+
+static fact known(lowering *l, uint32_t id) {
+    if (!l->facts) l->facts = WEIRI_NEW_N(&l->p->a, fact, l->k->values.n + 1);
+    if (!l->facts[id].found) {
+        const fact f = find_fact(l, weiri_val(l->k, id));
+        l->facts[id] = f;
+    }
+    return l->facts[id];
 }
 
 /* A box begins at a multiple of 16 bytes along its innermost axis; elsewhere the copy engine raises an illegal instruction (seen
@@ -289,7 +311,7 @@ void lw_check_start(lowering *l, const weiri_op *op, const weiri_view *v, const 
     if (x->op != WEIR_OP_VIEW_FROM) return; /* g:at counts in tiles, whose rows are whole */
     uint32_t inner = x->arg[x->nargs - 1];
     int64_t unit = 16 / (int64_t)weir_dtype_size(g->tensor->dtype);
-    residue r = known_rest(l->p->k, inner);
+    fact r = known(l, inner);
     int64_t both = least(r.unit, unit);
     bool off = r.rest % both != 0;
     if (!off && both == unit) return;
@@ -309,4 +331,27 @@ void lw_check_start(lowering *l, const weiri_op *op, const weiri_view *v, const 
                                     "; at any other column the copy engine stops the kernel and the context is lost",
                                     unit, unit, unit);
     f->objects[0] = g->name;
+}
+
+/* A store begins in the tensor, or behind it: in front of it the copy engine raises an illegal instruction (seen on an H200), where a load
+ * would bring zeros. */
+void lw_check_front(lowering *l, const weiri_op *op, const weiri_view *v, const weir_res *g) {
+    const weiri_value *x = weiri_val(l->k, v->base);
+    for (int i = 0; i < x->nargs && x->op != WEIR_OP_VIEW_TILE; i++) {
+        int64_t c;
+        if (known(l, x->arg[i]).low >= 0) continue;
+        const bool sure = weiri_value_const(l->k, x->arg[i], &c);
+        char text[96];
+        weir_value_text(l->k, (weir_value){ x->arg[i] }, text, sizeof text);
+        weir_finding *f = weiri_find(&l->p->findings, sure ? "PLAN-FRONT" : "PLAN-FRONT-OPEN", weiri_place_of(&op->at),
+                                     "a store into '%s' begins at %s along axis %d of its tensor, %s", g->name, text,
+                                     g->rank - x->nargs + i,
+                                     sure ? "in front of it" : "of which it is not known that it is not in front of it");
+        f->expected = "0 or more";
+        f->hint = sure ? "begin at 0 with a tile of the rest, or let threads store, which drop what lies outside"
+                       : "write weir.max(x, 0), behind a guard too; in front of a tensor the copy engine stops the kernel and the "
+                         "context is lost";
+        f->objects[0] = g->name;
+        return;
+    }
 }

@@ -167,6 +167,7 @@ static void lower_tma_store(lowering *l, weiri_pnode *at, const weiri_op *op) {
     weiri_view_of(k, op->arg[1], &to);
     if (!lw_part_of_tile(l, op, &to, r, place)) return;
     lw_check_start(l, op, &to, r);
+    lw_check_front(l, op, &to, r);
     if (op->atom == ATOM_TMA_REDUCE_ADD && !weiri_tmap_adds(r->tensor->dtype))
         lw_complain(l, "PLAN-DTYPE", op, "add in f32, f64, bf16, f16, or whole numbers of 32 or 64 bits",
                     weiri_arena_fmt(&p->a, "adds elements of %s, which the copy engine cannot", weir_dtype_name(r->tensor->dtype)));

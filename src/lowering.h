@@ -24,6 +24,7 @@
 #define lw_find_held weiri_lw_find_held
 #define lw_part_of_tile weiri_lw_part_of_tile
 #define lw_check_start weiri_lw_check_start
+#define lw_check_front weiri_lw_check_front
 #define lw_copy weiri_lw_copy
 #define lw_check_work weiri_lw_check_work
 #define lw_check_operand weiri_lw_check_operand
@@ -68,6 +69,7 @@ typedef struct lowering {
     uint64_t *held_in;   /* by op id: the set of numbers of held stages before the op */
     uint64_t *loose_in;  /* by op id: the set of numbers of newest opens that no mma has followed */
     bool stores, copies; /* the task issues bulk stores, cp.asyncs */
+    struct fact *facts;  /* by value: what lower_copy.c has found of it */
     struct turn *turn;   /* by node id: which iteration of a loop a walk is in */
     weiri_deal walk;     /* how the op in work walks the elements that it reads */
     bool looks_back;     /* the task asks for the tile it had before, or last */
@@ -113,7 +115,9 @@ void lw_find_held(lowering *l);
 /* lower_copy.c */
 /* The tile that a place in a tensor names, outermost first; false: no box can be it, and that is said. */
 bool lw_part_of_tile(lowering *l, const weiri_op *op, const weiri_view *v, const weir_res *g, int tile[WEIR_MAX_RANK]);
+/* May a box begin at the column that the place names? May a store begin where it does? */
 void lw_check_start(lowering *l, const weiri_op *op, const weiri_view *v, const weir_res *g);
+void lw_check_front(lowering *l, const weiri_op *op, const weiri_view *v, const weir_res *g);
 /* The copy between g's `tile` and a stage of s, or the part of it that `store` names, one slice for each of `served` CTAs; -1:
  * said. */
 int lw_copy(lowering *l, const weiri_op *op, const weir_res *g, const int *tile, const weir_res *s, const weiri_view *store,

@@ -215,6 +215,8 @@
     X("PLAN-BOX", WEIR_ERROR, "the TMA box is legal") \
     X("PLAN-ALIGN", WEIR_ERROR, "a bulk copy begins at a multiple of 16 bytes") \
     X("PLAN-ALIGN-OPEN", WEIR_WARNING, "a bulk copy is known to begin at a multiple of 16 bytes") \
+    X("PLAN-FRONT", WEIR_ERROR, "a bulk store begins in its tensor, not in front of it") \
+    X("PLAN-FRONT-OPEN", WEIR_WARNING, "a bulk store is known not to begin in front of its tensor") \
     X("PLAN-TILE", WEIR_ERROR, "the tile divides among warpgroups and instructions") \
     X("PLAN-SPLIT", WEIR_ERROR, "warpgroups that share columns keep to their own") \
     X("PLAN-WARPS", WEIR_ERROR, "the block's warps are legal") \

@@ -213,6 +213,56 @@ begins("an index by 1", "PLAN-ALIGN-OPEN: a box of 'x' begins at column i0, of w
 begins("m // 4", "PLAN-ALIGN-OPEN: a box of 'x' begins at column m // 4, of which it is not known that it is whole 16 bytes", function(at, _, dim_m) local m = dim_m() at(m // 4) end)
 
 
+-- ---- where a TMA store begins ---------------------------------------------------------------------------------------------------------------
+-- place(y, n, m, q): where a ring's stage goes, at a row; n is a dim of at least 8, m any. Seen on an H200: in front of a tensor is an
+-- illegal instruction.
+local function stores(name, want, place)
+  local k = weir.kernel { name = "front", arch = "sm_90a" }
+  local n, m = k:dim("n", { min = 8 }), k:dim "m"
+  local y = gm(k, "y", { shape = { 4096, 4096 }, out = true })
+  local s = sm(k, "s", { pipeline = weir.pipeline.async_tma { stages = 2 } })
+  k:task { name = "fill", warps = { 0, 4 }, schedule = function()
+    local function at(...) y:tma_store(s:read(), ...) end
+    s:acquire()
+    s:store(1.0)
+    s:commit()
+    s:wait()
+    place(at, y, n, m, k)
+    s:release()
+  end }
+  local said = {}
+  for _, f in ipairs(k:verify { prove = false }.findings) do if f.rule:find "^PLAN%-FRONT" then said[#said + 1] = f.rule .. ": " .. f.message end end
+  tap.is(want, table.concat(said, "; "), name)
+  k:close()
+end
+local function not_known(text, axis)
+  return ("PLAN-FRONT-OPEN: a store into 'y' begins at %s along axis %d of its tensor, of which it is not known that it is not in front of it"):format(text, axis or 0)
+end
+stores("row -1", "PLAN-FRONT: a store into 'y' begins at -1 along axis 0 of its tensor, in front of it", function(at, y) at(y:from(-1, 0)) end)
+stores("tile -1 of columns", "PLAN-FRONT: a store into 'y' begins at -1 along axis 1 of its tensor, in front of it", function(at, y) at(y:at(0, -1)) end)
+stores("row 0", "", function(at, y) at(y:from(0, 0)) end)
+stores("n - 8", "", function(at, y, n) at(y:from(n - 8, 0)) end)
+stores("n - 9", not_known "n - 9", function(at, y, n) at(y:from(n - 9, 0)) end)
+stores("8 - n", not_known "8 - n", function(at, y, n) at(y:from(8 - n, 0)) end)
+stores("-n", not_known "-n", function(at, y, n) at(y:from(-n, 0)) end)
+stores("-(-3)", "", function(at, y, n) at(y:from(-(n * 0 - 3), 0)) end)
+stores("n m", "", function(at, y, n, m) at(y:from(n * m, 0)) end)
+stores("n (m - 1)", not_known "n * (m - 1)", function(at, y, n, m) at(y:from(n * (m - 1), 0)) end)
+stores("(n - 9) // 2", not_known "(n - 9) // 2", function(at, y, n) at(y:from((n - 9) // 2, 0)) end)
+stores("(n - 9) % 2: rests are not below 0", "", function(at, y, n) at(y:from((n - 9) % 2, 0)) end)
+stores("n % (m - 1)", not_known "n % (m - 1)", function(at, y, n, m) at(y:from(n % (m - 1), 0)) end)
+stores("the larger of -n and 0", "", function(at, y, n) at(y:from(weir.max(-n, 0), 0)) end)
+stores("the smaller of n and m - 1", not_known "min(n, m - 1)", function(at, y, n, m) at(y:from(weir.min(n, m - 1), 0)) end)
+stores("one of n - 9 and 0", not_known "select(m > 3, n - 9, 0)", function(at, y, n, m) at(y:from(weir.select(weir.gt(m, 3), n - 9, 0), 0)) end)
+stores("made wider", not_known "cast(n - 9, i64)", function(at, y, n) at(y:from(weir.cast(n - 9, "i64"), 0)) end)
+stores("an index that goes up from 0", "", function(at, y, n) for i in weir.domain_loop(0, n) do at(y:at(i, 0)) end end)
+stores("... from -1", not_known "i0", function(at, y, n) for i in weir.domain_loop(-1, n) do at(y:at(i, 0)) end end)
+stores("... the one before", not_known "i0 - 1", function(at, y, n) for i in weir.domain_loop(0, n) do at(y:at(i - 1, 0)) end end)
+stores("... from 1 on", "", function(at, y, n) for i in weir.domain_loop(1, n) do at(y:at(i - 1, 0)) end end)
+stores("an index that goes down to 0", "", function(at, y, n) for i in weir.domain_loop(n - 1, -1, -1) do at(y:at(i, 0)) end end)
+stores("... to -1", not_known "i0", function(at, y, n) for i in weir.domain_loop(n - 1, -2, -1) do at(y:at(i, 0)) end end)
+stores("what is given", "", function(at, y, _, _, k) at(y:from(k:scalar { name = "first", dtype = "i32" }, 0)) end)
+
 -- ---- tiles that are used late ------------------------------------------------------------------------------------------------------------------
 -- What is loaded from ring s (or what lies on it) in a warpgroup, what happens, and what takes it then.
 local function late(name, want, f, o)

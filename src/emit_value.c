@@ -119,8 +119,9 @@ static value_range range_of_sum(emitter *e, const weiri_value *v) {
     r.counts = counts;
     r.size = x.size || y.size;
     if (known && !leaves(r, all)) return r;
-    const bool x_small = x.lo >= -TILE_EDGE && x.hi <= TILE_EDGE, y_small = y.lo >= -TILE_EDGE && y.hi <= TILE_EDGE;
-    const bool fits = v->op == WEIR_OP_MUL ? (x.size && (y.size || y_small)) || (y.size && x_small) : r.size;
+    const int64_t most = v->op == WEIR_OP_MUL ? TILE_EDGE : UINT32_MAX; /* what may stand beside a size */
+    const bool x_small = x.lo >= -most && x.hi <= most, y_small = y.lo >= -most && y.hi <= most;
+    const bool fits = (x.size && (y.size || y_small)) || (y.size && x_small);
     if (!counts || !fits) return (value_range){ .lo = all.lo, .hi = all.hi, .wraps = is_whole(v->dtype) };
     if (!known || r.lo < all.lo) r.lo = all.lo;
     if (!known || r.hi > all.hi) r.hi = all.hi;
@@ -257,7 +258,9 @@ const char *em_float_text(emitter *e, double x) {
     if (f != f) return "__int_as_float(0x7fc00000)";
     if (isinf(f)) return f < 0 ? "__int_as_float((i32)0xff800000u)" : "__int_as_float(0x7f800000)";
     const char *s = em_fmt(e, "%.9g", x);
-    if (f == 0 || strtof(s, NULL) != f) s = em_fmt(e, "%.9g", (double)f);
+    const double off = strtod(s, NULL) - (double)f;
+    const bool tie = off != 0 && off * 2 == (double)nextafterf(f, off > 0 ? HUGE_VALF : -HUGE_VALF) - (double)f; /* NVRTC takes the odd one */
+    if (f == 0 || tie || strtof(s, NULL) != f) s = em_fmt(e, "%.9g", (double)f);
     bool point = strpbrk(s, ".e") != NULL;
     return *s == '-' ? em_fmt(e, "(%s%sf)", s, point ? "" : ".") : em_fmt(e, "%s%sf", s, point ? "" : ".");
 }
@@ -379,7 +382,7 @@ const char *em_round_once(emitter *e, weir_dtype to, uint32_t value, const char 
     if (from != WEIR_F64 && (!is_whole(from) || weir_dtype_size(from) < 4)) return x;
     const value_range r = from == WEIR_F64 || from == WEIR_U64 ? whole_range(WEIR_I64) : range_of(e, value);
     if (r.lo >= -EXACT && r.hi <= EXACT) return x;
-    return em_fmt(e, "w_odd(%s)", x);
+    return from == WEIR_I64 ? em_fmt(e, "w_odd((i64)%s)", x) : em_fmt(e, "w_odd(%s)", x); /* C may have computed it in a long */
 }
 
 /* The integer of a float: toward zero, the nearest one that there is, 0 of NaN. NULL: the value is an integer, or `to` is none. */

@@ -295,7 +295,7 @@ proved("the tile before, loaded from where it was stored", reread(true))
 tap.is("PROVE-RACE", (verdict(reread(false))), "... and not drained")
 
 -- What conditions and loops leave out: a store in the step j, or behind a loop that had no such step.
-local function steps(stored_behind, at, down)
+local function late_store(stored_behind, at, down)
   local k = weir.kernel { name = "steps", arch = "sm_90a" }
   local N, S, T = k:dim "N", k:dim "S", k:dim "T"
   local stage = k:smem_tile { name = "stage", dtype = "f32", tile = { 1, 64 }, pipeline = P.async_tma { stages = 2 } }
@@ -319,16 +319,16 @@ local function steps(stored_behind, at, down)
   end }
   return k
 end
-proved("in step j, else behind", steps(function(S, j) return weir.le(S, j) end))
-proved("... written otherwise", steps(function(S, j) return ~weir.gt(S, j) end, function(i, j) return weir.ge(i, j) & weir.lt(i, j + 1) end))
-proved("under a condition, else behind", steps(function(S, _, T) return ~weir.lt(T, S) end, function(i, j, S, T) return weir.eq(i, j) & weir.lt(T, S) end))
-proved("in a loop that counts down", steps(function(S, j) return weir.le(S - 1, j - 1) end, nil, true))
-proved("neither more nor less", steps(function(S, _, T) return weir.ge(T, S) end, function(i, j, S, T) return ~(weir.gt(i, j) | weir.lt(i, j) | weir.le(S, T)) end))
-proved("in more than one step", steps(function(S, _, T) return ~weir.lt(T, S) end, function(i, j, S, T) return weir.ge(i, j) & weir.lt(T, S) end),
+proved("in step j, else behind", late_store(function(S, j) return weir.le(S, j) end))
+proved("... written otherwise", late_store(function(S, j) return ~weir.gt(S, j) end, function(i, j) return weir.ge(i, j) & weir.lt(i, j + 1) end))
+proved("under a condition, else behind", late_store(function(S, _, T) return ~weir.lt(T, S) end, function(i, j, S, T) return weir.eq(i, j) & weir.lt(T, S) end))
+proved("in a loop that counts down", late_store(function(S, j) return weir.le(S - 1, j - 1) end, nil, true))
+proved("neither more nor less", late_store(function(S, _, T) return weir.ge(T, S) end, function(i, j, S, T) return ~(weir.gt(i, j) | weir.lt(i, j) | weir.le(S, T)) end))
+proved("in more than one step", late_store(function(S, _, T) return ~weir.lt(T, S) end, function(i, j, S, T) return weir.ge(i, j) & weir.lt(T, S) end),
   "that the accesses of one task keep apart in tensor 'y'")
-proved("behind, where there was such a step", steps(function(S, j) return weir.le(S, j + 1) end), "that the accesses of one task keep apart in tensor 'y'")
-proved("behind, whatever there was", steps(function(S) return weir.ge(S, 0) end), "that the accesses of one task keep apart in tensor 'y'")
-proved("a number that may wrap is no fact", steps(function(S, j) return weir.le(S + (1 << 30), j + (1 << 30)) end), "that the accesses of one task keep apart in tensor 'y'")
+proved("behind, where there was such a step", late_store(function(S, j) return weir.le(S, j + 1) end), "that the accesses of one task keep apart in tensor 'y'")
+proved("behind, whatever there was", late_store(function(S) return weir.ge(S, 0) end), "that the accesses of one task keep apart in tensor 'y'")
+proved("a number that may wrap is no fact", late_store(function(S, j) return weir.le(S + (1 << 30), j + (1 << 30)) end), "that the accesses of one task keep apart in tensor 'y'")
 
 -- What is too much for the facts is left to trust; what is enough is not.
 local function nested(body)

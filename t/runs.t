@@ -358,13 +358,13 @@ local function brings(o)
   k:task { name = "get", warps = { 1, 1 }, schedule = function() for _ in weir.domain_loop(0, n) do r:wait(); r:use(); r:release() end end }
   return k
 end
-local few = { { n = 0 }, { n = 1 }, { n = 3 }, { n = 5 } }
+local some_n = { { n = 0 }, { n = 1 }, { n = 3 }, { n = 5 } }
 for _, space in ipairs { "smem", false } do
   for _, arch in ipairs { "sm_90a", "sm_100a" } do
     local where = (space or "no storage") .. ", " .. arch
-    check("a body brings bytes: " .. where, "SAFE", brings { space = space or nil, arch = arch }, { sizes = few })
-    check("a body brings bytes and reads: " .. where, "SAFE", brings { space = space or nil, arch = arch, async = true }, { sizes = few })
-    check("one stage: " .. where, "SAFE", brings { space = space or nil, arch = arch, stages = 1 }, { sizes = few })
+    check("a body brings bytes: " .. where, "SAFE", brings { space = space or nil, arch = arch }, { sizes = some_n })
+    check("a body brings bytes and reads: " .. where, "SAFE", brings { space = space or nil, arch = arch, async = true }, { sizes = some_n })
+    check("one stage: " .. where, "SAFE", brings { space = space or nil, arch = arch, stages = 1 }, { sizes = some_n })
   end
 end
 do
@@ -759,10 +759,10 @@ local function first_changed(name, rule, text, k, change) -- of several findings
   local _, findings = plan.prove(program, true)
   tap.is({ rule, text }, { findings[1] and findings[1].rule, findings[1] and findings[1].message }, name)
 end
-local function act(kind, bar, nth, field, to)
+local function act(kind, bar, nth, field, into)
   return function(p)
     local i = lab.action(p, kind, bar, nth)
-    plan.set(p, "action", i, field, type(to) == "function" and to(plan.get(p, "action", i, field)) or to)
+    plan.set(p, "action", i, field, type(into) == "function" and into(plan.get(p, "action", i, field)) or into)
   end
 end
 local function stages_of(...)

@@ -50,7 +50,7 @@ function ways.rest_and_whole(n, op, e, N, unit)
   for _ in F(eq(N % unit, e)) do op() end
   loop(0, N // unit, op)
 end
-function ways.steps(n, op, e, N, unit) loop(0, N + e, op, unit) end
+function ways.steps(_, op, e, N, unit) loop(0, N + e, op, unit) end
 function ways.steps_ahead(n, op, e, N, unit)
   loop(0, N, function(i) when(lt(i + unit * (1 + e), N), op) end, unit)
   when(gt(n, 0), op)

@@ -43,6 +43,7 @@ local function group(dtype, registers, cases)
     for j = #seen, #c[5] + 1, -1 do seen[j] = nil end
     tap.is(text(c[5]), ok and text(seen) or why, ("%s %s: %s"):format(dtype, registers and "in registers" or "by threads", c[1]))
   end
+  if dtype == "f32" then tap.ok(program:source():find "16777216%.f" and not program:source():find "1677721[79]%.f", "no constant lies between two floats") end
   if not registers then k:close() return end -- the same text of them
   local cubin, message, code = program:cubin()
   if code == "no_compiler" then tap.skip "no NVRTC"
@@ -67,6 +68,9 @@ local all = {
     { "stored into i8", "i8", function(v) return v * 2 end, { 64, -65, nan }, { 127, -128, 0 } },
     { "to tf32, nearest even", "f32", cast("tf32", "f32"), { 1.0008, 1.0001, 1 + 2.0 ^ -11, 1 + 3 * 2.0 ^ -11 }, { 1.0009765625, 1, 1, 1 + 2.0 ^ -9 } },
     { "stored into tf32", "tf32", function(v) return v * 1.0 end, { 1.0008 }, { 1.0009765625 } },
+    { "max(v, 16777217): between two floats", "f32", function(v) return weir.max(v, 16777217.0) end, { 1, 3e7 }, { 16777216, 3e7 } }, -- 16777217.f is 16777218 to NVRTC 13.0
+    { "max(v, -16777219)", "f32", function(v) return weir.max(v, -16777219.0) end, { -3e7, 1 }, { -16777220, 1 } },
+    { "a size and 2^32 to bf16", "f32", function(v, N) return v * 0 + weir.cast(weir.cast(N + 4294967296, "bf16"), "f32") end, { 1 }, { 4294967296.0 } },
     { "times 1e308", "f32", function(v) return v * 1e308 end, { 1, -1 }, { inf, -inf } },
     { "times 1e-320", "f32", function(v) return v * 1e-320 + 1 end, { 1 }, { 1 } },
     { "the least number", "f32", function(v) return v * 0x1p-149 end, { 1 }, { 0x1p-149 } },
@@ -115,6 +119,7 @@ local all = {
     { "into bf16, once", "bf16", function(v) return v * 1 end, { 4278190081 + (1 << 23), 16777216 + 65536 + 1 }, { 4294967296.0, 16777216 + 131072 } },
   },
   i64 = {
+    { "a size's rest, + least", "i64", function(v, N) return v * 0 + (N % -3 + math.mininteger) end, { 1 }, { high - 1 } },
     { "+ least, + most", "i64", function(v) return (v + math.mininteger) - math.maxinteger end, { 1 }, { 2 } },
     { "// -1", "i64", function(v) return v // -1 end, { low, 5 }, { low, -5 } },
     { "to bf16, once", "f32", cast("bf16", "f32"), { (1 << 62) + (1 << 54) + 1, -(1 << 62) - (1 << 54) - 1, (1 << 62) + (1 << 54) }, { 2.0 ^ 62 + 2.0 ^ 55, -(2.0 ^ 62) - 2.0 ^ 55, 2.0 ^ 62 } },

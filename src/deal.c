@@ -124,14 +124,14 @@ static weiri_deal deal_of(const weiri_plan *p, int task, weiri_deal_kind kind) {
     return d;
 }
 
-static weiri_deal fragments(const weiri_plan *p, int task, weiri_deal_kind kind, const weiri_preg *r) {
+/* Of a tile of so many columns that lies as r does; NULL: it lies otherwise. */
+static weiri_deal fragments(const weiri_plan *p, int task, weiri_deal_kind kind, const weiri_preg *r, int cols) {
     const weiri_ptask *t = &p->tasks[task];
     weiri_deal d = deal_of(p, task, r ? kind : DEAL_ALL);
     if (!r) return d;
     d.wgs = t->warpgroups > 1 ? t->warpgroups : 1;
     d.rows = d.wgs > 1 && !t->by_cols ? r->rows : 0;
-    if (t->by_cols && r->split != 'n' && kind == DEAL_FRAGMENT) d.each = true; /* each warpgroup has all columns */
-    d.width = t->by_cols && !d.each ? r->cols : 0;
+    d.width = t->by_cols ? weiri_frag_cols(t, cols) : 0;
     return d;
 }
 
@@ -157,7 +157,8 @@ static weiri_deal walk_of(const weiri_plan *p, int task, const weiri_op *op) {
             return d;
         }
         if (weiri_value_in_regs(k, op->arg[0]))
-            return fragments(p, task, DEAL_FRAGMENT, v->rows > 1 && v->cols >= 8 ? weiri_deal_tile(p, task, op->arg[0]) : NULL);
+            return fragments(p, task, DEAL_FRAGMENT, v->rows > 1 && v->cols >= 8 ? weiri_deal_tile(p, task, op->arg[0]) : NULL,
+                             v->cols);
         d = deal_of(p, task, DEAL_ORDER);
         d.piece = weiri_deal_piece(p, task, op);
         weiri_deal_place(p, op, &d.cols);
@@ -165,7 +166,7 @@ static weiri_deal walk_of(const weiri_plan *p, int task, const weiri_op *op) {
     }
     case ATOM_SET: {
         int r = weiri_preg_of(p, task, op->res);
-        return fragments(p, task, DEAL_FRAGMENT, r >= 0 && op->res->tile[1] >= 8 ? &p->regs.v[r] : NULL);
+        return fragments(p, task, DEAL_FRAGMENT, r >= 0 && op->res->tile[1] >= 8 ? &p->regs.v[r] : NULL, op->res->tile[1]);
     }
     case ATOM_CP_ASYNC: {
         weiri_tile_geom g;
@@ -225,12 +226,6 @@ int weiri_deal_write(weiri_plan *p, int task, const weiri_op *op) {
     if (d.kind <= DEAL_NONE) return entry(p, &d);
     d.region = weiri_region_of(p, op->res);
     if (d.kind == DEAL_FRAGMENT && weiri_deal_matrix(p, task, op->res)) d.kind = DEAL_MATRIX;
-    if ((d.kind == DEAL_FRAGMENT || d.kind == DEAL_MATRIX) &&
-        p->tasks[task].by_cols) { /* of what each has, it stores its columns */
-        weiri_tile_geom g;
-        d.each = false;
-        if (weiri_geom(p, op->res, &g)) d.width = weiri_share_cols(&p->tasks[task], g.cols);
-    }
     if (op->atom == ATOM_STORE && op->nargs > 1 && weiri_view_of(p->k, op->arg[1], &v) && v.res == op->res) place(p, &d, &v);
     return entry(p, &d);
 }
@@ -252,7 +247,7 @@ int weiri_deal_read(weiri_plan *p, const weiri_deal *walk, uint32_t view) {
 int weiri_deal_spill(weiri_plan *p, int task, const weir_res *s) {
     int r = weiri_preg_of(p, task, s);
     weiri_deal d =
-        fragments(p, task, weiri_deal_matrix(p, task, s) ? DEAL_MATRIX : DEAL_FRAGMENT, r >= 0 ? &p->regs.v[r] : NULL);
+        fragments(p, task, weiri_deal_matrix(p, task, s) ? DEAL_MATRIX : DEAL_FRAGMENT, r >= 0 ? &p->regs.v[r] : NULL, s->tile[1]);
     d.region = weiri_region_of(p, s);
     return entry(p, &d);
 }

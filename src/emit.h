@@ -185,7 +185,7 @@ const char *weiri_em_view_element(emitter *e, uint32_t view, const char *row, co
 const char *weiri_em_stage_pointer(emitter *e, uint32_t view, const char *row, const char *col);
 const char *weiri_em_slab(emitter *e, const weiri_view *v, const char **col);
 const char *weiri_em_packed_word(emitter *e, uint32_t id, weir_dtype dtype);
-int weiri_em_share(emitter *e, const weiri_preg *r);
+int weiri_em_share(const emitter *e, const weiri_preg *r, int cols);
 const weiri_preg *weiri_em_frag_tile(emitter *e, uint32_t id);
 void weiri_em_count_uses(emitter *e, uint32_t id, uint8_t *seen);
 bool weiri_em_outlives(emitter *e, const weiri_op *read, uint32_t value);

@@ -336,12 +336,12 @@ static const char *frag_col(emitter *e, int share) {
     return em_fmt(e, "(i32)(%s(%s >> 2) * 8 + lane %% 4 * 2 + (%s & 1))", wg, e->el, e->el);
 }
 
-/* Rows, or columns, of a tile that each warpgroup has. */
-int em_share(emitter *e, const weiri_preg *r) { return !e->pt->by_cols ? r->rows : r->split == 'n' ? r->cols : 0; }
+/* Rows that each warpgroup has of what lies as the tile does or, where they share those, of so many columns; 0: each has all of them. */
+int em_share(const emitter *e, const weiri_preg *r, int cols) { return !e->pt->by_cols ? r->rows : cols >= 8 ? weiri_frag_cols(e->pt, cols) : 0; }
 
 static int share_of(emitter *e, const weir_res *r) {
     int pr = weiri_preg_of(e->p, e->task, r);
-    return pr >= 0 ? em_share(e, &e->p->regs.v[pr]) : 0;
+    return pr >= 0 ? em_share(e, &e->p->regs.v[pr], r->tile[1]) : 0;
 }
 
 const char *em_type(const weiri_value *v) {
@@ -505,7 +505,7 @@ static const char *divide(emitter *e, const weiri_value *v, const char *op, cons
 static const char *array_element(emitter *e, const char *name, int rows, int cols) {
     if (cols == 1 || cols == 4) return em_fmt(e, "%s[%s * 2 + (%s >> 1 & 1)]", name, e->fr, e->el);
     if (rows == 1) return em_fmt(e, "%s[(%s >> 2) * 2 + (%s & 1)]", name, e->el, e->el);
-    cols = weiri_share_cols(e->pt, cols);
+    cols = weiri_frag_cols(e->pt, cols);
     return e->frags > 1 ? em_fmt(e, "%s[%s * %d + %s]", name, e->fr, cols / 2, e->el) : em_fmt(e, "%s[%s]", name, e->el);
 }
 
@@ -1002,9 +1002,9 @@ static void make_inverse(emitter *e, uint32_t id, uint32_t divisor) {
     const weiri_preg *pr = em_frag_tile(e, id);
     if (!pr || e->made[id]) return;
     bool by_col = y->rows == 1;
-    const int cols = weiri_share_cols(e->pt, y->cols);
+    const int cols = weiri_frag_cols(e->pt, y->cols);
     e->frags = pr->frags;
-    e->share = em_share(e, pr);
+    e->share = em_share(e, pr, y->cols);
     e->fr = by_col ? "0" : "f";
     e->el = "i";
     em_line(e, "float r%u[%d];", id, by_col ? cols / 4 : 2 * pr->frags);
@@ -1037,7 +1037,7 @@ static void ensure_part(emitter *e, uint32_t id, bool wider) {
     if (plain) return;
     const weiri_preg *pr = em_frag_tile(e, id);
     if (!pr) return;
-    e->share = em_share(e, pr);
+    e->share = em_share(e, pr, v->cols);
     e->frags = pr->frags;
     if (weiri_is_reduction(v->op)) {
         make_reduction(e, id, v, pr);
@@ -1045,7 +1045,7 @@ static void ensure_part(emitter *e, uint32_t id, bool wider) {
         return;
     }
     bool by_row = v->cols == 1 || v->cols == 4, by_col = v->rows == 1;
-    const int cols = weiri_share_cols(e->pt, v->cols), n = by_row ? 2 * pr->frags : by_col ? cols / 4 : pr->frags * cols / 2;
+    const int cols = weiri_frag_cols(e->pt, v->cols), n = by_row ? 2 * pr->frags : by_col ? cols / 4 : pr->frags * cols / 2;
     em_line(e, "%s v%u[%d];", em_type(v), id, n);
     if (!by_col) em_line(e, "#pragma unroll");
     em_line(e, "for (int f = 0; f < %d; f++) {", by_col ? 1 : pr->frags);

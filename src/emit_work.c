@@ -444,7 +444,7 @@ void em_store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const
     weiri_geom(e->p, s, &g);
     const weiri_effect *ef = &a->eff[a->neff - 1];
     const char *base = em_region_addr(e, ef->region, ef->cur, ef->stage, ef->back), *pack;
-    e->share = em_share(e, pr);
+    e->share = em_share(e, pr, g.cols);
     e->frags = pr->frags;
     em_line(e, "{");
     e->depth++;
@@ -517,12 +517,11 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     const weir_tensor *t = g->tensor;
     weiri_view v;
     weiri_view_of(e->k, place, &v);
-    e->share = em_share(e, pr);
     e->frags = pr->frags;
     const int place_cols = v.ncols ? v.ncols : g->tile[g->rank - 1]; /* one a row spreads over them */
-    int cols = weiri_share_cols(e->pt, val->cols == 1 ? place_cols : val->cols);
-    const bool few = place_cols <= 4, odd = !few && cols % 8; /* no whole groups of 8: the last one ends where the place does */
-    if (odd) cols = (cols + 7) / 8 * 8;
+    const int all = val->cols == 1 ? place_cols : val->cols, cols = weiri_frag_cols(e->pt, all);
+    const bool few = place_cols <= 4, odd = !few && weiri_share_cols(e->pt, all) % 8; /* the last group ends where the place does */
+    e->share = em_share(e, pr, all);
     const char *name = em_arg(e, t->name), *pack;
     const char *wg = e->pt->warpgroups > 1 && !e->pt->by_cols ? em_fmt(e, "wg * %d + ", pr->rows) : "";
     const char *wgcol = e->pt->by_cols ? em_fmt(e, "wg * %d + ", cols) : "";
@@ -544,7 +543,7 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
     if (odd) limit = em_fmt(e, "w_min(%s, %s + %d)", limit, c0, place_cols);
     em_line(e, "{");
     e->depth++;
-    bool packs = (pack_name(t->dtype, &pack) || t->dtype == WEIR_F32) && cols >= 8;
+    bool packs = (pack_name(t->dtype, &pack) || t->dtype == WEIR_F32) && !few;
     const bool anywhere = em_before(e, &v, g, g->rank - 1), /* it may begin before the tensor, or off a pair */
         off = v.op == WEIR_OP_VIEW_FROM || g->tile[g->rank - 1] % 2 || v.col0 % 2;
     if (packs) em_line(e, "const bool pairs = %s_pairs%s;", em_tensor(e, t), off ? em_fmt(e, " && (%s) %% 2 == 0", c0) : "");
@@ -779,7 +778,7 @@ void em_set(emitter *e, const weiri_action *a) {
     e->fr = "f";
     e->el = "i";
     e->frags = pr->frags;
-    e->share = em_share(e, pr);
+    e->share = em_share(e, pr, r->tile[1]);
     const char *pack;
     const uint32_t value = a->op->arg[0];
     em_line(e, "#pragma unroll");

@@ -36,6 +36,8 @@ int weiri_mma_columns(const weiri_plan *p, const weiri_tile_geom *b, bool transp
                       int *need);
 /* Columns that a warpgroup of the task has of a tile or value of so many. */
 static inline int weiri_share_cols(const weiri_ptask *t, int cols) { return t->by_cols && cols >= 8 ? cols / t->warpgroups : cols; }
+/* ... that a warpgroup's fragments have of them: whole groups of 8, the last of which may be wider than what is left. */
+static inline int weiri_frag_cols(const weiri_ptask *t, int cols) { return (weiri_share_cols(t, cols) + 7) / 8 * 8; }
 
 /* plan.c */
 int weiri_pipe_of(const weiri_plan *p, const weir_res *r);      /* index, -1 none */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "deal.h"
 #include "plan_tc.h"
 
 /* Part of a stage or of a tile, for work that takes whole ones only: slabs as operands of an mma, cp.async. */
@@ -54,6 +55,12 @@ static void check_columns(lowering *l, const weiri_op *op) {
         if (weiri_value_uses(k, op->arg[i], WEIR_OP_TILE_COLS))
             text = "takes cols(first, n) of a tile of which each warpgroup has only its columns (split = \"n\")",
             hint = "store the whole tile: each warpgroup stores its columns";
+        const int cols = weiri_val(k, op->arg[i])->cols;
+        const weiri_preg *r = op->atom == ATOM_STORE && !i ? weiri_deal_tile(l->p, l->task, op->arg[i]) : NULL;
+        if (r && r->split == 'w' && cols >= 8 && cols % (8 * l->pt->warpgroups))
+            text = weiri_arena_fmt(&l->p->a, "stores %d columns, of which %d warpgroups (split = \"n\") would have no whole groups of 8",
+                                   cols, l->pt->warpgroups),
+            hint = weiri_arena_fmt(&l->p->a, "store a multiple of %d columns, or store in a task of its own", 8 * l->pt->warpgroups);
         if (op->atom == ATOM_MMA && !i && !weiri_view_of(k, op->arg[i], &v))
             text = "takes a from registers, of which each warpgroup has only its columns (split = \"n\")",
             hint = "leave split out, or let a come from shared memory";
@@ -111,7 +118,8 @@ static const char *off_fragments(const weir_kernel *k, uint32_t id, bool open, c
         return "takes cols(first, n) of registers that begin or end inside of 8 columns";
     }
     if (v->op == WEIR_OP_LOAD) {
-        if (whole || (open && v->cols > 4)) return NULL;
+        const weir_res *from = weiri_view_base(k, v->arg[0]);
+        if (whole || (open && v->cols > 4 && !(from && from->kind != WEIR_RES_GMEM))) return NULL; /* a stage ends with its columns */
         *hint = "load a multiple of 8 columns, or a single one";
         return "takes a tile whose columns are no multiple of 8 into registers";
     }

@@ -16,7 +16,7 @@ local function case(name, o, body, wanted)
   local Y = k:tensor { name = "Y", dtype = dtype, shape = { 64, o.to }, out = true }
   local gx, gy = k:gmem_tile { name = "gx", tensor = X, tile = { 64, o.from } }, k:gmem_tile { name = "gy", tensor = Y, tile = { 64, o.place or o.to } }
   local r = o.held and k:reg_tile { name = "r", dtype = "f32", tile = { 64, o.held } }
-  k:task { name = "t", warps = { 0, 4 }, schedule = function() body(gx:at(0, 0), gy, r) end }
+  k:task { name = "t", warps = { 0, 4 }, schedule = function() body(gx:at(0, 0), gy, r, k) end }
   if not wanted then
     local text = k:verify().text
     k:close()
@@ -76,6 +76,14 @@ case("three columns beside registers", { from = 3, to = 3, held = 1, says = "tak
 case("twelve columns, summed", { from = 12, to = 1, held = 1, says = "takes a tile whose columns are no multiple of 8 into registers" },
   function(x, gy, r) r:set(1.0); gy:store((r:read() * x:load()):row_sum(), gy:at(0, 0)) end)
 case("twelve columns beside registers, stored", { from = 12, to = 12, held = 1 }, function(x, gy, r) r:set(2.0); gy:store(r:read() * x:load(), gy:at(0, 0)) end, function(x, j) return 2 * x(j) end)
+for _, n in ipairs { 12, 20 } do -- a value that is taken twice lies in an array, whose last columns are a group of 8, too
+  case(n .. " columns beside registers, taken twice", { from = n, to = n, held = 1 }, function(x, gy, r) r:set(2.0); local v = r:read() * x:load(); gy:store(v * v + v, gy:at(0, 0)) end,
+    function(x, j) return 4 * x(j) * x(j) + 2 * x(j) end)
+end
+case("twelve columns of a stage beside registers", { from = 12, to = 12, held = 1, says = "y:store takes a tile whose columns are no multiple of 8 into registers" }, function(x, gy, r, k)
+  local s = k:smem_tile { name = "s", dtype = "f32", tile = { 64, 12 } }
+  s:store(x:load()); r:set(2.0); gy:store(r:read() * s:read(), gy:at(0, 0))
+end)
 case("col_index() of four columns", { from = 8, to = 4, held = 4, says = "takes col_index() of a register tile of four columns" },
   function(_, gy, r) r:set(weir.cast(r:col_index(), "f32")); gy:store(r:read(), gy:at(0, 0)) end)
 

@@ -211,6 +211,37 @@ local function refused(name, rule, text, o, edit)
   tap.like(rule, report.text, name .. ": " .. rule)
   tap.like(text, report.text, name .. ": " .. text)
 end
+-- One number a row, which each warpgroup has of all rows, beside columns that they share: of a stage, of a tensor, of one row for all.
+local function narrow(to, from, cols)
+  local k = weir.kernel { name = "narrow", arch = "sm_90a" }
+  local gx = k:gmem_tile { name = "x", tensor = k:tensor { name = "X", dtype = "f32", shape = { 64, cols } }, tile = { 64, cols } }
+  local gy = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y", dtype = "f32", shape = { 64, cols }, out = true }, tile = { 64, cols } }
+  local w, r = k:wgmma_tile { name = "w", tile = { 64, 128 }, split = "n" }, k:reg_tile { name = "r", dtype = "f32", tile = { 64, 1 } }
+  local s, o = k:smem_tile { name = "s", dtype = "f32", tile = { 64, cols } }, k:smem_tile { name = "o", dtype = "f32", tile = { 64, cols } }
+  k:task { name = "t", warps = { 0, 8 }, schedule = function()
+    w:zero(); r:set(2); s:store(gx:at(0, 0):load())
+    local v = r:read() * (from == "a tensor" and gx:at(0, 0):load() or from == "a stage" and s:read() or s:read():rows(5, 1))
+    if to == "a tensor" then gy:store(v + v, gy:at(0, 0)) return end
+    o:store(v + v)
+    gy:store(o:read(), gy:at(0, 0))
+  end }
+  return k
+end
+for _, to in ipairs { "a tensor", "a stage" } do
+  for _, from in ipairs { "a tensor", "a stage", "one row of a stage" } do
+    local name, x, want = ("rows' numbers beside columns of %s, to %s"):format(from, to), {}, {}
+    for i = 0, 63 do for j = 0, 127 do x[i * 128 + j + 1] = (i * 7 + j * 3) % 31 end end
+    for i = 0, 63 do for j = 0, 127 do want[i * 128 + j + 1] = 4 * x[(from:find "row" and 5 or i) * 128 + j + 1] end end
+    local X, Y = dev:tensor { dtype = "f32", shape = { 64, 128 } }:set(x), dev:tensor { dtype = "f32", shape = { 64, 128 } }
+    local ok, message = narrow(to, from, 128):build { device = dev }:launch({ X = X, Y = Y }, { grid = 1 })
+    tap.ok(ok, name) tap.diag(message or "")
+    tap.is(want, Y:get(), name .. ": each its own")
+  end
+end
+for _, to in ipairs { "a tensor", "a stage" } do
+  tap.like("[PLAN-SPLIT]", narrow(to, "a tensor", 24):verify().text, "24 columns among two warpgroups, to " .. to)
+  tap.like("stores 24 columns, of which 2 warpgroups (split = \"n\") would have no whole groups of 8", narrow(to, "a tensor", 24):verify().text, "  in words")
+end
 refused("a row reduction", "[PLAN-SPLIT]", "takes a row reduction where each warpgroup has only its columns", { store = "plain", epilogue = function(_, _, x) return x - x:row_max(1) end })
 refused("cols()", "[PLAN-SPLIT]", "takes cols(first, n) of a tile", { bn = 128, store = "plain", extra = function(k)
   return k:reg_tile { name = "half", dtype = "f32", tile = { 64, 64 } }

@@ -877,6 +877,32 @@ static const char *unpaired(const char *s, int *row, char *which) {
     return *which = open[n - 1].c, *row = open[n - 1].row, "is never closed";
 }
 
+bool weiri_raw_thread(const char *s, int *row, const char **name) {
+    static const char *const raw[] = { "threadIdx", "w_tid", "w_warp" };
+    *row = 0;
+    for (const char *first = s; *s; s++) {
+        if (*s == '\n') {
+            ++*row;
+        } else if (*s == '/' && s[1] == '/') {
+            while (s[1] && s[1] != '\n') s++;
+        } else if (*s == '/' && s[1] == '*') {
+            for (s += 2; *s && !(s[0] == '*' && s[1] == '/'); s++) *row += *s == '\n';
+            if (!*s) return false;
+            s++;
+        } else if (*s == '"') {
+            for (s++; *s && *s != '"' && *s != '\n'; s++)
+                if (*s == '\\' && s[1]) s++;
+            if (*s != '"') return false;
+        } else if (s == first || !is_word(s[-1])) {
+            for (size_t i = 0; i < sizeof raw / sizeof raw[0]; i++) {
+                size_t n = strlen(raw[i]);
+                if (!strncmp(s, raw[i], n) && !is_word(s[n])) return *name = raw[i], true;
+            }
+        }
+    }
+    return false;
+}
+
 static void want_pairs(weir_kernel *k, const weiri_work *w, const char *what) {
     int row;
     char which;

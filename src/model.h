@@ -269,6 +269,8 @@ weir_res *weiri_view_base(const weir_kernel *k, uint32_t id);
 int weiri_tile_shape(const weir_res *r, int shape[WEIR_MAX_RANK]);            /* of a resource, leading 1s dropped */
 
 /* model.c */
+/* Whether a body names a thread as the block counts it; *name: as what, *row: where, from 0. */
+bool weiri_raw_thread(const char *code, int *row, const char **name);
 void weiri_kernel_fault(weir_kernel *k, const weiri_chain *at, const char *rule, const char *hint, const char *fmt, ...)
     WEIRI_PRINTF(5, 6);
 weiri_chain weiri_here(weir_kernel *k);                                       /* a copy of the current place */

@@ -1587,6 +1587,23 @@ static void check_values(checker *c) {
     }
 }
 
+/* Warps of a task begin where its `warps` say, so an index in the block is another one than the body means, unless they begin at 0. */
+static void check_bodies(checker *c) {
+    const weir_kernel *k = c->k;
+    for (int i = 0; i < k->res.n; i++)
+        for (int j = 0; j < k->res.v[i]->nwork; j++) {
+            const weiri_work *w = &k->res.v[i]->work[j];
+            const char *raw;
+            int row;
+            if (!weiri_raw_thread(w->code, &row, &raw)) continue;
+            const weir_place at = { w->file, w->line + row };
+            weir_finding *f = weiri_find(c->out, "M-TID", w->file ? &at : weiri_place_of(&w->at),
+                                         "%s:%s: '%s' counts from the first %s of the block, not of the task",
+                                         k->res.v[i]->name, w->name, raw, strcmp(raw, "w_warp") ? "thread" : "warp");
+            f->hint = strcmp(raw, "w_warp") ? "`tid` is the thread in the task, of `nthreads`" : "`warp` is the warp in the task";
+        }
+}
+
 /* ---- all ---------------------------------------------------------------------------------------------------------------- */
 
 void weiri_validate(const weir_kernel *k, weiri_findings *out) {
@@ -1594,6 +1611,7 @@ void weiri_validate(const weir_kernel *k, weiri_findings *out) {
     c.of = WEIRI_NEW_N(out->a, uses, k->tasks.n + 1);
     if (!k->tasks.n) weiri_find(out, "T-SCHED-01", weiri_place_of(&k->at), "kernel '%s' has no task", k->name);
     for (int i = 0; i < k->tasks.n; i++) c.of[i] = collect(&c, k->tasks.v[i]);
+    check_bodies(&c);
     make_graph(&c);
     for (int i = 0; i < k->tasks.n; i++) {
         const weiri_task *t = k->tasks.v[i];

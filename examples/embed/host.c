@@ -3,7 +3,10 @@
  *   cc host.c -lweir_lua -lweir -llua5.4 -lm && ./a.out
  *
  * The state is a sandbox for scripts that the host did not write: no files, no processes, no loading of other modules, no
- * bytecode, a limit on memory and on instructions. What it cannot bound: CUDA bodies. On a GPU they run with the rights of
+ * bytecode, a limit on memory and on instructions. A count hook sees Lua's instructions only: it interrupts no C function, and Lua
+ * switches it off in finalizers and in the handlers of xpcall. So whatever loops in C as long as its arguments say, and whatever
+ * makes a finalizer or a handler, is not there: patterns, string.rep, moves in tables, metatables, xpcall. Calls of weir itself
+ * (a proof, a launch) are not counted either. What cannot be bounded at all: CUDA bodies. On a GPU they run with the rights of
  * any kernel of this process; in the simulator they are compiled and run inside this process, so a host that takes scripts
  * from strangers must not run them in the simulator. */
 #include <stdio.h>
@@ -16,7 +19,7 @@
 
 #include "weir.h"
 
-enum { MEMORY_LIMIT = 64 << 20 /* bytes of the Lua state */, INSTRUCTION_LIMIT = 100 * 1000 * 1000 };
+enum { MEMORY_LIMIT = 64 << 20 /* bytes of the Lua state */, INSTRUCTION_LIMIT = 10 * 1000 * 1000 };
 
 /* One heap for both, so that the host sees what scripting costs. */
 struct heap {
@@ -50,8 +53,10 @@ static int require_weir(lua_State *L) {
     return 1;
 }
 
+/* Raised at every instruction from then on, so that a script cannot catch it and go on: `while true do pcall(f) end` ends, too. */
 static void out_of_time(lua_State *L, lua_Debug *ar) {
     (void)ar;
+    lua_sethook(L, out_of_time, LUA_MASKCOUNT, 1);
     luaL_error(L, "the script ran for more than %d instructions", INSTRUCTION_LIMIT);
 }
 
@@ -64,10 +69,18 @@ static int open_sandbox(lua_State *L) {
         luaL_requiref(L, libs[i].name, libs[i].func, 1);
         lua_pop(L, 1);
     }
-    static const char *const unsafe[] = { "dofile", "loadfile", "load", "collectgarbage" };
+    /* From the library's table itself: methods of strings, ("x"):rep(n), are looked up there, too. */
+    static const struct { const char *lib, *name; } unsafe[] = {
+        { LUA_GNAME, "dofile" },         { LUA_GNAME, "loadfile" },     { LUA_GNAME, "load" },         { LUA_GNAME, "collectgarbage" },
+        { LUA_GNAME, "xpcall" },         { LUA_GNAME, "setmetatable" }, { LUA_GNAME, "getmetatable" }, { LUA_STRLIBNAME, "rep" },
+        { LUA_STRLIBNAME, "find" },      { LUA_STRLIBNAME, "match" },   { LUA_STRLIBNAME, "gmatch" },  { LUA_STRLIBNAME, "gsub" },
+        { LUA_STRLIBNAME, "dump" },      { LUA_TABLIBNAME, "move" },
+    };
     for (size_t i = 0; i < sizeof unsafe / sizeof unsafe[0]; i++) {
+        lua_getglobal(L, unsafe[i].lib);
         lua_pushnil(L);
-        lua_setglobal(L, unsafe[i]);
+        lua_setfield(L, -2, unsafe[i].name);
+        lua_pop(L, 1);
     }
     weir_openlib(L, lua_touserdata(L, 1));
     lua_pushcclosure(L, require_weir, 1);
@@ -161,6 +174,39 @@ int main(void) {
     st = run(L, "=nosy.lua", "return require 'io'");
     printf("\nnosy.lua is refused: %s\n", luaL_tolstring(L, -1, NULL));
     ok = ok && st != LUA_OK;
+    lua_settop(L, 0);
+
+    /* Scripts that would not end, that take all memory, or that go round what was taken away. */
+    static const struct { const char *name, *script, *error; } hostile[] = {
+        { "=endless.lua", "while true do end", "the script ran for more than" },
+        { "=stubborn.lua", "while true do pcall(function() while true do end end) end", "the script ran for more than" },
+        { "=nested.lua", "local function f() while true do pcall(f) end end f()", "the script ran for more than" },
+        { "=hungry.lua", "local t = {} for i = 1, 1 << 40 do t[i] = { i } end", "not enough memory" },
+        { "=swollen.lua", "local s = 'xxxxxxxx' for _ = 1, 60 do s = s .. s end", "not enough memory" },
+        { "=method.lua", "return (''):rep(1 << 62)", "nil value (method 'rep')" },
+        { "=pattern.lua", "local a = 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' return a:find('.-.-.-.-.-.-.-.-b')", "nil value (method 'find')" },
+        { "=moved.lua", "return table.move({}, 1, 1 << 62, 2)", "nil value (field 'move')" },
+        { "=library.lua", "return getmetatable('').__index.rep", "nil value (global 'getmetatable')" },
+        { "=handler.lua", "xpcall(error, function() while true do end end)", "nil value (global 'xpcall')" },
+        { "=finalizer.lua", "setmetatable({}, { __gc = function() while true do end end })", "nil value (global 'setmetatable')" },
+        { "=bytecode.lua", "\033Lua", "attempt to load a binary chunk" },
+    };
+    puts("");
+    for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
+        st = run(L, hostile[i].name, hostile[i].script);
+        const char *said = luaL_tolstring(L, -1, NULL);
+        bool stopped = st != LUA_OK && strstr(said, hostile[i].error);
+        printf("%s %s: %s\n", hostile[i].name + 1, stopped ? "is stopped" : "is NOT STOPPED as it should be", said);
+        ok = ok && stopped;
+        lua_settop(L, 0);
+        lua_gc(L, LUA_GCCOLLECT);
+    }
+
+    /* And the state goes on as before. */
+    snprintf(script, sizeof script, scale, "commit");
+    st = run(L, "=scale.lua", script);
+    ok = ok && st == LUA_OK && lua_isnumber(L, -1) && lua_tonumber(L, -1) == 0;
+    lua_settop(L, 0);
 
 done:
     if (L) lua_close(L);       /* kernels, programs and tensors of scripts */

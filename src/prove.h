@@ -13,6 +13,7 @@
  * last of which may be fewer (of such a loop it is the one part). */
 typedef struct weiri_part { int tape, rep, skip, per; } weiri_part;
 #define WEIRI_MAX_PARTS 12
+#define WEIRI_NEST 4 /* factors of a product that is taken for loops in each other */
 
 typedef enum weiri_tape_kind {
     TAPE_TRIPS,
@@ -49,8 +50,8 @@ weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a);
 int weiri_forms_loop(weiri_forms *f, const weiri_node *loop, int lane);
 /* ... of a guard on what a division leaves over, which runs once or not at all, under the condition or (not truth) its opposite; -1: it is none. */
 int weiri_forms_guard(weiri_forms *f, const weiri_node *guard, bool truth);
-/* ... of loops in each other that run as often in all as this one, whose length is a product. How many, up to `most`; 0: it is none. */
-int weiri_forms_nest(weiri_forms *f, const weiri_node *loop, int *handles, int most);
+/* ... of loops in each other that run as often in all as this one, whose length is a product. How many; 0: it is none. */
+int weiri_forms_nest(weiri_forms *f, const weiri_node *loop, int handles[WEIRI_NEST]);
 void weiri_forms_settle(weiri_forms *f);
 uint64_t weiri_forms_tried(const weiri_forms *f);   /* what it has cost so far: classes tried as parts of others, bounds looked for */
 /* The loop's shape: part[].tape is the class here, which the caller maps to its tapes. */
@@ -80,7 +81,7 @@ typedef struct weiri_ran { bool equal, not; int64_t times; int period; } weiri_r
 bool weiri_forms_ran(weiri_forms *f, int loop, uint32_t condition, weiri_ran *out);
 /* ... how many units a class has; `period`: what they leave over, divided by that. */
 bool weiri_forms_units(weiri_forms *f, int cls, uint32_t condition, weiri_ran *out);
-/* ... on how many units of its class are left unread in an iteration of a loop, whose trips have that one part. */
+/* ... on how many units of its class are left unread in an iteration of a loop, whose trips have that one part. No lane's loop. */
 bool weiri_forms_ahead(weiri_forms *f, int loop, uint32_t condition, weiri_ran *out);
 /* Does a loop run once for each unit there is, or is left unread in an iteration of the loop `around`, up to *cap, but for the last *but? */
 bool weiri_forms_capped(weiri_forms *f, int loop, int cls, int around, int *cap, int *but);

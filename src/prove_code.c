@@ -336,10 +336,9 @@ static void close_loop(builder *b, int test) {
 /* A loop of x * y steps as a loop of y in one of x, and so on: others may have written it so. */
 static bool compile_nest(builder *b, const weiri_pnode *n) {
     weiri_prog *g = b->g;
-    enum { MOST = 4 };
-    int handles[MOST], at[MOST];
+    int handles[WEIRI_NEST], at[WEIRI_NEST];
     if (!(g->without & WEIRI_COUNTED) || n->deal || !without_index(g->p->k, n->first)) return false;
-    const int deep = weiri_forms_nest(g->forms, n->src, handles, MOST);
+    const int deep = weiri_forms_nest(g->forms, n->src, handles);
     for (int i = 0; i < deep; i++) at[i] = open_loop(b, n->src, handles[i]);
     if (deep) compile(b, n->first);
     for (int i = deep; i-- > 0;) close_loop(b, at[i]);

@@ -874,9 +874,7 @@ bool weiri_forms_units(weiri_forms *f, int cls, uint32_t condition, weiri_ran *o
     if (ran_of(&c, side(f, &c, false), &b, &n, least, out)) return true;
     /* x % m = r */
     const weiri_value *v = weiri_val(f->k, c.a);
-    if (c.op != WEIR_OP_EQ || c.b || v->op != WEIR_OP_MOD || !weiri_value_const(f->k, v->arg[1], &m) || m < 2 || m > 16 || least < 0 || wraps(f, c.a, 0) ||
-        (!stays(f, v->arg[0]) && !fits_at_launch(f, v->arg[0])))
-        return false;
+    if (c.op != WEIR_OP_EQ || c.b || v->op != WEIR_OP_MOD || !weiri_value_const(f->k, v->arg[1], &m) || m < 2 || m > 16 || least < 0) return false;
     lin x = lin_of(f, v->arg[0], 0);
     if (!cancels(&x, &n, -1)) return false;
     if (c.c < 0 || c.c >= m) return false;
@@ -884,14 +882,12 @@ bool weiri_forms_units(weiri_forms *f, int cls, uint32_t condition, weiri_ran *o
     return true;
 }
 
-/* Where is the loop in an iteration, and of which class are its units? *n: those it has not read yet, by its index; they are not below 0. */
-static bool unread_of(weiri_forms *f, int loop, int *cls, lin *n) {
-    const loop_form *l = &f->loops.v[loop];
-    const form_class *c = l->fixed ? NULL : &f->classes.v[l->cls];
+/* Of a loop that reads the units of one class, in an iteration: those it has not read yet, by its index; they are not below 0. */
+static bool unread_of(weiri_forms *f, const loop_form *l, lin *n) {
+    const form_class *c = &f->classes.v[l->cls];
     int64_t step;
-    if (!c || c->nparts || l->lane >= 0 || l->node->kind != NODE_LOOP || !weiri_value_const(f->k, l->node->step, &step) || (step != 1 && step != -1)) return false;
-    *cls = c->per > 1 ? c->of : l->cls;
-    *n = units_of(f, *cls);
+    if (l->node->kind != NODE_LOOP || !weiri_value_const(f->k, l->node->step, &step) || (step != 1 && step != -1)) return false;
+    *n = units_of(f, c->per > 1 ? c->of : l->cls);
     const int64_t per = c->per > 1 ? c->per : 1;
     const lin i = lin_of(f, l->node->index, 0), from = lin_of(f, l->node->start, 0);
     if (c->per < 2) n->c--; /* that of the iteration is read */
@@ -901,18 +897,16 @@ static bool unread_of(weiri_forms *f, int loop, int *cls, lin *n) {
 bool weiri_forms_ahead(weiri_forms *f, int loop, uint32_t condition, weiri_ran *out) {
     const loop_form *l = &f->loops.v[loop];
     comparison c;
-    int cls;
     int64_t step, e;
     lin n;
     bool down;
     if (!counting(f, condition, &c)) return false;
     lin a = side(f, &c, false);
     const lin b = side(f, &c, true);
-    if (unread_of(f, loop, &cls, &n)) return ran_of(&c, a, &b, &n, 0, out);
+    if (unread_of(f, l, &n)) return ran_of(&c, a, &b, &n, 0, out);
     /* of larger steps: i + so many steps < stop */
-    const form_class *k = l->fixed ? NULL : &f->classes.v[l->cls];
-    if (!k || k->nparts || k->per > 1 || l->lane >= 0 || l->node->kind != NODE_LOOP || c.op == WEIR_OP_EQ || !weiri_value_const(f->k, l->node->step, &step) || step < 2)
-        return false;
+    const form_class *k = &f->classes.v[l->cls];
+    if (k->per > 1 || l->node->kind != NODE_LOOP || c.op == WEIR_OP_EQ || !weiri_value_const(f->k, l->node->step, &step) || step < 2) return false;
     lin left = lin_of(f, l->node->stop, 0);
     const lin i = lin_of(f, l->node->index, 0);
     if (!add(&left, &i, -1) || !add(&a, &b, -1)) return false;
@@ -927,14 +921,13 @@ bool weiri_forms_ahead(weiri_forms *f, int loop, uint32_t condition, weiri_ran *
 bool weiri_forms_capped(weiri_forms *f, int loop, int cls, int around, int *cap, int *but) {
     const loop_form *l = &f->loops.v[loop];
     int64_t m;
-    if (l->fixed || l->c || f->classes.v[l->cls].terms.n != 1 || f->classes.v[l->cls].terms.coef[0] != 1) return false;
+    if (l->c || f->classes.v[l->cls].terms.n != 1 || f->classes.v[l->cls].terms.coef[0] != 1) return false;
     const atom *x = &f->atoms.v[f->classes.v[l->cls].terms.atom[0]];
     const weiri_value *v = x->kind == ATOM_VALUE ? weiri_val(f->k, x->id) : NULL;
     if (!v || v->op != WEIR_OP_MIN) return false;
     lin n;
-    int of;
     if (around < 0) n = units_of(f, cls);
-    else if (!unread_of(f, around, &of, &n) || of != cls) return false;
+    else if (!unread_of(f, &f->loops.v[around], &n)) return false;
     for (int turn = 0; turn < 2; turn++) {
         if (!weiri_value_const(f->k, v->arg[turn], &m) || m < 1 || m > 16) continue;
         lin d = lin_of(f, v->arg[1 - turn], 0);
@@ -1088,40 +1081,37 @@ int weiri_forms_guard(weiri_forms *f, const weiri_node *n, bool truth) {
     bool tile, cta;
     if (!counting(f, n->of, &c) || c.op != WEIR_OP_EQ || c.b || c.c || !weiri_forms_settled(f->k, n->of, &tile, &cta)) return -1;
     const weiri_value *v = weiri_val(f->k, c.a); /* x % m = 0: as much rounded up as down */
-    if (v->op != WEIR_OP_MOD || !weiri_value_const(f->k, v->arg[1], &m) || m < 17 || m > FAR || wraps(f, c.a, 0) || /* less is counted */
-        (!stays(f, v->arg[0]) && !fits_at_launch(f, v->arg[0])))
-        return -1;
+    if (v->op != WEIR_OP_MOD || !weiri_value_const(f->k, v->arg[1], &m) || m < 17 || m > FAR) return -1; /* less is counted */
     const lin x = lin_of(f, v->arg[0], 0);
     lin down = x;
     down.c -= m - 1;
     lin d = ceil_of(f, &x, m);
     down = ceil_of(f, &down, m);
-    if (!add(&d, &down, -1)) return -1;
+    add(&d, &down, -1); /* their terms are the same, or one has a quotient alone and the other no more than 7 */
     if (truth != c.not) { /* it runs where nothing is left over */
         d = negative(&d);
         d.c++;
     }
-    if (!d.n) return -1;
     return file_loop(f, (loop_form){ .node = n, .lane = -1 }, d, !tile && !cta, cta);
 }
 
 /* The factors of a product, in order; false: there are too many, or one may be below 0. */
-static bool factors(weiri_forms *f, uint32_t id, uint32_t *out, int most, int *n) {
+static bool factors(weiri_forms *f, uint32_t id, uint32_t out[WEIRI_NEST], int *n) {
     const weiri_value *v = weiri_val(f->k, id);
     if (!is_whole(f->k, id)) return false;
-    if (v->op == WEIR_OP_MUL) return factors(f, v->arg[0], out, most, n) && factors(f, v->arg[1], out, most, n);
+    if (v->op == WEIR_OP_MUL) return factors(f, v->arg[0], out, n) && factors(f, v->arg[1], out, n);
     const lin x = lin_of(f, id, 0);
-    if (*n == most || low(f, &x, 0) < 0) return false;
+    if (*n == WEIRI_NEST || low(f, &x, 0) < 0) return false;
     out[(*n)++] = id;
     return true;
 }
 
-int weiri_forms_nest(weiri_forms *f, const weiri_node *loop, int *handles, int most) {
-    uint32_t of[WEIRI_MAX_PARTS];
+int weiri_forms_nest(weiri_forms *f, const weiri_node *loop, int handles[WEIRI_NEST]) {
+    uint32_t of[WEIRI_NEST];
     int64_t from, step;
     int n = 0, open = 0;
-    if (most > WEIRI_MAX_PARTS || !weiri_value_const(f->k, loop->start, &from) || from || !weiri_value_const(f->k, loop->step, &step) || step != 1 ||
-        !factors(f, loop->stop, of, most, &n))
+    if (!weiri_value_const(f->k, loop->start, &from) || from || !weiri_value_const(f->k, loop->step, &step) || step != 1 ||
+        !factors(f, loop->stop, of, &n))
         return 0;
     for (int i = 0; i < n; i++) open += !weiri_value_const(f->k, of[i], &from);
     for (int i = 0; i < n && open > 1; i++) {
@@ -1181,14 +1171,13 @@ static int times(const form_class *o, const lin *rest) {
     if (o->terms.n != rest->n || o->terms.atom[0] != rest->atom[0]) return 0;
     const int64_t rep = rest->coef[0] / o->terms.coef[0];
     lin next = *rest;
-    return rep >= 1 && rep <= 64 && add(&next, &o->terms, -rep) && !next.n ? (int)rep : 0;
+    return rep >= 1 && rep <= 64 && cancels(&next, &o->terms, -rep) ? (int)rep : 0;
 }
 
 /* Can `rest` be written with classes from `from` on? Fills c's parts, in the order in which their loops are written: that in which the
  * other tasks run them. */
 static bool split(weiri_forms *f, form_class *c, int self, const lin *rest, int from) {
     if (!rest->n) return true; /* of one part alone once: it would be that class */
-    if (c->nparts == MOST_SUMMED) return false;
     for (int i = from; i < f->classes.n; i++) {
         const form_class *o = &f->classes.v[i];
         if (i == self || o->nparts || o->per > 1 || o->kin != c->kin || !o->whole) continue;

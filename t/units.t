@@ -171,11 +171,12 @@ end
 -- What is like it, and is not: whatever is said, the explorer agrees. `want`: where it is known.
 local function odd(name, want, give, get, o)
   o = o or {}
-  local k = weir.kernel { name = "odd", arch = "sm_90a" }
-  local r = { N = k:dim("N", { max = o.max or 1000, multiple = o.multiple }), M = k:dim("M", { min = o.least, max = 1000 }), L = k:dim("L", { max = 1000 }) }
+  local k = weir.kernel { name = "odd", arch = "sm_90a", cluster = o.cluster }
+  local r = { k = k, N = k:dim("N", { max = o.max or 1000, multiple = o.multiple }), M = k:dim("M", { min = o.least, max = not o.any and 1000 or nil }), L = k:dim("L", { max = 1000 }) }
+  for i = 1, o.more or 0 do r[i] = k:dim("D" .. i, { max = 1000 }) end
   local s = k:resource { name = "s", space = "smem", dtype = "u8", tile = { 64 }, pipeline = weir.pipeline.async_async { stages = o.stages or 2 },
     work = { fill = weir.producer_work { code = ";" }, use = weir.consumer_work { code = ";" } } }
-  local wq = o.tiles and k:work_queue { name = "wq", axes = { "i" }, extent = { k:dim "T" } }
+  local wq = o.tiles and k:work_queue { name = "wq", axes = { "i" }, extent = { k:dim("T", { max = o.tiles and 50 }) } }
   local moves = { function() s:acquire(); s:fill(); s:commit() end, function() s:wait(); s:use(); s:release() end }
   for i, body in ipairs { give, get } do
     k:task { name = i == 1 and "give" or "get", warps = { i - 1, 1 }, schedule = function()
@@ -187,8 +188,10 @@ local function odd(name, want, give, get, o)
   assert(program, why)
   local sizes = { tiles = wq and 3 or nil }
   for n = 0, 6 do for m = o.least or 0, 2 do sizes[#sizes + 1] = { N = n * (o.multiple or 1), M = m, L = 1, T = 2, R = 64, tiles = wq and 2 or nil } end end
+  for _, at in ipairs(sizes) do for i = 1, o.more or 0 do at["D" .. i] = 1 end end
   local said = agreement.compare(plan, program, sizes, { limit = 20000, far = 60000 })
   k:close()
+  if os.getenv "SHOW" then print("#", name, said.verdict, said.wrong) end
   if not tap.ok(not said.wrong and (not want or said.verdict == want), name) then tap.diag(said.verdict, said.text, said.wrong) end
 end
 local function all(op, r) loop(0, r.N, op) end
@@ -257,4 +260,63 @@ odd("... of multiples", nil, rests(function(r) return T(ne(r.N % 20, 0)) end), r
 odd("a loop, and a condition, further ahead than is kept", "INCOMPLETE", function(op, r) loop(0, r.N, op) end, function(op, r) loop(0, r.N, function() end); loop(0, r.N, op) end, { stages = 70 })
 odd("a condition further ahead than is kept", nil, function(op, r) loop(0, r.N, function(i) when(lt(i * 3, r.M), op) end) end,
   function(op, r) loop(0, r.N, function(i) when(lt(i * 3, r.M), op) end) loop(0, r.M, op) end, { stages = 70 })
+-- what is like a count, and is none
+local function sum(r, from, to) local s = r[from]; for i = from + 1, to do s = s + r[i] end return s end
+odd("another number", "UNSAFE", all, behind(function(r) return eq(r.M, 3) end))
+odd("a rest of less than none", "UNSAFE", function(op, r) loop(0, r.N - r.M, op) end, function(op, r)
+  loop(0, (r.N - r.M) // 2, function() op(); op() end)
+  when(eq((r.N - r.M) % 2, 1), op)
+end)
+odd("a number that may wrap", "INCOMPLETE", all, behind(function(r) return lt(r.M, r.N + r.M) end), { max = 0x7fffffff })
+odd("a rest that a loop runs through, too", "UNSAFE", all, function(op, r) loop(0, (r.N * 4000) % 3, function() end); loop(0, r.N - 1, op); when(eq((r.N * 4000) % 3, 1), op) end)
+odd("a rest of none", "SAFE", rests(function(r) return T(ne((20 * r.M) % 20, 0)) end), rests(function(r) return T(ne((20 * r.M) % 20, 0)) end, true))
+odd("a rest of a number of more than 32 bits", "SAFE", rests(function(r) return T(ne(r.M % (1 << 33), 0)) end), rests(function(r) return T(ne(r.M % (1 << 33), 0)) end, true))
+odd("rests of two", "UNSAFE", rests(rest), rests(function(r) return T(ne(r.L % 20, 0)) end, true))
+odd("a rest, and a loop", "UNSAFE", rests(rest), rests(function(r) return weir.domain_loop(0, r.M) end, true))
+odd("a loop, and a rest", "UNSAFE", rests(function(r) return weir.domain_loop(0, r.M) end), rests(rest, true))
+odd("a condition in a rest", "INCOMPLETE", rests(rest), function(op, r)
+  loop(0, r.N, function(j) for _ in rest(r) do when(gt(r.M, 0), function() loop(0, j, op) end) end end)
+  loop(0, r.N - 1, op); when(gt(r.N, 0), op)
+end)
+odd("a product of an index", "INCOMPLETE", function(op, r) loop(0, 3, function(j) loop(0, r.N * j, op) end) end, function(op, r) loop(0, 3, function(j) loop(0, j, function() loop(0, r.N, op) end) end) end)
+local function of_cta(op, r) loop(0, r.N * (r.k.cta.m + 1), op) end
+odd("a product of a CTA", "SAFE", of_cta, function(op, r) loop(0, r.N, function() loop(0, r.k.cta.m + 1, op) end) end, { cluster = { m = 2 } })
+local function rest_of_cta(r) return T(ne((r.M + r.k.cta.m) % 20, 0)) end
+odd("a rest of a CTA", "INCOMPLETE", rests(rest_of_cta), rests(rest_of_cta, true), { cluster = { m = 2 } })
+odd("chunks of two, by their index", "INCOMPLETE", all, function(op, r) loop(0, r.N, function(i) loop(0, min(2, r.N - i), op) end, 2) end)
+odd("further than a step, by another", "UNSAFE", function(op, r) loop(0, cd(r.N, 2), op) end, function(op, r) loop(0, r.N, function(i) when(lt(i + r.M, r.L), op) end, 2) end)
+odd("up to a step", "INCOMPLETE", function(op, r) loop(0, cd(r.N, 2), op) end, function(op, r) loop(0, r.N, function(i) when(gt(r.N - i, 2), op) end, 2); when(gt(r.N, 0), op) end)
+odd("up to a step, from its end", "UNSAFE", function(op, r) loop(0, cd(r.N, 2), op) end, function(op, r) loop(0, r.N, function(i) when(gt(i - r.N, -3), op) end, 2); when(gt(r.N, 0), op) end)
+odd("groups of an index", "SAFE", function(op, r) loop(0, r.N, function(j) loop(0, cd(j, 4), op) end); all(op, r) end, function(op, r) loop(0, r.N, function(j) loop(0, cd(j, 4), op) end); loop(0, r.N - 1, op); when(gt(r.N, 0), op) end)
+odd("groups, and two too many", "UNSAFE", function(op, r) loop(0, r.N, op); loop(0, 4, op) end, function(op, r)
+  loop(0, 2, op)
+  loop(0, r.N // 4 + 1, function() op(); op(); op(); op() end)
+  loop(0, r.N % 4, op)
+end)
+odd("groups, one more, and others", "INCOMPLETE", function(op, r) loop(0, r.N, op); loop(0, 4, op) end, function(op, r)
+  loop(0, r.N // 4 + 1, function() op(); op(); op(); op() end)
+  loop(0, r.N % 4, op)
+end)
+odd("groups of a sum", "SAFE", function(op, r) loop(0, 4 * cd(r.N + r.M, 4), op) end, function(op, r) loop(0, 4 * cd(r.N + r.M, 4), op) end)
+odd("groups without groups", "SAFE", function(op, r) loop(0, cd(r.N, 4) - cd(r.M, 4), op) end, function(op, r) loop(0, cd(r.N, 4) - cd(r.M, 4), op) end)
+odd("groups without fewer", "SAFE", function(op, r) loop(0, cd(r.N, 4) - cd(r.N - 1, 4) + 5 - r.M, op) end, function(op, r) loop(0, cd(r.N, 4) - cd(r.N - 1, 4) + 5 - r.M, op) end, { any = true })
+local function large(from, to, more) return function(op, r) loop(0, more(sum(r, from, to), r), op) end end
+odd("groups of a long sum", "SAFE", large(1, 8, function(s, r) return 4 * cd(s, 4) + r[9] end), large(1, 8, function(s, r) return 4 * cd(s, 4) + r[9] end), { more = 9 })
+local function two_sums(op, r) loop(0, sum(r, 1, 6), op); loop(0, r[1] + sum(r, 7, 11), op) end
+odd("sums with little in common", "SAFE", two_sums, two_sums, { more = 11 })
+local function halves_and_quarters(op, r)
+  loop(0, cd(r.N, 2), op)
+  loop(0, cd(r.N, 4), op)
+  for i = 1, 5 do loop(0, r[i], op) end
+end
+odd("halves and quarters, and loops of others", "SAFE", function(op, r) halves_and_quarters(op, r); loop(0, r.L, op) end,
+  function(op, r) halves_and_quarters(op, r); loop(0, r.L - 1, op); when(gt(r.L, 0), op) end, { more = 5 })
+odd("a rest of less than nothing", "UNSAFE", all, behind(function(r) return eq(r.N % -3, 0) end))
+for step = 1, 2 do
+  local function long_ahead(op, r) loop(0, sum(r, 1, 8), function(i) when(lt(i + step, sum(r, 1, 8)), op) end, step); when(gt(sum(r, 1, 8), 0), op) end
+  odd("a long sum, looked ahead in " .. step, "INCOMPLETE", function(op, r) loop(0, cd(sum(r, 1, 8), step), op) end, long_ahead, { more = 8 })
+  local function from(op, r) loop(r[8], sum(r, 1, 8), function(i) when(lt(i + step, sum(r, 1, 8)), op) end, step); when(gt(sum(r, 1, 7), 0), op) end
+  odd("a long sum, looked ahead in from another, " .. step, "INCOMPLETE", function(op, r) loop(0, cd(sum(r, 1, 7), step), op) end, from, { more = 8 })
+  odd("sums compared in steps, " .. step, "UNSAFE", function(op, r) loop(0, cd(r.N, step), op) end, function(op, r) loop(0, r.N, function() when(lt(sum(r, 1, 5), sum(r, 6, 10)), op) end, step) end, { more = 10 })
+end
 tap.done()

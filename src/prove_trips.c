@@ -874,7 +874,9 @@ bool weiri_forms_units(weiri_forms *f, int cls, uint32_t condition, weiri_ran *o
     if (ran_of(&c, side(f, &c, false), &b, &n, least, out)) return true;
     /* x % m = r */
     const weiri_value *v = weiri_val(f->k, c.a);
-    if (c.op != WEIR_OP_EQ || c.b || v->op != WEIR_OP_MOD || !weiri_value_const(f->k, v->arg[1], &m) || m < 2 || m > 16 || least < 0) return false;
+    if (c.op != WEIR_OP_EQ || c.b || v->op != WEIR_OP_MOD || !weiri_value_const(f->k, v->arg[1], &m) || m < 2 || m > 16 ||
+        least < 0)
+        return false;
     lin x = lin_of(f, v->arg[0], 0);
     if (!cancels(&x, &n, -1)) return false;
     if (c.c < 0 || c.c >= m) return false;
@@ -906,7 +908,8 @@ bool weiri_forms_ahead(weiri_forms *f, int loop, uint32_t condition, weiri_ran *
     if (unread_of(f, l, &n)) return ran_of(&c, a, &b, &n, 0, out);
     /* of larger steps: i + so many steps < stop */
     const form_class *k = &f->classes.v[l->cls];
-    if (k->per > 1 || l->node->kind != NODE_LOOP || c.op == WEIR_OP_EQ || !weiri_value_const(f->k, l->node->step, &step) || step < 2) return false;
+    if (k->per > 1 || l->node->kind != NODE_LOOP || c.op == WEIR_OP_EQ || !weiri_value_const(f->k, l->node->step, &step) || step < 2)
+        return false;
     lin left = lin_of(f, l->node->stop, 0);
     const lin i = lin_of(f, l->node->index, 0);
     if (!add(&left, &i, -1) || !add(&a, &b, -1)) return false;

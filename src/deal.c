@@ -11,7 +11,7 @@
 static const weiri_preg *widest(const weiri_plan *p, int task, uint32_t id) {
     const weiri_value *v = weiri_val(p->k, id);
     if (!weiri_visit(p->k, id)) return NULL;
-    if ((v->op == WEIR_OP_READ_REG || v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL) && v->res) {
+    if (v->op == WEIR_OP_READ_REG || v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL) {
         int i = weiri_preg_of(p, task, v->res);
         return i >= 0 ? &p->regs.v[i] : NULL;
     }
@@ -49,7 +49,7 @@ int weiri_deal_place(const weiri_plan *p, const weiri_op *op, int *cols) {
 /* Of a tensor: `wide` tells at run time whether it lies so. */
 static bool tensor_packs(const weiri_view *v, const weir_res *dst, int elems) {
     const weir_res *r = v->op == WEIR_OP_VIEW_TILE ? dst : v->res;
-    if (!r || r->kind != WEIR_RES_GMEM || v->t || v->nsub || v->row0 || v->col0 || v->limit ||
+    if (r->kind != WEIR_RES_GMEM || v->t || v->nsub || v->row0 || v->col0 || v->limit ||
         (v->op != WEIR_OP_VIEW_AT && v->op != WEIR_OP_VIEW_TILE))
         return false;
     int cols = r->tile[r->rank - 1];
@@ -62,23 +62,22 @@ static bool stage_packs(const weiri_plan *p, const weiri_view *v, int elems) {
     if (!v->res || weiri_region_of(p, v->res) < 0 || p->smem.v[weiri_region_of(p, v->res)].tmem || v->op != WEIR_OP_VIEW_READ ||
         v->t || v->nsub || v->row0 || v->col0 || v->nrows || v->ncols || v->limit || !weiri_geom(p, v->res, &g))
         return false;
-    int bytes = elems * g.elem;
-    return g.cols % elems == 0 && g.row_bytes % 16 == 0 && (bytes <= 16 || (bytes % 16 == 0 && !g.swizzle));
+    return g.cols % elems == 0 && g.row_bytes % 16 == 0 && (elems * g.elem <= 16 || !g.swizzle); /* powers of two, both */
 }
 
 bool weiri_deal_packs(const weiri_plan *p, uint32_t view, const weir_res *dst, int elems) {
     weiri_view v;
-    return weiri_view_of(p->k, view, &v) && (tensor_packs(&v, dst, elems) || stage_packs(p, &v, elems));
+    weiri_view_of(p->k, view, &v);
+    return tensor_packs(&v, dst, elems) || stage_packs(p, &v, elems);
 }
 
 /* Can packs be loaded of all views in the value? */
 static bool all_pack(const weiri_plan *p, uint32_t id, const weir_res *dst, int elems) {
     const weiri_value *v = weiri_val(p->k, id);
     if (!weiri_visit(p->k, id)) return true;
-    uint32_t at = v->op == WEIR_OP_LOAD ? v->arg[0] : v->kind == WEIR_VALUE_VIEW ? id : 0;
-    if (at) return weiri_deal_packs(p, at, dst, elems);
+    if (v->op == WEIR_OP_LOAD) return weiri_deal_packs(p, v->arg[0], dst, elems);
     for (int i = 0; i < v->nargs; i++)
-        if (v->arg[i] && !all_pack(p, v->arg[i], dst, elems)) return false;
+        if (!all_pack(p, v->arg[i], dst, elems)) return false;
     return true;
 }
 
@@ -88,11 +87,9 @@ int weiri_deal_piece(const weiri_plan *p, int task, const weiri_op *op) {
     const int elems = 16 / weir_dtype_size(gmem ? dst->tensor->dtype : dst->dtype);
     int cols;
     weiri_view v;
-    weiri_tile_geom g;
     weiri_deal_place(p, op, &cols);
     if (p->tasks[task].solo || cols % elems) return 1;
-    if (gmem) return weiri_view_of(p->k, op->arg[1], &v) && tensor_packs(&v, dst, elems) ? elems : 1;
-    if (!weiri_geom(p, dst, &g) || g.cols % elems || g.row_bytes % 16) return 1;
+    if (gmem) return weiri_view_of(p->k, op->arg[1], &v) && tensor_packs(&v, dst, elems) ? elems : 1; /* cover: assert it is a view */
     weiri_visit_begin(p->k);
     return all_pack(p, op->arg[0], dst, elems) ? elems : 1;
 }
@@ -152,9 +149,7 @@ static weiri_deal walk_of(const weiri_plan *p, int task, const weiri_op *op) {
         if (tensor) {
             d = deal_of(p, task, DEAL_TENSOR);
             d.rows = v->rows;
-            d.width = v->cols;
-            d.each = d.each || p->tasks[task].warpgroups > 1 || p->tasks[task].task->num_warps > 4;
-            return d;
+            return d; /* of one warpgroup (plan_tc.c) */
         }
         if (weiri_value_in_regs(k, op->arg[0]))
             return fragments(p, task, DEAL_FRAGMENT, v->rows > 1 && v->cols >= 8 ? weiri_deal_tile(p, task, op->arg[0]) : NULL,
@@ -223,7 +218,6 @@ static void place(const weiri_plan *p, weiri_deal *d, const weiri_view *v) {
 int weiri_deal_write(weiri_plan *p, int task, const weiri_op *op) {
     weiri_deal d = walk_of(p, task, op);
     weiri_view v;
-    if (d.kind <= DEAL_NONE) return entry(p, &d);
     d.region = weiri_region_of(p, op->res);
     if (d.kind == DEAL_FRAGMENT && weiri_deal_matrix(p, task, op->res)) d.kind = DEAL_MATRIX;
     if (op->atom == ATOM_STORE && op->nargs > 1 && weiri_view_of(p->k, op->arg[1], &v) && v.res == op->res) place(p, &d, &v);
@@ -239,7 +233,7 @@ int weiri_deal_read(weiri_plan *p, const weiri_deal *walk, uint32_t view) {
     if (p->smem.v[region].tmem) return 0; /* a warp's lanes have theirs */
     if (d.kind <= DEAL_NONE) return entry(p, &d);
     d.region = region;
-    if (v.t || x->rows == 1 || x->cols == 1 || (d.kind == DEAL_ORDER && x->cols != d.cols)) d.kind = DEAL_ALL;
+    if (v.t || x->rows == 1 || x->cols == 1) d.kind = DEAL_ALL;
     else if (d.kind != DEAL_ALL) place(p, &d, &v);
     return entry(p, &d);
 }
@@ -259,23 +253,22 @@ static bool lie_alike(const weiri_plan *p, int x, int y) {
     const weiri_region *r = &p->smem.v[x], *q = &p->smem.v[y];
     weiri_tile_geom a, b;
     if (x == y) return true;
-    if (r->offset != q->offset || r->stage_bytes != q->stage_bytes || !weiri_geom(p, r->res, &a) || !weiri_geom(p, q->res, &b))
-        return false;
-    return a.rows == b.rows && a.cols == b.cols && a.elem == b.elem && a.swizzle == b.swizzle && a.panels == b.panels &&
-           a.row_bytes == b.row_bytes && a.panel_bytes == b.panel_bytes;
+    if (r->offset != q->offset || r->stage_bytes != q->stage_bytes) return false;
+    weiri_geom(p, r->res, &a);
+    weiri_geom(p, q->res, &b);
+    return a.rows == b.rows && a.cols == b.cols && a.elem == b.elem && a.swizzle == b.swizzle;
 }
 
 static bool ranges_apart(int x, int nx, int y, int ny) { return x + nx <= y || y + ny <= x; }
 
-/* Parts with no element in common. */
+/* Parts with no element in common: rows apart, for what is written has all columns. */
 static bool apart(const weiri_plan *p, const weiri_deal *x, const weiri_deal *y) {
     weiri_tile_geom g;
-    if (!weiri_geom(p, p->smem.v[x->region].res, &g)) return false;
+    weiri_geom(p, p->smem.v[x->region].res, &g);
     const int rows = x->slab ? x->slab : g.rows, nx = x->nrows ? x->nrows : rows,
               ny = y->nrows  ? y->nrows
                    : y->slab ? y->slab
                              : g.rows;
-    if (ranges_apart(x->col, x->ncols ? x->ncols : g.cols, y->col, y->ncols ? y->ncols : g.cols)) return true;
     if (x->slab == y->slab && ranges_apart(x->slab_row, nx, y->slab_row, ny)) return true;
     return !x->step && !y->step && ranges_apart(x->row, nx, y->row, ny);
 }
@@ -286,7 +279,7 @@ static bool one_grid(const weiri_deal *x, const weiri_deal *y) {
 }
 
 int weiri_deal_in_place(weiri_plan *p, int read, int write) {
-    if (read <= DEAL_NONE || write <= DEAL_NONE) return read;
+    if (read <= DEAL_NONE) return read;
     weiri_deal d = p->deals.v[read];
     const weiri_deal *w = &p->deals.v[write];
     if (!lie_alike(p, d.region, w->region) || one_grid(&d, w) || apart(p, &d, w)) return read;
@@ -294,20 +287,17 @@ int weiri_deal_in_place(weiri_plan *p, int read, int write) {
     return entry(p, &d);
 }
 
-static int turned(int64_t x, int n) { return (int)(x % n); }
-
 /* Is the row that a piece of it begins in one thread's, whichever it begins at? */
 static bool orders_agree(const weiri_deal *x, const weiri_deal *y) {
     const int64_t pieces = x->cols / x->piece, n = x->threads; /* of a row */
-    if (x->piece != y->piece || x->cols != y->cols || x->threads != y->threads) return false;
-    if (one_grid(x, y)) return true;
-    if (x->cols % x->piece || x->col % x->piece != y->col % y->piece) return false;
+    if (x->piece != y->piece || x->cols != y->cols) return false;
+    if (one_grid(x, y)) return true; /* else of all columns, for what is written has those */
     if (x->step * pieces % n || y->step * pieces % n) return false;
-    return turned(x->row * pieces + x->col / x->piece, (int)n) == turned(y->row * pieces + y->col / y->piece, (int)n);
+    return x->row * pieces % n == y->row * pieces % n;
 }
 
 static bool fragments_agree(const weiri_deal *x, const weiri_deal *y) {
-    if (x->wgs != y->wgs || x->rows != y->rows || x->width != y->width) return false;
+    if (x->rows != y->rows || x->width != y->width) return false;
     if (one_grid(x, y)) return true;
     if (x->rows && (x->step || y->step || x->row != y->row)) return false; /* a warpgroup's rows */
     if (x->width ? x->col != y->col : x->col % 8 != y->col % 8) return false;
@@ -327,7 +317,7 @@ weiri_owners weiri_deal_owners(const weiri_plan *p, int i, int j, int actors) {
     case DEAL_ORDER: return orders_agree(x, y) ? OWNERS_SAME : OWNERS_OTHER;
     case DEAL_FRAGMENT:
     case DEAL_MATRIX: return fragments_agree(x, y) ? OWNERS_SAME : OWNERS_OTHER;
-    case DEAL_TENSOR: return x->rows == y->rows && x->width == y->width && one_grid(x, y) ? OWNERS_SAME : OWNERS_OTHER;
+    case DEAL_TENSOR: return x->rows == y->rows && one_grid(x, y) ? OWNERS_SAME : OWNERS_OTHER;
     default: return OWNERS_OTHER;
     }
 }
@@ -380,7 +370,7 @@ static void note_accesses(shares *s, const weiri_op *op) {
     s->views.n = 0;
     weiri_visit_begin(p->k);
     for (int i = 0; i < op->nargs; i++)
-        if (op->arg[i]) find_views(s, op->arg[i]);
+        find_views(s, op->arg[i]);
     for (int i = 0; i < s->views.n; i++) WEIRI_PUSH(&p->a, s->deals, body ? 0 : weiri_deal_read(p, &walk, s->views.v[i]));
 }
 

@@ -173,6 +173,89 @@ for _, warps in ipairs { 1, 2 } do
   check("a load() before it is used, " .. warps .. " warps", 2, read(warps, function(s, y, at) local v = s:read():t():load(); y:store(v, at) end))
 end
 check("into registers", 2, read(4, function(s, y, at, r) r:set(s:read()); y:store(r:read(), at) end))
+-- Parts of a stage by columns, and sources that 16 bytes at a time cannot be taken of.
+local function parts(warps, shape, take, o)
+  return function()
+    return kernel(warps, function(k, tile, out)
+      local s = tile("s", shape, o)
+      local y, at = out(o and o.out or { 64, 32 }, o and o.to)
+      return take(k, s, y, at, tile)
+    end)
+  end
+end
+check("half of the columns of what was stored in order", 2, parts(2, { 64, 64 }, function(_, s, y, at)
+  return function() s:store(2); y:store(s:read():cols(0, 32), at); s:store(5) end
+end))
+for _, first in ipairs { 0, 8 } do
+  check("columns from " .. first .. " on of fragments", 0, parts(4, { 64, 64 }, function(k, s, y, at)
+    local r, h = k:reg_tile { name = "r", dtype = "f32", tile = { 64, 64 } }, k:reg_tile { name = "h", dtype = "f32", tile = { 64, 32 } }
+    return function() r:set(3); s:store(r:read()); h:set(s:read():cols(first, 32)); y:store(h:read(), at); s:store(r:read()) end
+  end))
+end
+check("columns from 4 on of fragments are other threads'", 2, parts(4, { 64, 64 }, function(k, s, y, at)
+  local r, h = k:reg_tile { name = "r", dtype = "f32", tile = { 64, 64 } }, k:reg_tile { name = "h", dtype = "f32", tile = { 64, 32 } }
+  return function() r:set(3); s:store(r:read()); h:set(s:read():cols(4, 32)); y:store(h:read(), at); s:store(r:read()) end
+end))
+check("rows of two warpgroups, and half of them", 2, parts(8, { 256, 32 }, function(k, s, y, at)
+  local r, h = k:reg_tile { name = "r", dtype = "f32", tile = { 256, 32 } }, k:reg_tile { name = "h", dtype = "f32", tile = { 128, 32 } }
+  return function() r:set(3); s:store(r:read()); h:set(s:read():rows(0, 128)); y:store(h:read(), at); s:store(r:read()) end
+end, { out = { 128, 32 } }))
+for slab = 0, 1 do
+  check("the rows of two warpgroups in slab " .. slab .. " of two, and in slab 0", 0, parts(8, { 2, 128, 32 }, function(k, s, y, at)
+    local r = k:reg_tile { name = "r", dtype = "f32", tile = { 128, 32 } }
+    return function() r:set(3); s:store(r:read(), s:sub(0)); s:store(r:read(), s:sub(1)); r:set(s:read():sub(slab)); y:store(r:read(), at) end
+  end, { out = { 128, 32 } }))
+end
+check("fragments of slabs of 64 rows by number, and one by name", 0, parts(4, { 2, 64, 32 }, function(k, s, y, at)
+  local r = k:reg_tile { name = "r", dtype = "f32", tile = { 64, 32 } }
+  return function()
+    r:set(3)
+    for i in weir.domain_loop(0, 2) do s:store(r:read(), s:sub(i)) end
+    r:set(s:read():sub(1)); y:store(r:read(), at)
+  end
+end))
+check("a slab from another in place, an element at a time", 2, parts(1, { 2, 16, 32 }, function(_, s, y, at)
+  return function() s:store(2); s:store(s:read():sub(0) + 1, s:sub(1)); y:store(s:read(), at) end
+end, { out = { 2, 16, 32 } }))
+check("one column of a stage beside all of another", 2, parts(2, { 64, 1 }, function(_, s, y, at, tile)
+  local o = tile("o", { 64, 32 })
+  return function() s:store(2); o:store(3); o:store(s:read() + 1); y:store(o:read(), at) end
+end))
+check("four columns of bf16 to four of f32", 2, parts(1, { 64, 4 }, function(_, s, y, at)
+  return function() s:store(2); y:store(s:read(), at) end
+end, { dtype = "bf16", out = { 64, 4 } }))
+check("f32 in a swizzle, to bf16", 2, parts(2, { 64, 32 }, function(_, s, y, at)
+  return function() s:store(2); y:store(s:read(), at); s:store(3) end
+end, { swizzle = 128, to = "bf16" }))
+check("what lies on each other, in a swizzle and without", 2, function()
+  return kernel(2, function(_, tile, out)
+    local a = tile("a", { 32, 32 })
+    local c = tile("c", { 32, 32 }, { storage = a, swizzle = 128 })
+    local y, at = out { 32, 32 }
+    return function() a:store(1); y:store(a:read(), at); c:store(2); y:store(c:read(), at) end
+  end)
+end)
+-- Warpgroups that share columns.
+local function columns(cols, f, o)
+  return function()
+    return kernel(8, function(k, tile, out)
+      local s = tile("s", { 64, cols }, o)
+      local y, at = out({ 64, cols }, o and o.dtype)
+      local w = k:wgmma_tile { name = "w", tile = { 64, cols }, split = "n" }
+      return function() w:zero(); f(s, w, y, at) end
+    end)
+  end
+end
+check("columns of each warpgroup", 0, columns(128, function(s, w, y, at)
+  s:store(w:read()); w:set(s:read()); y:store(w:read(), at)
+end))
+check("columns of each warpgroup, by stmatrix", 2, columns(128, function(s, w, y, at) s:store(w:read()); y:store(s:read(), at) end, { dtype = "bf16", swizzle = 128 }))
+check("columns of each warpgroup, three groups of 8", 2, columns(48, function(s, w, y, at) s:store(w:read()); y:store(s:read(), at) end, { dtype = "bf16", swizzle = 32 }))
+for name, c in pairs { ["f32"] = { "f32", 128 }, ["bf16, by stmatrix"] = { "bf16", 128 } } do
+  check("columns that each warpgroup stores by TMA, " .. name, 0, columns(128, function(s, w, y, at)
+    s:acquire(); s:store(w:read()); s:commit(); s:wait(); y:tma_store(s:read(), at); s:release()
+  end, { dtype = c[1], swizzle = c[2], pipeline = P.async_tma { stages = 1 } }))
+end
 -- Two warpgroups, each of which stores its rows by TMA: whoever deals the rows out to both lets both meet, and who stores its own does not.
 local function pair(stores, o)
   return function()

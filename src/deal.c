@@ -472,11 +472,18 @@ static bool all_meet(const meeter *m, const weiri_action *a) {
     }
 }
 
+/* Does the task access the bytes by another name as well? The moves of one say nothing of the other. */
+static bool shared(const meeter *m, const access *x) {
+    for (int i = 0; i < m->all.n; i++)
+        if (m->all.v[i].region != x->region && bytes_meet(m->p, &m->all.v[i], x)) return true;
+    return false;
+}
+
 /* Another use of the stages begins, or this one ends: the moves' own affair. */
 static void forget_moved(const meeter *m, const weir_res *moved, uint8_t *s) {
     for (int i = 0; i < m->all.n; i++) {
         const weir_res *r = m->p->smem.v[m->all.v[i].region].res;
-        if (r == moved || r->group == moved) s[i] = 0;
+        if ((r == moved || r->group == moved) && !shared(m, &m->all.v[i])) s[i] = 0;
     }
 }
 

@@ -24,8 +24,6 @@ local overruled = {
   ["V-SIM-01.f3"] = { "C-MOVE-01" }, -- a move on what has no pipeline is refused where it is written
   -- A read of what nobody has filled is a fault: auxiliary work fills nothing, and work of two held stages is for the newer one.
   ["V-BRK-01.p1"] = { "V-EXH-02" }, ["V-BRK-02.f3"] = { "V-EXH-02" }, ["V-BRK-02.p4"] = { "V-EXH-02" }, ["V-DMA-03.w1"] = { "V-DMA-03", "V-EXH-02" },
-  -- Each thread releases for itself, so one may write the other tile of that storage while its neighbours still read the first.
-  ["V-EXH-02.p2"] = { "V-EXH-02" },
   ["G-CFG-14.p1"] = { "V-EXH-02" }, -- the copy fills one of the two, which share no storage here
   -- cp.async producers at v = 2 are refused: the leader's mma cannot see that the peer's copies landed.
   ["V-CNT-09.f6"] = { "X-V2-02" }, ["V-CNT-09.p6"] = { "X-V2-02" },

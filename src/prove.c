@@ -224,7 +224,7 @@ typedef struct fact { int tape, tile; int64_t n; bool closed; } fact;
 typedef struct firings {
     uint64_t truth;
     int n, tile;
-} firings; /* bit i: how the condition came out the i-th time, of 64, in its first tile */
+} firings; /* bit i: how the condition came out the i-th time, of 63, in its first tile */
 
 /* How often a loop ran, time for time, in its first tile, where that may be another number each time; the last: at least so often. */
 typedef struct lengths { WEIRI_LIST(int64_t) n; bool open; int tile; } lengths;
@@ -286,7 +286,7 @@ static void see_letter(replay *p, int letter) {
     const weiri_tape *t = &r->g->tapes.v[r->want];
     firings *x = &p->fired[r->want];
     const int tile = r->left + r->want_tile;
-    if (t->kind == TAPE_KEY && x->n < 64 && (!x->n || x->tile == tile)) {
+    if (t->kind == TAPE_KEY && x->n < 63 && (!x->n || x->tile == tile)) {
         x->truth |= (uint64_t)letter << x->n++;
         x->tile = tile;
     }
@@ -326,7 +326,7 @@ static bool truths_impossible(const replay *p) {
         for (int j = 0; j < i && p->fired[i].n; j++) {
             const firings *x = &p->fired[i], *y = &p->fired[j];
             const int n = x->n < y->n ? x->n : y->n;
-            const uint64_t both = n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
+            const uint64_t both = ((uint64_t)1 << n) - 1;
             if (!n || g->tapes.v[i].named || g->tapes.v[j].named || other_cta(&g->tapes.v[i], &g->tapes.v[j]) ||
                 !weiri_forms_alike(g->p->k, weiri_key_condition(&g->tapes.v[i]), weiri_key_condition(&g->tapes.v[j]), &not ))
                 continue;
@@ -873,14 +873,11 @@ static void too_far(const search *s, weir_proof *out, weiri_arena *a, weiri_find
     weiri_buf b;
     weiri_buf_init(&b, s->ctx);
     if (!t) weiri_put(&b, "%d tiles", WEIRI_TILES);
-    else if (t->kind == TAPE_TRIPS) {
+    else { /* a loop: so many answers of a condition are more states than are looked at */
         weiri_put(&b, "%d steps of the loop ", WEIRI_LETTERS);
         weiri_value_print(g->p->k, n->start, &b);
         weiri_put(&b, " .. ");
         weiri_value_print(g->p->k, n->stop, &b);
-    } else {
-        weiri_put(&b, "%d times the condition ", WEIRI_LETTERS);
-        weiri_value_print(g->p->k, weiri_key_condition(t), &b);
     }
     const char *what = b.s ? b.s : ""; /* cover: memory */
     incomplete(out, a, f, weiri_place_of(&n->at),

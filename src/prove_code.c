@@ -521,7 +521,7 @@ static void *copied(weiri_arena *a, const void *v, size_t size) { return size ? 
 static void compile_task(builder *b, int task) {
     weiri_prog *g = b->g;
     weiri_code code = { .ins = b->room.ins, .loops = b->room.loops, .keys = b->room.keys };
-    WEIRI_PUSH(g->a, g->code, code);
+    WEIRI_PUSH(g->a, g->code, code); /* cover: assert: WEIRI_ROOM is for all of them */
     b->c = &g->code.v[g->code.n - 1];
     b->task = task;
     if (task >= 0) {
@@ -827,8 +827,8 @@ static bool counted_next(const counting *o, int i, weiri_ins *out) {
 /* Conditions that the units of some loop decide, wherever they are asked, are no questions. */
 static void count_conditions(builder *b, trips_list *all) {
     weiri_prog *g = b->g;
-    for (int tape = 0; tape < b->key_value.n; tape++)
-        for (int pass = 0, can = g->tapes.v[tape].kind != TAPE_TRIPS && !g->tapes.v[tape].named; pass < 2 && can; pass++)
+    for (int tape = 0; tape < b->key_value.n; tape++) /* the tapes of conditions come first */
+        for (int pass = 0, can = !g->tapes.v[tape].named; pass < 2 && can; pass++)
             for (int ci = 0, h = 0; ci < g->code.n && can; h += g->code.v[ci].loops.n, ci++) {
                 counting o = { .b = b, .c = &g->code.v[ci], .handles = b->handles.v + h, .all = all, .code = ci };
                 for (int i = 0; i < o.c->ins.n && can; i++) {
@@ -974,7 +974,7 @@ static void place_actors(weiri_prog *g) {
                 const int by[3][BY_COUNT] = { { 0, 0, 0, 0 }, { 0, 1, 2, 2 }, { 0, 1, 2, 3 } };
                 memcpy(a.by, by[pt->solo ? 0 : pt->wg_actor ? 2 : 1], sizeof a.by);
                 row += a.nrows;
-                WEIRI_PUSH(g->a, g->actors, a);
+                WEIRI_PUSH(g->a, g->actors, a); /* cover: assert: WEIRI_ROOM is for all of them */
             }
     g->nrows = row;
 }

@@ -128,7 +128,7 @@ local function pair(o)
   function r.take() r.ring:wait(); r.ring:use(); r.ring:release() end
   for i, name in ipairs { "give", "take" } do
     k:task { name = name, warps = { i - 1, 1 }, schedule = function()
-      local lanes = o.lanes and o.lanes[i] > 1 and { lane = 0, lanes = o.lanes[i] } or nil
+      local lanes = o.lanes and o.lanes[i] > 1 and { lane = o.lane and o.lane[i] or 0, lanes = o.lanes[i] } or nil
       for t in weir.work_tile_loop(r.wq, lanes) do o[name](r, t); r.wq:next() end
       if o.after and o.after[name] then o.after[name](r) end
     end }
@@ -187,6 +187,21 @@ judged("a condition on the last tile", "SAFE", { give = function() end, take = f
 local function times(side) return function(r) previous(r, function(b) for _ in weir.domain_loop(b.i) do r[side]() end end) end end
 judged("as often as the tile before says", "SAFE", { give = times "give", take = times "take" })
 judged("against as often as there are steps", "PROVE-DEADLOCK", { give = function(r) previous(r, function() for _ in weir.domain_loop(r.N) do r.give() end end) end, take = times "take" })
+
+-- Lengths by an index, a turn late: of one tile before on both sides, of another lane's, in the turn itself.
+local function triangle(side) return function(r) for i in weir.domain_loop(r.N) do for _ in weir.domain_loop(i) do r[side]() end end end end
+local function late_triangle(side) return function(r) previous(r, function() triangle(side)(r) end) end end
+judged("lengths by an index, a turn late on both sides", "SAFE", { give = late_triangle "give", take = late_triangle "take" })
+judged("... on one side", "PROVE-LOST", { give = triangle "give", take = late_triangle "take" })
+judged("... on both sides, in lanes", "SAFE", { lanes = { 2, 2 }, give = late_triangle "give", take = late_triangle "take" })
+judged("... of two lanes", "PROVE-LOST", { lanes = { 2, 2 }, lane = { 0, 1 }, give = late_triangle "give", take = late_triangle "take" })
+judged("... of lanes on one side", "PROVE-DEADLOCK", { lanes = { 2, 1 }, give = late_triangle "give", take = late_triangle "take" })
+
+-- A product of steps, of which each looks back.
+local function product(side) return function(r) for _ in weir.domain_loop(r.N * r.T) do previous(r, r[side]) end end end
+local function in_each_other(side) return function(r) for _ in weir.domain_loop(r.N) do for _ in weir.domain_loop(r.T) do previous(r, r[side]) end end end end
+judged("a product of steps that look back", "SAFE", { give = product "give", take = product "take" })
+judged("... against a nest", "INCOMPLETE", { give = product "give", take = in_each_other "take" })
 
 -- Lengths of the launch are one stream over the tiles: what one does in a tile's own turn and the other a turn late.
 local function steps(side, more) return function(r) for _ in weir.domain_loop(r.N + (more or 0)) do r[side]() end end end

@@ -223,6 +223,31 @@ local function read(x) return gt(x, 3) end
 check("a condition on memory that nobody writes is one truth", "SAFE", memory("once", read), { text = SAFE .. ", trusting a.fill, a.use's declared effects" })
 check("... in each tile", "SAFE", memory("tiles", read))
 check("... where the kernel before may have written it", "SAFE", memory("tiles", read, true), { text = "; that the kernel before does not write what a condition is read from" })
+local function behind_grid(steps) -- a length behind a wait for the grid before
+  local k = weir.kernel { name = "memory", arch = "sm_90a" }
+  local n, a, b = k:dim "n", ring(k, "a"), ring(k, "b")
+  local g = k:gmem_tile { name = "g", tensor = k:tensor { name = "X", dtype = "i32", shape = { n } }, tile = { 1 } }
+  local grid, wq = k:pdl_wait { name = "before" }, k:work_queue { name = "wq", axes = { "i" }, extent = { n } }
+  for i, op in ipairs { fill, use } do
+    k:task { name = i == 1 and "give" or "get", warps = { i - 1, 1 }, schedule = function()
+      grid:wait_griddep()
+      for t in weir.work_tile_loop(wq) do
+        for _ in weir.domain_loop(0, steps(g, t, n)) do op(a) end
+        for _ in T(gt(n, 4), { key = "n" }) do op(b) end
+        for j in weir.domain_loop(0, 2) do for _ in T(lt(j * n, 5)) do op(b) end end
+        wq:next()
+      end
+    end }
+  end
+  return k
+end
+local declared = SAFE .. ", trusting a.fill, b.fill, a.use, b.use's declared effects"
+check("a length from memory behind the grid before", "SAFE", behind_grid(function(g, t) return g:at(t.i):load() end), { text = "; that the kernel before does not write what a length is read from" })
+for i, steps in ipairs { function(_, t) return t.i end, function(_, _, n) return n end } do
+  local k = behind_grid(steps)
+  tap.ok(not k:verify().proof.text:find("the kernel before", 1, true), "... no such length " .. i)
+  check("... and none that is read " .. i, "SAFE", k, { text = declared })
+end
 check("... in each tile the opposite", "PROVE-DEADLOCK", memory("tiles", function(x, i) return i == 1 and gt(x, 3) or le(x, 3) end), { text = "'get' has ended" })
 check("two conditions on memory", "PROVE-DEADLOCK", memory("once", function(x, i) return gt(x, i) end), { text = "'give' has ended" })
 check("by one key", "SAFE", memory("key", read))

@@ -182,6 +182,32 @@ check("twice the index, and once and once more in the first turn", "PROVE-LOST",
 check("once and once more in the first turn, and twice", "PROVE-DEADLOCK", { text = "(with n = 2)", fails = "sim-deadlock", hint = "'take' runs 0 .. 2 * i0, 'give' runs 0 .. i0: make both equally long" }, first_too, double)
 check("in loops of one length around", "SAFE", { runs = some }, rounds_of(function(r) return r.m end))
 check("in loops of two lengths around", "PROVE-LOST", { text = "(with n = 2, m = 0)" }, rounds_of(function(r) return r.n end), rounds_of(function(r) return r.m end))
+-- Twice the index on one side; on the other once, and then once a turn of another loop.
+local function then_around(of) return nest(function(r, op, i) for _ in loop(0, i) do op(r.a) end for _ in loop(0, of(r)) do for _ in loop(0, i) do op(r.a) end end end) end
+local function m_of(r) return r.m end
+check("twice the index, and once and once a turn", "PROVE-LOST", { text = "(with n = 2, m = 0)", runs = { { n = 4, m = 1 } } }, double, then_around(m_of))
+check("once and once a turn, and twice the index", "PROVE-DEADLOCK", { text = "(with n = 2, m = 0)", fails = "sim-deadlock", runs = { { n = 4, m = 1 } } }, then_around(m_of), double)
+-- One condition on the index, in one loop and in two.
+local function masked(deeper) return function(r, op)
+  local function row() for i in loop(0, r.n) do for _ in T(lt(i, r.m)) do op(r.a) end end end
+  if deeper then for _ in loop(0, r.s) do row() end else row() end
+end end
+check("a condition on the index, in a loop and in a nest", "PROVE-LOST", { text = "(with n = 1, m = 1, s = 0)", runs = { { n = 3, m = 2, s = 1 } } }, masked(false), masked(true))
+check("... in a nest and in a loop", "PROVE-DEADLOCK", { text = "(with n = 1, m = 1, s = 0)", fails = "sim-deadlock", runs = { { n = 3, m = 2, s = 1 } } }, masked(true), masked(false))
+check("... in a nest each", "SAFE", { runs = some }, masked(true))
+-- What a body gives in a tile is one truth there, in both turns of a loop; it is no index's.
+local function kept_truth(r, op)
+  local c = gt(r.g:make(), 0)
+  for j in loop(0, 2) do
+    for _ in j:every(2, 0) do for _ in T(c) do if op == fill then fill(r.b) else fill(r.c) end end end
+    for _ in j:every(2, 1) do for _ in T(c) do if op == fill then use(r.b) else use(r.c) end end end
+  end
+end
+local function bodies(r) from_body(r); r.c = ring(r.k, "c") end
+check("a body's number of a tile, asked in two turns", "SAFE", { tiles = true, more = bodies, runs = some, warn = true }, kept_truth)
+check("... beside a fault", "PROVE-DEADLOCK", { tiles = true, more = bodies, warn = true }, kept_truth, function(r, op) kept_truth(r, op); op(r.a) end)
+check("a length of the tile from the index around on", "PROVE-DEADLOCK", { tiles = true, hint = "'take' runs i0 .. t.i + 1, 'give' runs i0 .. t.i: make both equally long" },
+  function(r, op, t) for i in loop(0, 2) do for _ in loop(i, t.i) do op(r.a) end end end, function(r, op, t) for i in loop(0, 2) do for _ in loop(i, t.i + 1) do op(r.a) end end end)
 check("in every second turn", "SAFE", { runs = some }, rest(1))
 check("in every second turn, each its own", "PROVE-DEADLOCK", { text = "(with n = 3)", fails = "sim-deadlock", hint = "'take' does it if i0 % 2 == 0, 'give' does it if i0 % 2 == 1: put both under one condition, or under one key if they are always equal" }, rest(1), rest(0))
 local function told(guard, c)
@@ -426,6 +452,18 @@ end
 check("one tile of a grid", "INCOMPLETE", { tiles = true, kind = "grid", runs = some },
   function(r, op) for i in loop(0, r.m) do for _ in i:every(1, 0) do for _ in T(lt(i, r.n)) do op(r.a) end end end end,
   function(r, op) for i in loop(0, r.m) do for _ in T(lt(i, r.n)) do op(r.a) end end end)
+-- A loop further apart than a state holds is named; of conditions so many answers are too many states.
+local function ahead(body)
+  local k = weir.kernel { name = "ahead", arch = "sm_90a" }
+  local n, m, a = k:dim("n", { max = 65 }), k:dim "m", ring(k, "a", 70)
+  local t = k:barrier { name = "t", pipeline = P.async_async { stages = 1 } }
+  k:task { name = "give", warps = { 0, 1 }, schedule = function() body(n, m, function() fill(a) end); t:acquire(); t:commit() end }
+  k:task { name = "take", warps = { 1, 1 }, schedule = function() t:wait(); t:release(); body(n, m, function() use(a) end) end }
+  return k
+end
+said("a loop of 65 steps ahead", "INCOMPLETE", "one can be more than 60 steps of the loop 0 .. n (", ahead(function(n, _, op) for _ in loop(0, n) do op() end end))
+said("a condition of 65 turns ahead", "INCOMPLETE", "more than 7325 states",
+  ahead(function(_, m, op) for i in loop(0, 65) do for _ in T(lt(i * 3, m)) do op() end end end))
 -- Warps that take turns, under conditions on the index.
 local function by_turns(c)
   local k = weir.kernel { name = "turns", arch = "sm_90a" }

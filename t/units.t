@@ -245,6 +245,22 @@ for at, body in ipairs {
   odd("a product, not quite: " .. at, nil, body, function(op, r) loop(0, r.N, function() loop(0, r.M, op) end) end, { tiles = at >= 10 })
 end
 odd("a product of a coordinate", "SAFE", function(op, r, t) loop(0, (t.i + 1) * r.N, op) end, function(op, r, t) loop(0, t.i + 1, function() loop(0, r.N, op) end) end, { tiles = true })
+-- A loop that is longer than what its condition, or another loop in it, asks; conditions in another order; a loop given a part that has a first turn.
+odd("a loop of two more, looked ahead in", nil, all, function(op, r) loop(0, r.N + 2, function(i) when(lt(i + 1, r.N), op) end); when(gt(r.N, 0), op) end)
+odd("behind a loop of two more", nil, function(op, r) loop(0, r.N + 3, op) end, function(op, r) loop(0, r.N + 2, op); when(gt(r.N, 0), op); when(eq(r.N, 0), op) end)
+odd("capped, and a condition behind", "SAFE", function(op, r) all(op, r); when(gt(r.N, 1), op) end, function(op, r) loop(0, min(r.N, 3), op); when(gt(r.N, 1), op); loop(3, r.N, op) end)
+odd("... and another behind", "UNSAFE", function(op, r) all(op, r); when(gt(r.N, 1), op) end, function(op, r) loop(0, min(r.N, 3), op); when(gt(r.N, 2), op); loop(3, r.N, op) end)
+odd("conditions behind, in another order", "SAFE", function(op, r) all(op, r); when(gt(r.N, 0), op); when(gt(r.N, 1), op) end,
+  function(op, r) loop(0, r.N - 1, op); when(gt(r.N, 0), op); when(gt(r.N, 1), op); when(gt(r.N, 0), op) end)
+odd("a rest behind a plain loop", nil, function(op, r) when(gt(r.N, 0), op); loop(1, r.N, op); when(eq(r.N % 4, 0), op) end, function(op, r) all(op, r); when(eq(r.N % 4, 0), op) end)
+odd("chunks with the whole loop in each", nil, all, function(op, r) loop(0, cd(r.N, 4), function(i) loop(0, r.N, function() end); loop(0, min(4, r.N - 4 * i), op) end) end)
+odd("chunks with the whole loop used in each", "UNSAFE", all, function(op, r) loop(0, cd(r.N, 4), function(i) loop(0, r.N, op); loop(0, min(4, r.N - 4 * i), op) end) end)
+local function capped_fourth(from) return function(op, r)
+  for i in weir.domain_loop(0, min(r.N, 3)) do op(); for _ in i:every(8, from) do op() end end
+  loop(3, r.N, op)
+end end
+odd("capped, with a turn that it never comes to", "SAFE", all, capped_fourth(5))
+odd("capped, with one that it comes to", "UNSAFE", all, capped_fourth(1))
 -- guards that count, around loops by an index
 local function rests(c, more) return function(op, r, t)
   loop(0, r.N, function(j) for _ in c(r, t) do loop(0, j, op) end end)

@@ -462,7 +462,7 @@ local function ahead(body)
   return k
 end
 said("a loop of 65 steps ahead", "INCOMPLETE", "one can be more than 60 steps of the loop 0 .. n (", ahead(function(n, _, op) for _ in loop(0, n) do op() end end))
-said("a condition of 65 turns ahead", "INCOMPLETE", "more than 7325 states",
+said("a condition of 65 turns ahead", "INCOMPLETE", "more than ",
   ahead(function(_, m, op) for i in loop(0, 65) do for _ in T(lt(i * 3, m)) do op() end end end))
 -- Warps that take turns, under conditions on the index.
 local function by_turns(c)

@@ -654,7 +654,7 @@ static bool ask_alike(const builder *b, int x, int xi, int xto, int y, int yi, i
             if (!yleft) yi = yend;
             continue;
         }
-        if (p->op != q->op || xleft || yleft || xasks != yasks) return false;
+        if (p->op != q->op || xasks != yasks) return false; /* one with questions left has none inside, and the other is no such loop */
         switch (p->op) {
         case IN_LOOP:
             if (more && !weiri_forms_same_loop(b->g->p->k, c->loops.v[p->a].node, d->loops.v[q->a].node)) return false;

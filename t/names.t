@@ -33,7 +33,7 @@ add [[__global__ __device__ __shared__ __launch_bounds__ __restrict__ __forceinl
 add [[i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 bf16 tf32 e4m3 e5m2 i0 i1 i7 i0_end v0 v1 v12 r3 p4 t0 t1 x0 x1 a b f h i j n q x y kk fh at row col out pairs first
   twist turn wtid ttid wg warp lane tid rank smem mbar smem_base iter stage bar elected tile nthreads task_sync ring_full ring_empty ring_stage ring_phase ring_at
   ring_smem wq_index wq_i wq_tiles wq_tiles_i wq_c0 wq_next wq_tile wq_counter X_map X_stride0 X_wide Y_pairs S w_n w_x W_X Int INT weir names_kernel]]
-for _, file in ipairs { "weir_cuda.h", "weir_halves.h", "weir_sim.h", "weir_sim_cuda.h", "weir_probe.h", "primitives.def" } do
+for _, file in ipairs { "weir_cuda.h", "weir_numbers.h", "weir_halves.h", "weir_sim.h", "weir_sim_cuda.h", "weir_probe.h", "primitives.def" } do
   local text = read("kernels/device/" .. file):gsub("//[^\n]*", "")
   for word in text:gmatch "#define%s+([%w_]+)" do add(word) end
   for word in text:gmatch "struct%s+([%w_]+)" do add(word) end

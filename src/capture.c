@@ -1066,6 +1066,12 @@ weiri_node *weiri_node_next(const weiri_node *root, const weiri_node *n) {
     return n == root ? NULL : n->next;
 }
 
+bool weiri_node_inside(const weiri_node *n, const weiri_node *block) {
+    for (; n; n = n->parent)
+        if (n == block) return true;
+    return false;
+}
+
 weiri_node *weiri_tile_loop(const weiri_task *t) {
     for (weiri_node *n = NULL; (n = weiri_node_next(t->root, n));)
         if (n->kind == NODE_TILES) return n;

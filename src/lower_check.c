@@ -322,12 +322,6 @@ static const weiri_op *disturbing_inside(const weiri_node *block, const weir_res
     return NULL;
 }
 
-static bool inside(const weiri_node *n, const weiri_node *block) {
-    for (; n; n = n->parent)
-        if (n == block) return true;
-    return false;
-}
-
 /* An op takes a tile value: what it was loaded from must still be there. */
 static void check_late(lowering *l, const weiri_node *use, uint32_t id) {
     const weiri_value *x = weiri_val(l->k, id);
@@ -343,7 +337,7 @@ static void check_late(lowering *l, const weiri_node *use, uint32_t id) {
     const weiri_node *load = weiri_node_next(root, NULL);
     while (load->op != x->by) load = weiri_node_next(root, load);
     const weiri_op *by = first_disturbing(root, load, use, v.res);
-    for (const weiri_node *b = use->parent; !by && !inside(load, b); b = b->parent) /* a loop comes back to the use */
+    for (const weiri_node *b = use->parent; !by && !weiri_node_inside(load, b); b = b->parent) /* a loop comes back to the use */
         if (b->kind == NODE_LOOP || b->kind == NODE_TILES) by = disturbing_inside(b, v.res);
     if (!by) return;
     weir_finding *f = weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&use->op->at),

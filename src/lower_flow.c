@@ -59,6 +59,27 @@ static void push_group(queue *q, int tag, int use) {
     q->n++;
 }
 
+/* How many groups may stay open, at most `most`, so that of those with this tag and age none but the newest `keep` does, whatever the way
+ * here. */
+static int fewest(const qset *s, int most, int tag, int age, int keep) {
+    for (int i = 0; i < s->n; i++) {
+        const queue *q = &s->v[i];
+        int left = keep, at = -1;
+        for (int j = 0; j < q->n && at < 0; j++)
+            if (q->e[j].tag == tag && q->e[j].age >= age && left-- == 0) at = j;
+        if (at < 0 && q->cut) at = q->n;
+        if (at >= 0 && at < most) most = at;
+    }
+    return s->full ? 0 : most;
+}
+
+/* A wait is over: n groups are open at most. */
+static void leave(qset *s, int n) {
+    for (int i = 0; i < s->n; i++)
+        if (s->v[i].n > n) s->v[i].n = n, s->v[i].cut = false;
+    tidy(s);
+}
+
 static void in_flight_fault(lowering *l, const weiri_action *a, const qset *s) {
     for (int i = 0; i < s->n; i++)
         for (int j = 0; j < s->v[i].n; j++) {
@@ -98,20 +119,8 @@ static void mma_step(lowering *l, weiri_action *a, qset *s) {
         }
         tidy(s);
     } else if (a->kind == ACT_MMA_WAIT) {
-        int best = a->n;
-        for (int i = 0; i < s->n; i++) {
-            const queue *q = &s->v[i];
-            int left = a->op->keep, at = -1;
-            for (int j = 0; j < q->n && at < 0; j++)
-                if (q->e[j].tag == a->reg && left-- == 0) at = j;
-            if (at < 0 && q->cut) at = q->n;
-            if (at >= 0 && at < best) best = at;
-        }
-        if (s->full) best = 0;
-        a->n = best;
-        for (int i = 0; i < s->n; i++)
-            if (s->v[i].n > best) s->v[i].n = best, s->v[i].cut = false;
-        tidy(s);
+        a->n = fewest(s, a->n, a->reg, 0, a->op->keep);
+        leave(s, a->n);
     } else if (a->reg >= 0 && (a->op->atom == ATOM_READ || a->op->atom == ATOM_SET || a->op->atom == ATOM_ZERO)) {
         in_flight_fault(l, a, s);
     }
@@ -138,24 +147,12 @@ static void bulk_step(lowering *l, weiri_action *a, qset *s) {
                 if (s->v[i].e[j].tag == pipe && s->v[i].e[j].age < stages) s->v[i].e[j].age++; /* nobody asks for more */
         tidy(s);
     } else if (a->kind == ACT_BULK_WAIT) {
-        int best = a->n;
         if (a->read) {
             /* an acquire: the store of the use `stages` ago has read its stage; a release: that of the oldest held use */
             int old = a->stage == STAGE_CLOSE ? oldest_held(l, a->op) : l->p->pipes.v[a->pipe].stages - 1;
-            for (int i = 0; i < s->n; i++) {
-                const queue *q = &s->v[i];
-                int at = -1;
-                for (int j = 0; j < q->n && at < 0; j++)
-                    if (q->e[j].tag == a->pipe && q->e[j].age >= old) at = j;
-                if (at < 0 && q->cut) at = q->n;
-                if (at >= 0 && at < best) best = at;
-            }
-            if (s->full) best = 0;
-            a->n = best;
+            a->n = fewest(s, a->n, a->pipe, old, 0);
         }
-        for (int i = 0; i < s->n; i++)
-            if (s->v[i].n > best) s->v[i].n = best, s->v[i].cut = false;
-        tidy(s);
+        leave(s, a->n);
     }
 }
 

@@ -294,6 +294,7 @@ const char *weiri_stage_name(weiri_stage s);                                  /*
 const char *weiri_atom_name(weiri_atom a);                                    /* "tma_load" */
 const char *weiri_move_name(weir_move m);                                     /* "acquire" */
 weiri_node *weiri_node_next(const weiri_node *root, const weiri_node *n);     /* pre-order walk; NULL: start / end */
+bool weiri_node_inside(const weiri_node *n, const weiri_node *block);         /* is it the block, or in it? */
 weiri_node *weiri_tile_loop(const weiri_task *t);                             /* the task's loop over work tiles, or NULL */
 bool weiri_looks_back(const weiri_task *t);                                   /* does it ask for the tile it had before, or last? */
 void weiri_capture_print(const weir_kernel *k, weiri_buf *b);

@@ -62,12 +62,6 @@ static bool consumes(weiri_stage s) { return s <= STAGE_CONS_RELEASE; }
 static bool is_work(weiri_stage s) { return s == STAGE_CONS_WORK || s == STAGE_PROD_WORK; }
 static bool is_aux(weiri_stage s) { return s == STAGE_CONS_AUX || s == STAGE_PROD_AUX; }
 
-static bool inside(const weiri_node *n, const weiri_node *block) {
-    for (; n; n = n->parent)
-        if (n == block) return true;
-    return false;
-}
-
 /* Where a task's loops begin and end in tree order; without a loop everything is tail. */
 typedef struct frame {
     const weiri_node *tiles;
@@ -79,16 +73,16 @@ static frame frame_of(const weiri_task *t) {
     int order = 0;
     const weiri_node *last = NULL;
     for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n)); order++) {
-        if (f.tiles && !inside(n, f.tiles)) continue;
+        if (f.tiles && !weiri_node_inside(n, f.tiles)) continue;
         if (n->kind == NODE_LOOP && f.first_loop < 0) f.first_loop = order;
-        if (n->kind == NODE_LOOP && (!last || !inside(n, last))) last = n;
-        if (last && inside(n, last)) f.loop_end = order;
+        if (n->kind == NODE_LOOP && (!last || !weiri_node_inside(n, last))) last = n;
+        if (last && weiri_node_inside(n, last)) f.loop_end = order;
     }
     return f;
 }
 
 static section section_of(const frame *f, const weiri_node *n, int order) {
-    if (f->tiles && !inside(n, f->tiles)) return SEC_ONCE;
+    if (f->tiles && !weiri_node_inside(n, f->tiles)) return SEC_ONCE;
     if (f->first_loop < 0 || order > f->loop_end) return SEC_TAIL;
     return order < f->first_loop ? SEC_HEAD : SEC_LOOP;
 }
@@ -495,7 +489,7 @@ static order order_of(checker *c, const weiri_task *t, const uses *us) {
     bool back = false;
     for (int i = 0; i < us->n; i++) {
         back = back || looks_back(us->v[i].node);
-        if (tiles && inside(us->v[i].node, tiles)) end = i + 1;
+        if (tiles && weiri_node_inside(us->v[i].node, tiles)) end = i + 1;
         else if (!end) first = i + 1;
     }
     for (int i = 0; i < (back ? end : 0); i++)
@@ -589,7 +583,7 @@ static void check_skippable(checker *c, const weiri_task *t) {
     const weiri_node *tiles = weiri_tile_loop(t);
     if (!tiles || !tiles->skip) return;
     for (const weiri_node *n = NULL; (n = weiri_node_next(t->root, n));) {
-        if (!inside(n, tiles)) continue;
+        if (!weiri_node_inside(n, tiles)) continue;
         const weiri_node *skippable = n;
         while (skippable && skippable->kind != NODE_SKIPPABLE) skippable = skippable->parent;
         if (n->kind == NODE_LOOP && !skippable) {
@@ -1152,8 +1146,8 @@ static void check_self_edges(checker *c) {
 static bool comes_first(const use *wait, const use *work) {
     if (wait->order > work->order) return false;
     for (const weiri_node *n = wait->node->parent; n && n->parent; n = n->parent) {
-        if (inside(work->node, n)) return true;
-        if (n->kind == NODE_GUARD && n->guard == WEIR_GUARD_FIRST && inside(work->node, n->loop)) continue;
+        if (weiri_node_inside(work->node, n)) return true;
+        if (n->kind == NODE_GUARD && n->guard == WEIR_GUARD_FIRST && weiri_node_inside(work->node, n->loop)) continue;
         return false;
     }
     return true;

@@ -193,10 +193,7 @@ bool weiri_visit(const weir_kernel *k, uint32_t id) {
 /* ---- use ---------------------------------------------------------------------------------------------------------------- */
 
 static bool is_open(const weir_kernel *k, const weiri_node *block) {
-    if (k->over) return true; /* too deep to be recorded: said once */
-    for (const weiri_node *n = k->open; n; n = n->parent)
-        if (n == block) return true;
-    return false;
+    return k->over || weiri_node_inside(k->open, block); /* over: too deep to be recorded, said once */
 }
 
 static bool tile_open(const weir_kernel *k, const weir_res *queue) {

@@ -408,7 +408,7 @@ typedef struct access {
     int region;
     int64_t lo, hi;
     int deal;
-    bool write;
+    bool write, named_twice; /* the task accesses the bytes by another name as well: the moves of one say nothing of the other */
 } access;
 typedef struct meeter {
     weiri_plan *p;
@@ -418,7 +418,7 @@ typedef struct meeter {
 
 static int number_of(meeter *m, const weiri_effect *e) {
     const weiri_region *g = &m->p->smem.v[e->region];
-    access x = { e->region, e->lo, e->hi > 0 ? e->hi : g->stage_bytes, e->deal, e->write };
+    access x = { e->region, e->lo, e->hi > 0 ? e->hi : g->stage_bytes, e->deal, e->write, false };
     for (int i = 0; i < m->all.n; i++) {
         const access *y = &m->all.v[i];
         if (y->region == x.region && y->lo == x.lo && y->hi == x.hi && y->deal == x.deal && y->write == x.write) return i;
@@ -472,18 +472,11 @@ static bool all_meet(const meeter *m, const weiri_action *a) {
     }
 }
 
-/* Does the task access the bytes by another name as well? The moves of one say nothing of the other. */
-static bool shared(const meeter *m, const access *x) {
-    for (int i = 0; i < m->all.n; i++)
-        if (m->all.v[i].region != x->region && bytes_meet(m->p, &m->all.v[i], x)) return true;
-    return false;
-}
-
 /* Another use of the stages begins, or this one ends: the moves' own affair. */
 static void forget_moved(const meeter *m, const weir_res *moved, uint8_t *s) {
     for (int i = 0; i < m->all.n; i++) {
         const weir_res *r = m->p->smem.v[m->all.v[i].region].res;
-        if ((r == moved || r->group == moved) && !shared(m, &m->all.v[i])) s[i] = 0;
+        if ((r == moved || r->group == moved) && !m->all.v[i].named_twice) s[i] = 0;
     }
 }
 
@@ -527,9 +520,11 @@ static void walk(meeter *m, weiri_pnode **at, uint8_t *s) {
         if (all_meet(m, a)) memset(s, 0, size);
         if (a->kind == ACT_ADVANCE) forget_moved(m, m->p->cursors.v[a->cur].res, s);
         bool apart = false;
-        for (int e = 0; e < a->neff; e++)
-            for (int i = 0; dealt(m->p, a, &a->eff[e]) && i < m->all.n; i++)
-                apart = apart || (s[i] && others(m, &m->all.v[i], &m->all.v[number_of(m, &a->eff[e])]));
+        for (int e = 0; e < a->neff; e++) {
+            if (!dealt(m->p, a, &a->eff[e])) continue;
+            const access *x = &m->all.v[number_of(m, &a->eff[e])];
+            for (int i = 0; i < m->all.n && !apart; i++) apart = s[i] && others(m, &m->all.v[i], x);
+        }
         if (apart) {
             *at = meeting(m, n);
             at = &(*at)->next;
@@ -545,5 +540,10 @@ void weiri_deal_join(weiri_plan *p, int task, weiri_pnode *root) {
     if (p->tasks[task].solo) return;
     number_all(&m, root->first);
     if (m.all.n < 2) return;
+    for (int i = 0; i < m.all.n; i++)
+        for (int j = 0; j < m.all.n; j++) {
+            access *x = &m.all.v[i], *y = &m.all.v[j];
+            x->named_twice = x->named_twice || (x->region != y->region && bytes_meet(p, x, y));
+        }
     walk(&m, &root->first, WEIRI_NEW_N(&p->a, uint8_t, m.all.n));
 }

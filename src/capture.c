@@ -1066,6 +1066,12 @@ weiri_node *weiri_node_next(const weiri_node *root, const weiri_node *n) {
     return n == root ? NULL : n->next;
 }
 
+weiri_node *weiri_op_next(const weiri_node *root, const weiri_node *n) {
+    weiri_node *next = weiri_node_next(root, n);
+    while (next && next->kind != NODE_OP) next = weiri_node_next(root, next);
+    return next;
+}
+
 bool weiri_node_inside(const weiri_node *n, const weiri_node *block) {
     for (; n; n = n->parent)
         if (n == block) return true;

@@ -419,8 +419,7 @@ size_t weir_explain_pipeline(weir_ctx *ctx, const weir_explain_desc *desc, char 
     const weir_pipe_type t = desc->pipeline.type;
     /* an mma is a warpgroup's on sm_90a, a warp's on sm_100a */
     const int mma = in.arch >= WEIR_ARCH_SM_100A ? 1 : 4;
-    const bool fills = t == WEIR_UMMA_ASYNC || t == WEIR_UMMA_UMMA;
-    const bool reads = t == WEIR_TMA_UMMA || t == WEIR_ASYNC_UMMA || t == WEIR_UMMA_UMMA;
+    const bool fills = weiri_filled_by_mma(t), reads = weiri_read_by_mma(t);
     const int producers = desc->producer_warps > 0 ? desc->producer_warps : fills ? mma : 1;
     const int consumers = desc->consumer_warps > 0 ? desc->consumer_warps : reads ? mma : 4;
     in.cluster = c;

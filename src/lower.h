@@ -46,8 +46,6 @@ int weiri_preg_of(const weiri_plan *p, int task, const weir_res *r);
 /* Geometry of the tile a resource keeps in a stage of its region; false: it has none, or it is impossible (place_smem says why). */
 bool weiri_geom(const weiri_plan *p, const weir_res *r, weiri_tile_geom *g);
 weir_dtype weiri_stage_dtype(const weiri_plan *p, const weir_res *r);
-/* A queue that fetches its tiles: their numbers pass through a pipeline. */
-bool weiri_dynamic(const weir_res *r);
 const char *weiri_ctype(weir_dtype t);
 /* A number for the named barrier at which all threads of the task meet; of one warpgroup, that is its own. */
 int weiri_task_barrier(weiri_plan *p, int task);

@@ -332,8 +332,8 @@ static void lower_umma(lowering *l, weiri_pnode *at, const weiri_op *op) {
     for (int i = 0; i < op->nargs; i++) {
         weiri_view_of(l->k, op->arg[i], &v); /* capture takes nothing else */
         if (lw_sliced(l, op, &v)) return;
-        weir_pipe_type t = v.res->pipe.given.type;
-        if (t != WEIR_TMA_UMMA && t != WEIR_ASYNC_UMMA && t != WEIR_UMMA_UMMA) {
+        const weir_pipe_type t = v.res->pipe.given.type;
+        if (!weiri_read_by_mma(t)) {
             weir_finding *f = weiri_find(
                 &p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&op->at),
                 "%s of the mma into '%s', '%s', has a pipeline of type %s, whose release does not wait for the tensor core",

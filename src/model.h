@@ -294,6 +294,7 @@ const char *weiri_stage_name(weiri_stage s);                                  /*
 const char *weiri_atom_name(weiri_atom a);                                    /* "tma_load" */
 const char *weiri_move_name(weir_move m);                                     /* "acquire" */
 weiri_node *weiri_node_next(const weiri_node *root, const weiri_node *n);     /* pre-order walk; NULL: start / end */
+weiri_node *weiri_op_next(const weiri_node *root, const weiri_node *n);       /* the same, of ops alone */
 bool weiri_node_inside(const weiri_node *n, const weiri_node *block);         /* is it the block, or in it? */
 weiri_node *weiri_tile_loop(const weiri_task *t);                             /* the task's loop over work tiles, or NULL */
 bool weiri_looks_back(const weiri_task *t);                                   /* does it ask for the tile it had before, or last? */
@@ -303,5 +304,9 @@ static inline bool weiri_in_smem(const weir_res *r) {
     return r->kind == WEIR_RES_SMEM || (r->kind == WEIR_RES_CUSTOM && r->space == WEIR_SPACE_SMEM);
 }
 static inline bool weiri_piped(const weir_res *r) { return r->pipe.given.type != WEIR_PIPE_NONE; }
+/* A queue that fetches its tiles: their numbers pass through a pipeline. */
+static inline bool weiri_dynamic(const weir_res *r) {
+    return r->kind == WEIR_RES_QUEUE && (r->qkind == WEIR_QUEUE_ATOMIC || r->qkind == WEIR_QUEUE_CLC);
+}
 
 #endif

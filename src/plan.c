@@ -129,10 +129,6 @@ weir_dtype weiri_stage_dtype(const weiri_plan *p, const weir_res *r) {
     return p->smem.v[weiri_region_of(p, r)].dtype;
 }
 
-bool weiri_dynamic(const weir_res *r) {
-    return r->kind == WEIR_RES_QUEUE && (r->qkind == WEIR_QUEUE_ATOMIC || r->qkind == WEIR_QUEUE_CLC);
-}
-
 /* Does a stage of r lie in shared memory? Without tensor memory a tmem_tile's does; a dynamic queue's is one response. */
 static bool in_smem(const weir_kernel *k, const weir_res *r) {
     return weiri_in_smem(r) || weiri_dynamic(r) || (r->kind == WEIR_RES_TMEM && k->arch < WEIR_ARCH_SM_100A);

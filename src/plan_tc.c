@@ -9,10 +9,7 @@
 
 /* ---- tasks -------------------------------------------------------------------------------------------------------------- */
 
-static bool mma_side(weir_pipe_type t, bool producer) {
-    if (producer) return t == WEIR_UMMA_ASYNC || t == WEIR_UMMA_UMMA;
-    return t == WEIR_TMA_UMMA || t == WEIR_ASYNC_UMMA || t == WEIR_UMMA_UMMA;
-}
+static bool mma_side(weir_pipe_type t, bool producer) { return producer ? weiri_filled_by_mma(t) : weiri_read_by_mma(t); }
 
 bool weiri_tc_move(const weiri_op *op) {
     if (op->atom != ATOM_NONE) return false;

@@ -39,6 +39,10 @@ static const struct {
     [WEIR_ASYNC_TMA] = { "async_tma", BY_THREADS, BY_STORE },
 };
 
+bool weiri_filled_by_tma(weir_pipe_type t) { return types[t].producer == BY_TMA; }
+bool weiri_filled_by_mma(weir_pipe_type t) { return types[t].producer == BY_MMA; }
+bool weiri_read_by_mma(weir_pipe_type t) { return types[t].consumer == BY_MMA; }
+
 const char *weiri_pipe_type_name(weir_pipe_type t) { return (unsigned)t < WEIR_PIPE_COUNT ? types[t].name : "unknown"; }
 
 static const char *signal_name(int bits) {
@@ -628,8 +632,6 @@ static void produce(const facts *f, weiri_proto *out) {
     }
     }
 }
-
-bool weiri_filled_by_tma(weir_pipe_type t) { return types[t].producer == BY_TMA; }
 
 /* wait, release, empty_count. fence_release: plain loads may still be in flight when their thread has arrived, and the async proxy, which
  * fills the stage again, does not queue behind them: on an H200 a load that banks held up read what the next copy brought. The fence

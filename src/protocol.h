@@ -114,6 +114,8 @@ uint32_t weiri_cta_mask(weir_cluster c, int rank, int serve, bool cross);
 uint32_t weiri_reach(weir_cluster c, int rank, int serve, bool cross, int first);
 const char *weiri_pipe_type_name(weir_pipe_type t);   /* "tma_async" */
 bool weiri_filled_by_tma(weir_pipe_type t);
+bool weiri_filled_by_mma(weir_pipe_type t);
+bool weiri_read_by_mma(weir_pipe_type t);             /* its release stands for an mma that has read the stage */
 
 /* ---- group compatibility ---- */
 typedef struct weiri_group_in {

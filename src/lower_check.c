@@ -119,7 +119,7 @@ static const char *off_fragments(const weir_kernel *k, uint32_t id, bool open, c
     }
     if (v->op == WEIR_OP_LOAD) {
         const weir_res *from = weiri_view_base(k, v->arg[0]);
-        if (whole || (open && v->cols > 4 && !(from && from->kind != WEIR_RES_GMEM))) return NULL; /* a stage ends with its columns */
+        if (whole || (open && v->cols > 4 && from->kind == WEIR_RES_GMEM)) return NULL; /* a stage ends with its columns */
         *hint = "load a multiple of 8 columns, or a single one";
         return "takes a tile whose columns are no multiple of 8 into registers";
     }

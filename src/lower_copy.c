@@ -263,7 +263,7 @@ static fact find_fact(lowering *l, const weiri_value *v) {
     fact a = { .unit = 1 }, b = a;
     int64_t c;
     const int n = v->nargs;
-    if (v->op != WEIR_OP_LOAD && v->op != WEIR_OP_RETURN && n >= 2) a = known(l, v->arg[n - 2]), b = known(l, v->arg[n - 1]);
+    if (n >= 2) a = known(l, v->arg[n - 2]), b = known(l, v->arg[n - 1]);
     const bool above = n >= 2 && a.low >= 0 && b.low >= 0;
     switch (v->op) {
     case WEIR_OP_INT: return fact_of(UNIT, v->i, v->i);
@@ -275,7 +275,7 @@ static fact find_fact(lowering *l, const weiri_value *v) {
         return fact_of(least(a.unit, least(b.unit, twos(b.rest))), a.rest, c);
     case WEIR_OP_NEG:
         a = known(l, v->arg[0]);
-        return fact_of(a.unit, -a.rest, weiri_value_const(k, v->arg[0], &c) ? -c : LOWEST);
+        return fact_of(a.unit, -a.rest, LOWEST); /* -3 is a constant of its own */
     case WEIR_OP_ADD: return fact_of(least(a.unit, b.unit), a.rest + b.rest, a.low + b.low);
     case WEIR_OP_SUB:
         return fact_of(least(a.unit, b.unit), a.rest - b.rest, weiri_value_const(k, v->arg[1], &c) ? a.low - c : LOWEST);
@@ -337,7 +337,7 @@ void lw_check_start(lowering *l, const weiri_op *op, const weiri_view *v, const 
  * would bring zeros. */
 void lw_check_front(lowering *l, const weiri_op *op, const weiri_view *v, const weir_res *g) {
     const weiri_value *x = weiri_val(l->k, v->base);
-    for (int i = 0; i < x->nargs && x->op != WEIR_OP_VIEW_TILE; i++) {
+    for (int i = 0; i < x->nargs; i++) {
         int64_t c;
         if (known(l, x->arg[i]).low >= 0) continue;
         const bool sure = weiri_value_const(l->k, x->arg[i], &c);

@@ -82,7 +82,7 @@ static void part_written(lowering *l, weiri_action *a, const weiri_op *op) {
     weiri_view v;
     weiri_tile_geom g;
     int64_t row;
-    if (!a->neff || op->nargs < 2) return;
+    if (op->nargs < 2) return;
     weiri_view_of(l->k, op->arg[1], &v);
     if (v.res != op->res) return; /* refused, as other odd places are: lower_check.c */
     weiri_geom(l->p, v.res, &g); /* it is accessed, and so has a layout */
@@ -450,11 +450,11 @@ void lw_work(lowering *l, weiri_pnode *at, const weiri_op *op) {
         reads(l, a, op->arg[0]);
         if (weiri_tc(k)) weiri_tc_leaves(k, op->arg[0], tensor_read, &(tensor_reading){ l, a });
         if (r->kind == WEIR_RES_GMEM) touch(l, r->tensor);
-        else {
+        else if (weiri_region_of(p, r) >= 0) {
             stage_access(l, a, r, true, true, false);
             part_written(l, a, op);
-            const int write = weiri_region_of(p, r) >= 0 ? weiri_deal_write(p, l->task, op) : 0;
-            for (int i = 0; i < a->neff && write; i++)
+            const int write = weiri_deal_write(p, l->task, op);
+            for (int i = 0; i < a->neff; i++)
                 a->eff[i].deal = a->eff[i].write ? write : weiri_deal_in_place(p, a->eff[i].deal, write);
         }
         return;

@@ -232,8 +232,7 @@ static void add_indexed(weiri_plan *p, int task, uint32_t id) {
         const int at = weiri_preg_of(p, task, v->res);
         if (at >= 0) p->regs.v[at].per_thread = 0; /* the task has none of it */
     }
-    for (int i = 0; i < v->nargs; i++)
-        if (v->arg[i]) add_indexed(p, task, v->arg[i]);
+    for (int i = 0; i < v->nargs; i++) add_indexed(p, task, v->arg[i]);
 }
 
 /* Stages that only bulk stores read, whose one issuer gives them back. */

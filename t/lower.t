@@ -259,6 +259,7 @@ stores("an index that goes up from 0", "", function(at, y, n) for i in weir.doma
 stores("... from -1", not_known "i0", function(at, y, n) for i in weir.domain_loop(-1, n) do at(y:at(i, 0)) end end)
 stores("... the one before", not_known "i0 - 1", function(at, y, n) for i in weir.domain_loop(0, n) do at(y:at(i - 1, 0)) end end)
 stores("... from 1 on", "", function(at, y, n) for i in weir.domain_loop(1, n) do at(y:at(i - 1, 0)) end end)
+stores("... by steps of m - 9, whatever that is", not_known "i0", function(at, y, n, m) for i in weir.domain_loop(0, n, m - 9) do at(y:at(i, 0)) end end)
 stores("an index that goes down to 0", "", function(at, y, n) for i in weir.domain_loop(n - 1, -1, -1) do at(y:at(i, 0)) end end)
 stores("... to -1", not_known "i0", function(at, y, n) for i in weir.domain_loop(n - 1, -2, -1) do at(y:at(i, 0)) end end)
 stores("what is given", "", function(at, y, _, _, k) at(y:from(k:scalar { name = "first", dtype = "i32" }, 0)) end)

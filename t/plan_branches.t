@@ -85,6 +85,14 @@ registers("bf16: two a register", 16, "bf16", { 64, 64 })
 registers("one column: that of a row in one register of each thread", 2, "f32", { 64, 1 })
 registers("four columns: those of a row in one register of each thread", 2, "f32", { 64, 4 })
 registers("four columns of 128 rows", 4, "f32", { 128, 4 })
+for _, cols in ipairs { 8, 12 } do -- the other task has the numbers of the tile's rows, and none of its registers
+  local why, p = planned(kernel { out = { 64, 8 }, { function(r)
+    local t = r.k:reg_tile { name = "t", dtype = "f32", tile = { 64, cols } }
+    r.y:store(t:row_index() * t:row_index(), r.y:at(0, 0))
+  end } })
+  tap.is(cols == 8 and 0 or "PLAN-TILE: register tile 't' { 64, 12 } has 12 columns in each warpgroup of task 't1'; threads hold 1, 4, or a multiple of 8\n",
+    p and plan.get(p, "regs", 0, "per_thread") or why, ("rows of a tile of %d columns that the task does not hold"):format(cols))
+end
 registers("a task of one warp", "PLAN-WARPS: task 't1' uses register tile 't' but has 1 warp; a warpgroup is 4\nPLAN-WARPS: task 't1' works on register tiles and has warps 0 to 0\n",
   "f32", { 64, 64 }, { 0, 1 })
 do

@@ -238,6 +238,13 @@ for _, to in ipairs { "a tensor", "a stage" } do
     tap.is(want, Y:get(), name .. ": each its own")
   end
 end
+do -- what each has alone, all of them may store
+  local x, want = {}, {}
+  for i = 1, 64 do x[i], want[i] = i, 4 * i end
+  local X, Y = dev:tensor { dtype = "f32", shape = { 64, 1 } }:set(x), dev:tensor { dtype = "f32", shape = { 64, 1 } }
+  local ok, message = narrow("a tensor", "a tensor", 1):build { device = dev }:launch({ X = X, Y = Y }, { grid = 1 })
+  tap.is(want, ok and Y:get() or message, "one column, of a tensor")
+end
 for _, to in ipairs { "a tensor", "a stage" } do
   tap.like("[PLAN-SPLIT]", narrow(to, "a tensor", 24):verify().text, "24 columns among two warpgroups, to " .. to)
   tap.like("stores 24 columns, of which 2 warpgroups (split = \"n\") would have no whole groups of 8", narrow(to, "a tensor", 24):verify().text, "  in words")

@@ -220,8 +220,8 @@ run("rows of a tile that the task does not have", { rows = 128 }, function(_, gx
 end, function(i, j, x) return x(i, j) + i * 1000 end)
 run("rows and columns of it alone", { rows = 128 }, function(_, _, gy, reg)
   local q = reg "q"
-  return function() gy:store(q:row_index() * 8 + q:col_index(), gy:at(0, 0)) end
-end, function(i, j) return i * 8 + j end)
+  return function() gy:store(q:row_index() * q:row_index() * 8 + q:col_index(), gy:at(0, 0)) end
+end, function(i, j) return i * i * 8 + j end)
 
 -- A condition is of what was loaded, too.
 do

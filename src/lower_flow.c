@@ -103,7 +103,10 @@ static void in_flight_fault(lowering *l, const weiri_action *a, const qset *s) {
         }
 }
 
-static void mma_step(lowering *l, weiri_action *a, qset *s) {
+static void mma_step(lw_ways *w, const void *leaf, void *state) {
+    lowering *l = w->l;
+    qset *s = state;
+    weiri_action *a = ((const weiri_pnode *)leaf)->act;
     if (a->kind == ACT_MMA_COMMIT) {
         int use = -1;
         for (int i = 0; i < a->op->nargs; i++) {
@@ -134,7 +137,10 @@ static int oldest_held(const lowering *l, const weiri_op *op) {
     return least;
 }
 
-static void bulk_step(lowering *l, weiri_action *a, qset *s) {
+static void bulk_step(lw_ways *w, const void *leaf, void *state) {
+    lowering *l = w->l;
+    qset *s = state;
+    weiri_action *a = ((const weiri_pnode *)leaf)->act;
     if (a->kind == ACT_BULK_COMMIT) {
         for (int i = 0; i < s->n; i++) push_group(&s->v[i], a->pipe, -1);
         tidy(s);
@@ -156,54 +162,15 @@ static void bulk_step(lowering *l, weiri_action *a, qset *s) {
     }
 }
 
-static bool join_queues(qset *s, const qset *from) {
+static bool join_queues(lw_ways *w, void *a, const void *b) {
+    (void)w;
+    qset *s = a;
+    const qset *from = b;
     bool grew = false;
     for (int i = 0; i < from->n; i++) grew = join_queue(s, &from->v[i]) || grew;
     grew = grew || (from->full && !s->full);
     s->full = s->full || from->full;
     return grew;
-}
-
-static void flow(lowering *l, weiri_pnode *n, qset *s, void (*step)(lowering *, weiri_action *, qset *));
-
-/* As walk_turns. */
-static void flow_turns(lowering *l, weiri_pnode *n, qset *s, void (*step)(lowering *, weiri_action *, qset *)) {
-    qset none = *s, turn;
-    l->had = false;
-    flow(l, n->next, &none, step);
-    flow(l, n->first, s, step);
-    l->had = true;
-    do {
-        turn = *s;
-        flow(l, n->first, &turn, step);
-    } while (join_queues(s, &turn));
-    flow(l, n->next, s, step);
-    join_queues(s, &none);
-}
-
-/* Walks the tree with every set of groups that may be open, until loops add none; `step` sees each action in order. */
-static void flow(lowering *l, weiri_pnode *n, qset *s, void (*step)(lowering *, weiri_action *, qset *)) {
-    for (; n; n = n->next) {
-        if (n->kind == PN_ACTION) {
-            step(l, n->act, s);
-            continue;
-        }
-        if (n->kind == PN_TILES && l->looks_back) {
-            flow_turns(l, n, s, step);
-            return;
-        }
-        const bool before = n->kind == PN_GUARD && weiri_of_before(n->src);
-        if (before && !l->had) continue;
-        bool again = n->kind == PN_LOOP || n->kind == PN_TILES || (n->kind == PN_HELD && !n->once);
-        bool must = before || (n->kind == PN_LOOP && weiri_loop_runs(l->k, n->src));
-        qset in = *s, out;
-        do {
-            out = in;
-            flow(l, n->first, &out, step);
-        } while (again && join_queues(&in, &out));
-        if (must) *s = out;
-        else join_queues(s, &out);
-    }
 }
 
 /* Waits for which nothing can be open keep a number that never blocks. */
@@ -260,86 +227,49 @@ static void tensor_commit(lowering *l, const weiri_action *a, uint8_t *s) {
     }
 }
 
-static bool join_states(uint8_t *s, const uint8_t *from, int nres) {
+static bool join_states(lw_ways *w, void *a, const void *b) {
+    uint8_t *s = a;
+    const uint8_t *from = b;
     bool grew = false;
-    for (int i = 0; i < nres; i++)
+    for (size_t i = 0; i < w->size; i++)
         if ((s[i] | from[i]) != s[i]) s[i] |= from[i], grew = true;
     return grew;
 }
 
-static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres);
-
-/* As walk_turns. */
-static void fresh_turns(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
-    uint8_t *none = WEIRI_NEW_N(&l->p->a, uint8_t, nres), *turn = WEIRI_NEW_N(&l->p->a, uint8_t, nres);
-    memcpy(none, s, (size_t)nres);
-    l->had = false;
-    fresh_flow(l, n->next, none, nres);
-    fresh_flow(l, n->first, s, nres);
-    l->had = true;
-    do {
-        memcpy(turn, s, (size_t)nres);
-        fresh_flow(l, n->first, turn, nres);
-    } while (join_states(s, turn, nres));
-    fresh_flow(l, n->next, s, nres);
-    join_states(s, none, nres);
-}
-
 /* state by tile: bit 0 never written, bit 1 zero() pending, bit 2 holds sums */
-static void fresh_flow(lowering *l, weiri_pnode *n, uint8_t *s, int nres) {
-    for (; n; n = n->next) {
-        if (n->kind == PN_ACTION) {
-            weiri_action *a = n->act;
-            if (a->reg < 0) continue;
-            if (a->kind == ACT_UMMA_COMMIT) {
-                tensor_commit(l, a, s);
-                continue;
+static void fresh_step(lw_ways *w, const void *leaf, void *state) {
+    lowering *l = w->l;
+    uint8_t *s = state;
+    weiri_action *a = ((const weiri_pnode *)leaf)->act;
+    if (a->reg < 0) return;
+    if (a->kind == ACT_UMMA_COMMIT) {
+        tensor_commit(l, a, s);
+        return;
+    }
+    bool spill = a->kind == ACT_BODY && a->op->atom == ATOM_NONE; /* a commit that leaves the sums in the stage */
+    bool reads_it = a->op->atom == ATOM_READ || spill;
+    if (a->kind == ACT_ZERO)
+        s[a->reg] = l->k->res.v[a->reg]->kind == WEIR_RES_REG ? 4 : 2; /* a reg_tile is zeroed on the spot */
+    else if (a->op->atom == ATOM_SET) s[a->reg] = 4;
+    else if (a->kind == ACT_MMA || reads_it) {
+        a->fresh |= s[a->reg] >> 1;
+        if (s[a->reg] & 1) {
+            const weir_res *r = l->k->res.v[a->reg];
+            bool said = false;
+            for (int f = 0; f < l->p->findings.list.n; f++)
+                if (!strcmp(l->p->findings.list.v[f].rule, "PLAN-ZERO") &&
+                    l->p->findings.list.v[f].objects[0] == r->name)
+                    said = true;
+            if (!said) {
+                weir_finding *f = weiri_find(&l->p->findings, "PLAN-ZERO", weiri_place_of(&a->op->at),
+                                             "%s '%s', which may never have been zeroed or set",
+                                             reads_it ? "reads" : "adds to", r->name);
+                f->objects[0] = r->name;
+                f->hint = weiri_arena_fmt(&l->p->a, "call %s:zero() or %s:set(...) before", r->name, r->name);
             }
-            bool spill = a->kind == ACT_BODY && a->op->atom == ATOM_NONE; /* a commit that leaves the sums in the stage */
-            bool reads_it = a->op->atom == ATOM_READ || spill;
-            if (a->kind == ACT_ZERO)
-                s[a->reg] = l->k->res.v[a->reg]->kind == WEIR_RES_REG ? 4 : 2; /* a reg_tile is zeroed on the spot */
-            else if (a->op->atom == ATOM_SET) s[a->reg] = 4;
-            else if (a->kind == ACT_MMA || reads_it) {
-                a->fresh |= s[a->reg] >> 1;
-                if (s[a->reg] & 1) {
-                    const weir_res *r = l->k->res.v[a->reg];
-                    bool said = false;
-                    for (int f = 0; f < l->p->findings.list.n; f++)
-                        if (!strcmp(l->p->findings.list.v[f].rule, "PLAN-ZERO") &&
-                            l->p->findings.list.v[f].objects[0] == r->name)
-                            said = true;
-                    if (!said) {
-                        weir_finding *f = weiri_find(&l->p->findings, "PLAN-ZERO", weiri_place_of(&a->op->at),
-                                                     "%s '%s', which may never have been zeroed or set",
-                                                     reads_it ? "reads" : "adds to", r->name);
-                        f->objects[0] = r->name;
-                        f->hint = weiri_arena_fmt(&l->p->a, "call %s:zero() or %s:set(...) before", r->name, r->name);
-                    }
-                }
-                if (a->kind == ACT_MMA) s[a->reg] = 4;
-                if (spill) s[a->reg] = 1;
-            }
-            continue;
         }
-        if (n->kind == PN_HELD) continue;
-        if (n->kind == PN_TILES && l->looks_back) {
-            fresh_turns(l, n, s, nres);
-            return;
-        }
-        const bool before = n->kind == PN_GUARD && weiri_of_before(n->src);
-        if (before && !l->had) continue;
-        bool again = n->kind == PN_LOOP || n->kind == PN_TILES;
-        bool must = before || (n->kind == PN_LOOP &&
-                               (weiri_loop_runs(l->k, n->src) || (weiri_tc(l->k) && weiri_tc_loop_runs(l->k, n->src))));
-        uint8_t *in = WEIRI_NEW_N(&l->p->a, uint8_t, nres), *out = WEIRI_NEW_N(&l->p->a, uint8_t, nres);
-        memcpy(in, s, (size_t)nres);
-        do {
-            memcpy(out, in, (size_t)nres);
-            fresh_flow(l, n->first, out, nres);
-        } while (again && join_states(in, out, nres));
-        if (must) memcpy(s, out, (size_t)nres);
-        else join_states(s, out, nres);
+        if (a->kind == ACT_MMA) s[a->reg] = 4;
+        if (spill) s[a->reg] = 1;
     }
 }
 
@@ -398,14 +328,18 @@ static void zero_once(lowering *l, weiri_pnode *root, weiri_preg *r) {
 
 void lw_flow(lowering *l, weiri_pnode *root) {
     qset s = { .n = 1 };
-    flow(l, root->first, &s, mma_step);
+    lw_ways w = { .l = l, .plan = true, .size = sizeof s, .step = mma_step, .join = join_queues };
+    lw_walk_ways(&w, root->first, &s);
     s = (qset){ .n = 1 };
-    flow(l, root->first, &s, bulk_step);
+    w.step = bulk_step;
+    lw_walk_ways(&w, root->first, &s);
     elide(root, &root->first);
     settle_waits(root->first);
     uint8_t *state = WEIRI_NEW_N(&l->p->a, uint8_t, l->k->res.n + 1);
     memset(state, 1, (size_t)l->k->res.n);
-    fresh_flow(l, root->first, state, l->k->res.n);
+    lw_walk_ways(&(lw_ways){ .l = l, .plan = true, .skip_held = true, .size = (size_t)l->k->res.n,
+                             .step = fresh_step, .join = join_states },
+                 root->first, state);
     for (int r = 0; r < l->p->regs.n; r++)
         if (l->p->regs.v[r].task == l->task) zero_once(l, root->first, &l->p->regs.v[r]);
 }

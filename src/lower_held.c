@@ -1,13 +1,6 @@
 /* How many stages of each pipeline a task may hold at each of its ops, by one walk over the captured tree. */
 #include "lowering.h"
 
-bool weiri_loop_runs(const weir_kernel *k, const weiri_node *n) {
-    int64_t a, b, s;
-    if (!weiri_value_const(k, n->start, &a) || !weiri_value_const(k, n->stop, &b) || !weiri_value_const(k, n->step, &s))
-        return false;
-    return s > 0 ? a < b : a > b;
-}
-
 #define MAX_CURSORS 64
 /* by cursor of the task: bit h of v: h stages may be held; bit h of loose: no mma may have followed the newest h opens. LW_MANY:
  * more than the sets count exactly */
@@ -26,7 +19,10 @@ static bool merge_set(uint64_t *into, uint64_t from) {
     return grew;
 }
 
-static bool merge_held(held *into, const held *from) {
+static bool merge_held(lw_ways *w, void *a, const void *b) {
+    (void)w;
+    held *into = a;
+    const held *from = b;
     bool grew = false;
     for (int i = 0; i < MAX_CURSORS; i++) {
         grew = merge_set(&into->v[i], from->v[i]) || grew;
@@ -35,117 +31,31 @@ static bool merge_held(held *into, const held *from) {
     return grew;
 }
 
-typedef enum is_it { MAYBE = 0, YES, NO } is_it;
-typedef struct turn {
-    is_it first, last;
-} turn;
-
-/* Does a guard on this loop's first or last iteration stand in the list? */
-static bool has_ends(const weiri_node *loop, const weiri_node *n) {
-    for (; n; n = n->next) {
-        bool end = n->kind == NODE_GUARD && (n->guard == WEIR_GUARD_FIRST || n->guard == WEIR_GUARD_LAST) && n->loop == loop;
-        if (end || has_ends(loop, n->first)) return true;
-    }
-    return false;
-}
-
-static void held_walk(lowering *l, const weiri_node *n, held *s);
-
-static void one_turn(lowering *l, const weiri_node *loop, is_it first, is_it last, held *s) {
-    turn before = l->turn[loop->id];
-    l->turn[loop->id] = (turn){ first, last };
-    held_walk(l, loop->first, s);
-    l->turn[loop->id] = before;
-}
-
-/* A loop whose first or last iteration differs: each walked as such, those between until nothing is new. */
-static void walk_ends(lowering *l, const weiri_node *n, bool must, held *s) {
-    int64_t a, b, by, trips = -1;
-    if (weiri_value_const(l->k, n->start, &a) && weiri_value_const(l->k, n->stop, &b) && weiri_value_const(l->k, n->step, &by))
-        trips = by > 0 ? (b - a + by - 1) / by : (a - b - by - 1) / -by;
-    held single = *s, many = *s, before = *s;
-    one_turn(l, n, YES, YES, &single);
-    one_turn(l, n, YES, NO, &many);
-    for (bool grew = trips != 2; grew;) {
-        held out = many;
-        one_turn(l, n, NO, NO, &out);
-        grew = merge_held(&many, &out);
-    }
-    one_turn(l, n, NO, YES, &many);
-    *s = trips == 1 ? single : many;
-    if (trips < 0) merge_held(s, &single);
-    if (!must) merge_held(s, &before);
-}
-
-/* A loop over tiles, and all that follows it, of a task that looks back: without a tile; the first, which has none before it;
- * the others, until nothing is new. */
-static void walk_turns(lowering *l, const weiri_node *n, held *s) {
-    held none = *s, turn;
-    l->had = false;
-    held_walk(l, n->next, &none);
-    held_walk(l, n->first, s);
-    l->had = true;
-    do {
-        turn = *s;
-        held_walk(l, n->first, &turn);
-    } while (merge_held(s, &turn));
-    held_walk(l, n->next, s);
-    merge_held(s, &none);
-}
-
-static void held_walk(lowering *l, const weiri_node *n, held *s) {
-    for (; n; n = n->next) {
-        if (n->kind == NODE_OP) {
-            const weiri_op *op = n->op;
-            for (int i = 0; op->atom == ATOM_MMA && i < MAX_CURSORS; i++) s->loose[i] = 1;
-            if (!lw_piped(l->p, op) || op->stage == STAGE_CONS_TRY || op->stage == STAGE_PROD_TRY) continue;
-            int c = lw_cursor(l, op->res, lw_is_producer(op->stage));
-            int ci = 0;
-            while (l->cursors.v[ci].index != c) ci++;
-            if (ci >= MAX_CURSORS) continue;
-            bool first, last;
-            if (lw_opens(op)) {
-                lw_round_place(l, op, &first, &last);
-                l->held_in[op->id] |= s->v[ci];
-                if (last) s->v[ci] = one_more(s->v[ci]), s->loose[ci] = one_more(s->loose[ci]);
-            } else if (lw_closes(l, op)) {
-                l->held_in[op->id] |= s->v[ci];
-                l->loose_in[op->id] |= s->loose[ci];
-                uint64_t in = s->v[ci], out = 0;
-                if (op->keep < 0)
-                    out = in >> 1 | (in & (LW_MANY | 1)); /* of LW_MANY one less: the largest that is counted, or LW_MANY */
-                else
-                    for (int h = 0; h < 64; h++)
-                        if (in >> h & 1) out |= 1ull << (h < op->keep ? h : op->keep);
-                s->v[ci] = out;
-            }
-            continue;
-        }
-        if (n->kind == NODE_TILES && l->looks_back) {
-            walk_turns(l, n, s);
-            return;
-        }
-        if (weiri_of_before(n) && !l->had) continue;
-        bool must = weiri_of_before(n) || (n->kind == NODE_LOOP && weiri_loop_runs(l->k, n));
-        bool again = n->kind == NODE_LOOP || n->kind == NODE_TILES;
-        if (n->kind == NODE_LOOP && has_ends(n, n->first)) {
-            walk_ends(l, n, must, s);
-            continue;
-        }
-        if (n->kind == NODE_GUARD && n->loop) {
-            is_it it = n->guard == WEIR_GUARD_FIRST  ? l->turn[n->loop->id].first
-                       : n->guard == WEIR_GUARD_LAST ? l->turn[n->loop->id].last
-                                                     : MAYBE;
-            if (it == NO) continue;
-            must = it == YES;
-        }
-        held in = *s, out;
-        do {
-            out = in;
-            held_walk(l, n->first, &out);
-        } while (again && merge_held(&in, &out));
-        if (must) *s = out;
-        else merge_held(s, &out);
+static void held_step(lw_ways *w, const void *leaf, void *state) {
+    lowering *l = w->l;
+    held *s = state;
+    const weiri_op *op = ((const weiri_node *)leaf)->op;
+    for (int i = 0; op->atom == ATOM_MMA && i < MAX_CURSORS; i++) s->loose[i] = 1;
+    if (!lw_piped(l->p, op) || op->stage == STAGE_CONS_TRY || op->stage == STAGE_PROD_TRY) return;
+    int c = lw_cursor(l, op->res, lw_is_producer(op->stage));
+    int ci = 0;
+    while (l->cursors.v[ci].index != c) ci++;
+    if (ci >= MAX_CURSORS) return;
+    bool first, last;
+    if (lw_opens(op)) {
+        lw_round_place(l, op, &first, &last);
+        l->held_in[op->id] |= s->v[ci];
+        if (last) s->v[ci] = one_more(s->v[ci]), s->loose[ci] = one_more(s->loose[ci]);
+    } else if (lw_closes(l, op)) {
+        l->held_in[op->id] |= s->v[ci];
+        l->loose_in[op->id] |= s->loose[ci];
+        uint64_t in = s->v[ci], out = 0;
+        if (op->keep < 0)
+            out = in >> 1 | (in & (LW_MANY | 1)); /* of LW_MANY one less: the largest that is counted, or LW_MANY */
+        else
+            for (int h = 0; h < 64; h++)
+                if (in >> h & 1) out |= 1ull << (h < op->keep ? h : op->keep);
+        s->v[ci] = out;
     }
 }
 
@@ -170,9 +80,8 @@ void lw_find_held(lowering *l) {
     held s;
     l->held_in = WEIRI_NEW_N(&l->p->a, uint64_t, l->k->nops + 2);
     l->loose_in = WEIRI_NEW_N(&l->p->a, uint64_t, l->k->nops + 2);
-    l->turn = WEIRI_NEW_N(&l->p->a, turn, l->k->nnodes + 2);
     for (int i = 0; i < MAX_CURSORS; i++) s.v[i] = s.loose[i] = 1;
-    held_walk(l, l->pt->task->root->first, &s);
+    lw_walk_ways(&(lw_ways){ .l = l, .size = sizeof s, .step = held_step, .join = merge_held }, l->pt->task->root->first, &s);
     if (l->cursors.n > MAX_CURSORS) {
         weir_finding *f = weiri_find(&l->p->findings, "PLAN-UNSUPPORTED", weiri_place_of(&l->pt->task->at),
                                      "task '%s' moves %d pipelines; more than %d cannot be built yet", l->pt->task->name,
@@ -184,7 +93,8 @@ void lw_find_held(lowering *l) {
     /* what each cursor's ops saw */
     for (int i = 0; i < l->cursors.n; i++) {
         weiri_cursor *c = &l->p->cursors.v[l->cursors.v[i].index];
-        bool has_open = false, has_close = false, vague = false;
+        bool has_open = false, has_close = false, vague = false, apart = false;
+        const weiri_node *around = NULL;
         int most = 0;
         const weiri_op *worst = NULL;
         for (const weiri_node *n = weiri_node_next(l->pt->task->root, NULL); n; n = weiri_node_next(l->pt->task->root, n)) {
@@ -192,6 +102,10 @@ void lw_find_held(lowering *l) {
             const weiri_op *op = n->op;
             if (op->stage == STAGE_CONS_TRY || op->stage == STAGE_PROD_TRY) continue;
             if (lw_cursor(l, op->res, lw_is_producer(op->stage)) != l->cursors.v[i].index) continue;
+            if (lw_opens(op) || lw_closes(l, op)) {
+                if ((has_open || has_close) && lw_unknown_guard(n) != around) apart = true;
+                around = lw_unknown_guard(n);
+            }
             uint64_t in = l->held_in[op->id];
             int top = 0;
             for (int h = 0; h < 63; h++)
@@ -214,7 +128,7 @@ void lw_find_held(lowering *l) {
         }
         c->split_close = most > 1;
         c->needs_held = vague;
-        if (most > c->stages) {
+        if (most > c->stages && !apart) { /* where guards part the moves, the proof says which of them come together */
             weir_finding *f = weiri_find(&l->p->findings, "PLAN-HELD", weiri_place_of(&worst->at),
                                          "task '%s' may hold %s%d stages of '%s' at once, which has %d", l->pt->task->name,
                                          most >= 40 ? "more than " : "", most >= 40 ? 39 : most, c->name, c->stages);

@@ -21,6 +21,8 @@
 #define lw_join_warpgroup weiri_lw_join_warpgroup
 #define lw_advance weiri_lw_advance
 #define lw_op weiri_lw_op
+#define lw_walk_ways weiri_lw_walk_ways
+#define lw_unknown_guard weiri_lw_unknown_guard
 #define lw_find_held weiri_lw_find_held
 #define lw_part_of_tile weiri_lw_part_of_tile
 #define lw_check_start weiri_lw_check_start
@@ -70,10 +72,8 @@ typedef struct lowering {
     uint64_t *loose_in;  /* by op id: the set of numbers of newest opens that no mma has followed */
     bool stores, copies; /* the task issues bulk stores, cp.asyncs */
     struct fact *facts;  /* by value: what lower_copy.c has found of it */
-    struct turn *turn;   /* by node id: which iteration of a loop a walk is in */
     weiri_deal walk;     /* how the op in work walks the elements that it reads */
     bool looks_back;     /* the task asks for the tile it had before, or last */
-    bool had;            /* ... and it had one, where a walk is */
 } lowering;
 
 static inline bool lw_opens(const weiri_op *op) { return op->stage == STAGE_PROD_ACQUIRE || op->stage == STAGE_CONS_WAIT; }
@@ -108,6 +108,36 @@ weiri_action *lw_join_warpgroup(lowering *l, weiri_pnode *at, const weiri_op *op
 void lw_advance(lowering *l, weiri_pnode *at, const weiri_op *op, int cur, weiri_stage_ref which);
 /* An op: work; a wait or an acquire, a commit or a release; nothing for moves of what has no pipeline. */
 void lw_op(lowering *l, weiri_pnode *at, const weiri_op *op);
+
+/* lower_ways.c */
+/* Conditions that a walk holds to be true, or false. */
+enum { LW_KNOWN = 5 };
+typedef struct lw_known {
+    uint32_t of;
+    bool holds;
+} lw_known;
+
+/* A walk over a task's tree, all ways through it: `step` changes the state by an op, or an action of the plan; `join` makes `into` a state
+ * of both, and says whether that is more than it was. */
+typedef struct lw_ways {
+    lowering *l;
+    bool plan;      /* the tree is the plan's; else the captured one */
+    bool skip_held; /* what the number of held stages decides is of no interest */
+    size_t size;    /* of a state, which is plain memory */
+    void (*step)(struct lw_ways *, const void *leaf, void *state);
+    bool (*join)(struct lw_ways *, void *into, const void *from);
+    /* the walk's own */
+    WEIRI_LIST(uint8_t *) spare;
+    int nfree;
+    struct lw_turn *turn; /* by node id: which iteration of a loop it is in */
+    bool had;             /* there is a tile before */
+    lw_known known[LW_KNOWN];
+    int nknown;
+} lw_ways;
+
+void lw_walk_ways(lw_ways *w, const void *list, void *state);
+/* The innermost block around a node, or the node itself, of which the walk does not know whether it runs. */
+const weiri_node *lw_unknown_guard(const weiri_node *n);
 
 /* lower_held.c: fills held_in, loose_in and the numbers of the task's cursors. */
 void lw_find_held(lowering *l);

@@ -123,38 +123,6 @@ void weiri_tc_leaves(const weir_kernel *k, uint32_t value, void (*fn)(void *ud, 
     if (l.v != few) weiri_free(k->ctx, l.v, (size_t)l.cap * sizeof *l.v);
 }
 
-/* A lower bound of a value of dims and plain numbers; false: none is known. */
-static bool at_least(const weir_kernel *k, uint32_t id, int64_t *out) {
-    const weiri_value *v = weiri_val(k, id);
-    int64_t a, b;
-    switch (v->op) {
-    case WEIR_OP_INT: *out = v->i; return true;
-    case WEIR_OP_DIM: *out = v->min; return true;
-    case WEIR_OP_ADD:
-        return at_least(k, v->arg[0], &a) && at_least(k, v->arg[1], &b) && !__builtin_add_overflow(a, b, out);
-    case WEIR_OP_MIN:
-    case WEIR_OP_MAX:
-        if (!at_least(k, v->arg[0], &a) || !at_least(k, v->arg[1], &b)) return false;
-        *out = (v->op == WEIR_OP_MIN) == (a < b) ? a : b;
-        return true;
-    case WEIR_OP_MUL:
-        if (!at_least(k, v->arg[0], &a) || !at_least(k, v->arg[1], &b) || a < 0 || b < 0) return false;
-        return !__builtin_mul_overflow(a, b, out);
-    case WEIR_OP_CEIL_DIV:
-    case WEIR_OP_IDIV:
-        if (!at_least(k, v->arg[0], &a) || !weiri_value_const(k, v->arg[1], &b) || b <= 0 || a < 0) return false;
-        *out = v->op == WEIR_OP_IDIV ? a / b : a / b + (a % b > 0);
-        return true;
-    default: return false;
-    }
-}
-
-bool weiri_tc_loop_runs(const weir_kernel *k, const weiri_node *n) {
-    int64_t a, b, s;
-    return weiri_value_const(k, n->start, &a) && weiri_value_const(k, n->step, &s) && s > 0 && at_least(k, n->stop, &b) &&
-           a < b;
-}
-
 /* ---- the mma ------------------------------------------------------------------------------------------------------------ */
 
 bool weiri_tc_from_tmem(const weiri_view *v) { return v->res->kind == WEIR_RES_TMEM; }

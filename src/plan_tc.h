@@ -25,8 +25,6 @@ void weiri_tc_check_warps(weiri_plan *p, int task);
 void weiri_tc_place(weiri_plan *p);
 /* Calls fn for every load of a tmem_tile's stage inside a value. */
 void weiri_tc_leaves(const weir_kernel *k, uint32_t value, void (*fn)(void *ud, uint32_t view), void *ud);
-/* Does the loop run at least once, as the dims' bounds have it? */
-bool weiri_tc_loop_runs(const weir_kernel *k, const weiri_node *n);
 /* Is the operand the sums of another mma? */
 bool weiri_tc_from_tmem(const weiri_view *v);
 /* The one instruction shape of an mma into a tmem_tile, and why it cannot be. */

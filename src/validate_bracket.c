@@ -77,15 +77,37 @@ static void without_close(const bracket *b, const use *u) {
     vd_called_from(f, &u->op->at);
 }
 
+/* Guards that a walk is in, and what was held in front of each. */
+enum { DEEPEST = 16 };
+typedef struct guards {
+    const weiri_node *v[DEEPEST];
+    int held[DEEPEST], n;
+} guards;
+
+/* The walk comes to the node: what is held there, on one way at least. What a guard's body gives back is held behind it all the same
+ * where the body did not run. */
+static int held_at(guards *in, const weiri_node *n, int held) {
+    for (; in->n && !weiri_node_inside(n, in->v[in->n - 1]); in->n--)
+        if (in->held[in->n - 1] > held) held = in->held[in->n - 1];
+    const weiri_node *around[DEEPEST];
+    int more = 0;
+    for (; n && more < DEEPEST && !(in->n && n == in->v[in->n - 1]); n = n->parent)
+        if (n->kind == NODE_GUARD) around[more++] = n;
+    for (; more && in->n < DEEPEST; in->n++) in->v[in->n] = around[--more], in->held[in->n] = held;
+    return held;
+}
+
 /* The uses in order, the stages held counted: the last work that nothing closes, or NULL. Work without a stage is told of once per
  * gap, and not again in another turn. */
 static const use *walk(const bracket *b, const order *in, bool proxied) {
     const use *pending = NULL, *told = NULL;
+    guards around = { .n = 0 };
     int held = 0;
     for (int j = 0; j < in->n; j++) {
         const int i = in->v[j];
         const use *u = &b->us->v[i];
         if (u->res != b->r) continue;
+        held = held_at(&around, u->node, held);
         if (u->stage == b->s->open) held++;
         if (u->stage == b->s->close && pending) {
             pending = NULL;

@@ -17,10 +17,10 @@ static void emit_action(emitter *e, const weiri_action *a) {
     e->act = a;
     switch (a->kind) {
     case ACT_WAIT: {
-        const char *n = em_cursor_name(e, a->cur);
+        const char *phase = e->p->cursors.v[a->cur].res ? em_fmt(e, "%s_phase", em_cursor_name(e, a->cur)) : "0"; /* a task's end */
         const weir_place *at = em_place_of(a);
-        em_line(e, "W_AT(%d); %sw_mbar_wait(%s, %s_phase);%s", a->id, a->cta0 ? "if (rank == 0) " : em_guard(e, a),
-                em_bar_addr(e, a), n, at ? em_fmt(e, "  // %s:%d", em_base_name(e, at->file), at->line) : "");
+        em_line(e, "W_AT(%d); %sw_mbar_wait(%s, %s);%s", a->id, a->cta0 ? "if (rank == 0) " : em_guard(e, a),
+                em_bar_addr(e, a), phase, at ? em_fmt(e, "  // %s:%d", em_base_name(e, at->file), at->line) : "");
         return;
     }
     case ACT_ARRIVE:
@@ -645,7 +645,7 @@ static void emit_task(emitter *e, int ti) {
     }
     for (int i = 0; i < p->cursors.n; i++) {
         const weiri_cursor *c = &p->cursors.v[i];
-        if (c->task != ti) continue;
+        if (c->task != ti || !c->res) continue;
         const char *n = em_cursor_name(e, i);
         bool phased = p->pipes.v[c->pipe].full >= 0;
         int stage, phase; /* of the first use; where each warp has a lane of its own the stage is the lane */

@@ -48,7 +48,7 @@ void em_tc_commit(emitter *e, const weiri_action *a) {
     const char *guard = em_guard(e, a), *bar = em_bar_addr(e, a), *form = weiri_tc_pair(e->k) ? "pair" : "multicast";
     int v = a->targets & 8;
     if (a->reach) em_line(e, "W_AT(%d); %sw_umma_commit_%s(%s, (u16)%s);", a->id, guard, form, bar, em_reach(e, a));
-    else if (!a->targets) em_line(e, "W_AT(%d); %sw_umma_commit(%s);", a->id, guard, bar);
+    else if (!a->targets && !weiri_tc_pair(e->k)) em_line(e, "W_AT(%d); %sw_umma_commit(%s);", a->id, guard, bar);
     else if (a->cross)
         em_line(e, "W_AT(%d); %sw_umma_commit_%s(%s, (u16)(%s | %s));", a->id, guard, form, bar, em_mask(e, 1 | v),
                 em_mask(e, 2 | v));

@@ -538,6 +538,25 @@ static void frame(weiri_plan *p) {
     p->epilogue = epi->first;
 }
 
+/* The tensor core's last arrivals must find the CTA there. */
+static void tensor_end(lowering *l, weiri_pnode *root) {
+    const weiri_tc_end *e = &l->pt->end;
+    static const struct {
+        weiri_act kind;
+        weiri_who who;
+        const char *note;
+    } step[] = { { ACT_UMMA_COMMIT, WHO_ONE, "behind all that the task has committed" },
+                 { ACT_WAIT, WHO_THREADS, "its last commits have arrived" } };
+    for (int i = 0; e->needed && i < 2; i++) {
+        weiri_action *a = lw_act(l->p, root, step[i].kind, lw_who(l, step[i].who), NULL, step[i].note);
+        a->bar = e->bar;
+        a->cur = e->cur;
+        a->stage = STAGE_NEXT;
+        a->arrivals = i ? 0 : 1;
+        a->leader = e->leader;
+    }
+}
+
 /* v = 2: does nobody but the leader do anything here, beside moving cursors? */
 static bool leaders_work(const weiri_pnode *n) {
     for (; n; n = n->next) {
@@ -580,6 +599,7 @@ void weiri_lower(weiri_plan *p, const weiri_proto *protos) {
             a->n = 0;
         }
         if (l.copies) lw_act(p, root, ACT_CP_WAIT, WHO_THREADS, NULL, "the copies are done");
+        tensor_end(&l, root);
         weiri_deal_join(p, i, root);
         lw_flow(&l, root);
         l.pt->root = root->first;

@@ -1444,6 +1444,7 @@ weiri_plan *weiri_plan_new(weir_kernel *k) {
             add_pipe(p, r, protos);
     }
     make_bars(p, protos);
+    weiri_tc_ends(p, protos);
     check_asked(p, protos);
     check_pairs_groups(p);
     place_smem(p);

@@ -206,8 +206,8 @@ typedef struct weiri_ppipe {     /* a resource's pipeline, derived */
 typedef struct weiri_cursor {    /* position of one task on one side of one pipeline (or group's shared side) */
     const char *name;            /* "ab", "ab_a": prefix of emitted variables */
     int task;
-    int pipe;                    /* index in pipes[] (group consumer side: the first member's) */
-    const weir_res *res;         /* resource or group it walks */
+    int pipe;                    /* index in pipes[] (group consumer side: the first member's); -1: of a task's end */
+    const weir_res *res;         /* resource or group it walks; NULL: of a task's end */
     bool producer;               /* starts with phase 1 */
     int stages;
     int held_min, held_max;      /* stages open at once, over all program points */
@@ -265,6 +265,14 @@ typedef struct weiri_preg {      /* a register tile in one task */
     char split;                  /* what the warpgroups share out: 'm' rows, 'n' columns; 'w' nothing, each has all of it */
 } weiri_preg;
 
+/* Where a task's last commits to its mbarriers are none that others wait for: it ends with one to an mbarrier of its own, and
+ * waits for that. A thread's commits arrive in order. */
+typedef struct weiri_tc_end {
+    bool needed;
+    bool leader;                 /* v = 2: the CTA with v = 0 alone commits */
+    int bar, cur;                /* in bars[], of one stage; in cursors[], which stays at its first use */
+} weiri_tc_end;
+
 typedef struct weiri_ptask {
     const weiri_task *task;
     weiri_pnode *root;           /* body incl. drains */
@@ -278,6 +286,7 @@ typedef struct weiri_ptask {
     int lanes;                   /* its warps take the iterations of dealt loops in turn, each by itself; 0: they work together */
     int named_task;              /* named barrier of the task's threads, 0 none (so far: weiri_task_barrier) */
     int named_wg;                /* of its first warpgroup (the next ones follow), 0 none */
+    weiri_tc_end end;            /* sm_100a */
 } weiri_ptask;
 
 typedef enum weiri_kparam_kind { KP_TMAP, KP_PTR, KP_SHAPE, KP_STRIDE, KP_DIM, KP_SCALAR, KP_COUNTER } weiri_kparam_kind;

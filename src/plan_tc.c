@@ -57,6 +57,57 @@ void weiri_tc_check_warps(weiri_plan *p, int task) {
     }
 }
 
+/* ---- ends --------------------------------------------------------------------------------------------------------------- */
+
+/* Where the newest commit at a place of a task may be one that gives operands back: in the leader, in other CTAs. Elsewhere there
+ * is none, or it hands over sums that somebody waits for. */
+enum { END_LEADER = 1, END_OTHERS = 2 };
+
+static const weiri_row *commit_row(const weiri_row *row) {
+    while (row->kind != ROW_END && row->kind != ROW_UMMA_COMMIT) row++;
+    return row->kind == ROW_END ? NULL : row;
+}
+
+/* Behind a list of nodes; `state`: before it. */
+static unsigned newest(const weir_kernel *k, const weiri_proto *protos, const weiri_node *n, unsigned state) {
+    for (; n; n = n->next) {
+        if (n->kind == NODE_OP) {
+            const weiri_op *op = n->op;
+            if (op->stage != STAGE_PROD_COMMIT && op->stage != STAGE_CONS_RELEASE) continue;
+            const weiri_proto *pr = &protos[op->res->kind == WEIR_RES_GROUP ? op->res->members[0]->index : op->res->index];
+            const bool sums = op->stage == STAGE_PROD_COMMIT;
+            const weiri_row *row = commit_row(sums ? pr->commit : pr->release);
+            const unsigned here = !row ? 0 : row->leader_only ? END_LEADER : END_LEADER | END_OTHERS;
+            state = sums ? state & ~here : state | here;
+            continue;
+        }
+        const bool again = n->kind == NODE_LOOP || n->kind == NODE_TILES;
+        unsigned in = state, out = newest(k, protos, n->first, in);
+        while (again && (in | out) != in) {
+            in |= out;
+            out = newest(k, protos, n->first, in);
+        }
+        state = n->kind == NODE_LOOP && weiri_tc_loop_runs(k, n) ? out : state | out;
+    }
+    return state;
+}
+
+void weiri_tc_ends(weiri_plan *p, const weiri_proto *protos) {
+    for (int i = 0; weiri_tc(p->k) && i < p->ntasks; i++) {
+        weiri_ptask *t = &p->tasks[i];
+        const unsigned newest_at_end = newest(p->k, protos, t->task->root->first, 0);
+        if (!newest_at_end) continue;
+        const char *name = weiri_arena_fmt(&p->a, "%s_done", t->task->name);
+        weiri_bar bar = { .name = name, .stages = 1, .count = t->lanes ? t->lanes : 1 };
+        bar.sum = "one commit at the task's end";
+        if (t->lanes) bar.sum = weiri_arena_fmt(&p->a, "one commit of each of %d warps at its end", t->lanes);
+        weiri_cursor cur = { .name = name, .task = i, .pipe = -1, .stages = 1, .tile_lanes = 1, .stride = 1 };
+        t->end = (weiri_tc_end){ true, newest_at_end == END_LEADER, p->bars.n, p->cursors.n };
+        WEIRI_PUSH(&p->a, p->bars, bar);
+        WEIRI_PUSH(&p->a, p->cursors, cur);
+    }
+}
+
 /* ---- placement ---------------------------------------------------------------------------------------------------------- */
 
 /* Tiles in tensor memory have their columns to themselves: an alias is of shared memory (M-STORAGE). */

@@ -3,6 +3,7 @@
 #define WEIRI_PLAN_TC_H
 
 #include "plan.h"
+#include "protocol.h"
 #include "tcgen05.h"
 
 static inline bool weiri_tc(const weir_kernel *k) { return k->arch >= WEIR_ARCH_SM_100A; }
@@ -23,6 +24,8 @@ bool weiri_tc_reads(const weir_kernel *k, const weiri_op *op);
 void weiri_tc_check_warps(weiri_plan *p, int task);
 /* Lays out tensor memory as further regions. */
 void weiri_tc_place(weiri_plan *p);
+/* The mbarriers on which tasks wait for their own last commits, where nobody else does. */
+void weiri_tc_ends(weiri_plan *p, const weiri_proto *protos);
 /* Calls fn for every load of a tmem_tile's stage inside a value. */
 void weiri_tc_leaves(const weir_kernel *k, uint32_t value, void (*fn)(void *ud, uint32_t view), void *ud);
 /* Is the operand the sums of another mma? */

@@ -379,6 +379,7 @@ static const weiri_fault *run_again(search *s, const found *x, replay *p, weiri_
     p->r.replay = true;
     p->r.force = s->force;
     p->r.rec_act = WEIRI_NEW_N(&s->a, const weiri_action *, g->nints + 1);
+    p->r.last_commit = WEIRI_NEW_N(&s->a, const weiri_action *, g->actors.n + 1);
     weiri_run_init(&p->r, g, a, weiri_arena_alloc(&s->a, s->size));
     weiri_run_start(&p->r);
     weiri_run_go(&p->r);
@@ -782,6 +783,7 @@ static weiri_exact run_exactly(search *s, replay *p, const trial *t, int tiles, 
     memset(p, 0, sizeof *p);
     p->a = &s->a;
     p->r.rec_act = WEIRI_NEW_N(&s->a, const weiri_action *, g->nints + 1);
+    p->r.last_commit = WEIRI_NEW_N(&s->a, const weiri_action *, g->actors.n + 1);
     weiri_run_init(&p->r, g, a, weiri_arena_alloc(&s->a, weiri_state_size(g)));
     weiri_exact e = weiri_run_exact(&p->r, &launch, tiles);
     p->r.launch = NULL;
@@ -1066,7 +1068,6 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
 /* What a proof that holds says: for how much, and on whose word. */
 static const char *safe_text(weiri_prog *g, const weir_proof *proof, weiri_arena *a) {
     weiri_gmem_trusts(g);
-    weiri_end_trusts(g);
     const char *trusted = g->p->trusted ? weiri_arena_fmt(a, ", trusting %s's declared effects", g->p->trusted) : "";
     for (int i = 0; i < g->trusts.n; i++)
         trusted = weiri_arena_fmt(a, "%s%s%s", trusted, *trusted ? "; " : ", trusting ", g->trusts.v[i]);

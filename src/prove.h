@@ -347,7 +347,6 @@ typedef struct weiri_prog {
     uint64_t *own_mask;          /* ... for what a thread cannot hand on */
     int bit_init, bit_remote;    /* bits of ring 0: by CTA; [actor][CTA], of a cluster */
     int bit_commit, ncommit;     /* [actor][CTA]: its newest tcgen05.commit has arrived there; how many, 0 where there are none */
-    bool *untold;                /* by actor: its last tcgen05.commit may arrive when nobody looks any more */
     int bit_wait, bit_named;     /* by actor; [CTA][slot] */
     int nwait;                   /* actors, or 0 where none waits for the grid before */
     WEIRI_LIST(int) named;       /* ids of named barriers in use; their places are the slots */
@@ -412,7 +411,6 @@ bool weiri_slabs_inside(const weir_kernel *k, const weiri_op *op, int cta); /* o
 bool weiri_gmem_any(const weir_kernel *k, const weiri_op *op);                       /* any tensor at all? */
 bool weiri_gmem_works(const weiri_action *act);                              /* does it do what its op accesses of tensors? */
 void weiri_gmem_trusts(weiri_prog *g);                                       /* behind all runs: what is taken on trust */
-void weiri_end_trusts(weiri_prog *g);
 
 static inline const weir_place *weiri_act_at(const weiri_action *a) {
     return a && a->op && a->op->at.n > 0 ? &a->op->at.at[0] : NULL;
@@ -456,6 +454,7 @@ typedef struct weiri_run {
     bool replay;
     WEIRI_LIST(weiri_event) log;
     const weiri_action **rec_act;    /* by aux int of a record: the access recorded */
+    const weiri_action **last_commit; /* by actor: its newest tcgen05.commit of the author's */
     const weiri_env *launch;         /* of a run in which nothing is left open (prove_exact.c) */
     int64_t *iter;                   /* ... by int of a loop's L_PART: its iteration */
     bool unknown;                    /* ... a number that memory, a body or a tile's coordinates give */

@@ -1600,7 +1600,6 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     g->bit_remote = g->nctas;
     g->bit_commit = g->bit_remote + (g->nctas > 1 ? nact * g->nctas : 0);
     g->ncommit = has_action(g, ACT_UMMA_COMMIT) ? nact * g->nctas : 0;
-    g->untold = WEIRI_NEW_N(a, bool, nact + 1);
     g->bit_wait = g->bit_commit + g->ncommit;
     g->nwait = has_action(g, ACT_GRID_WAIT) ? nact : 0;
     for (int i = 0; g->nwait && i < g->tapes.n; i++) trust_memory(g, &g->tapes.v[i]);

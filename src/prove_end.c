@@ -64,7 +64,16 @@ void weiri_run_at_exit(weiri_run *r) {
         }
     for (int i = 0; i < g->ncommit; i++) {
         const bit b = bit_of(g, 0, 0, g->bit_commit + i);
-        if (has(r, 0, b) && !anyone_knows(r, i % g->nctas, b)) g->untold[i / g->nctas] = true;
+        const int ai = i / g->nctas, cta = i % g->nctas;
+        if (!has(r, 0, b) || anyone_knows(r, cta, b)) continue;
+        weiri_fault *f = weiri_fault_add(r, "PROVE-EXIT", NULL, ai, 65536 + cta);
+        if (!f) continue;
+        f->text = weiri_arena_fmt(r->a,
+                                  "the last tcgen05.commit of '%s' may arrive in CTA %d when that CTA has ended: nobody waits for "
+                                  "it, nor for one behind it",
+                                  g->actors.v[ai].name, cta);
+        f->hint = "let the task wait for a commit at its end";
+        f->at = weiri_act_at(r->last_commit[ai]);
     }
     for (int bar = 0; bar < g->nbars; bar++) {
         for (int cta = 0; cta < g->nctas; cta++) {
@@ -86,15 +95,6 @@ void weiri_run_at_exit(weiri_run *r) {
             }
         }
     }
-}
-
-void weiri_end_trusts(weiri_prog *g) {
-    for (int i = 0; i < g->actors.n; i++)
-        if (g->untold[i])
-            weiri_prog_trust(
-                g, weiri_arena_fmt(g->a,
-                                   "the last tcgen05.commit of '%s', behind which nobody waits, to arrive before the CTA ends",
-                                   g->p->tasks[g->actors.v[i].task].task->name));
 }
 
 /* Has every actor that arrives at this barrier in a phase done so for the phase that is open? */

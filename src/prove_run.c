@@ -579,6 +579,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
     case ACT_UMMA_COMMIT: { /* arrives by itself once the accesses before it are done; brings nothing else */
         int n = weiri_prog_spots(g, me->cta, act, to);
         if (act->kind == ACT_UMMA_COMMIT) commit_asked(r, ai, to, n);
+        if (r->replay && act->kind == ACT_UMMA_COMMIT && act->op) r->last_commit[ai] = act;
         for (int t = 0; t < n && !r->fatal; t++) {
             spot s = spot_of(r, to[t], act->bar, stage);
             if (weiri_prog_unwatched(g, to[t], act->bar)) {

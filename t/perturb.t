@@ -21,6 +21,9 @@ local kernels = {
 }
 kernels.pair = { function() return s.gemm { v = 2, n = 32, sums = 1 } end,          -- two CTAs share each mma (sm_100a); two tiles a CTA
   function(p, o) o.grid = 2 return lab.run_gemm(p, 500, 30, 330, o) end }
+kernels.late = { function() return s.late { behind = true } end,  -- a stage given back behind the sums: the task waits for its own last commit
+  function(p, o) return s.run_late(p, {}, o.device) end }
+kernels.late_pair = { function() return s.late { behind = true, v = 2 } end, function(p, o) return s.run_late(p, {}, o.device) end }
 kernels.tiles = { lab.gemm, function(p, o) o.grid = 1 return lab.run_gemm(p, 128, 64, 100, o) end }    -- two tiles, one CTA
 kernels.nothing = { lab.gemm, function(p, o)               -- K = 0, on stacks where K = 330 left its sums
   lab.run_gemm(p, 64, 64, 330, o)
@@ -75,7 +78,7 @@ local THREADS, LANE, WG, ONE = 0, 1, 2, 5                  -- weiri_who
 local HELD, CLOSE = 2, 3                                   -- weiri_stage_ref
 
 -- ---- one change -----------------------------------------------------------------------------------------------------------------------
--- wanted: text = "same" (else it changes); proof = a rule (else SAFE); sim = a rule or words (nil: not run; "right": runs, is right)
+-- wanted: text = "same" (else it changes); proof = a rule (else SAFE); sim = a rule or words (nil: not run; "right": runs, is right), seed
 local function try(name, kernel, change, wanted)
   local make, run = kernels[kernel][1], kernels[kernel][2]
   local p = make():build { device = lab.device() }
@@ -95,7 +98,7 @@ local function try(name, kernel, change, wanted)
   if wanted.sim then
     plan.run_text(p, text)
     local seen
-    for seed = 1, wanted.sim == "right" and 1 or 3 do
+    for seed = wanted.seed or 1, wanted.seed or (wanted.sim == "right" and 1 or 3) do
       local ok, message = run(p, { device = weir.device("sim", { seed = seed }) })
       seen = ok and "right" or message
       if seen:find(wanted.sim, 1, true) then break end
@@ -138,6 +141,19 @@ try("no cluster barrier before columns are freed", "pair", drop("cluster_wait", 
 try("no cluster barrier before the first use", "pair", drop("cluster_wait"), { proof = "PROVE-RACE", sim = "[sim-" })
 try("an mma by both CTAs, in a task that is the leader's", "pair", set("action", { "mma_issue" }, "leader", value(false)),
   { text = "same", sim = "right", harmless = "the task is the leader's as a whole" })
+
+-- ---- the commit that a task waits for at its end ----------------------------------------------------------------------------------------
+for _, v in ipairs { "late", "late_pair" } do
+  local said = v .. ": "
+  try(said .. "no wait for the commit at the task's end", v, drop("wait", "mma_done"), { proof = "PROVE-EXIT", sim = "[sim-exit]", seed = 8 })
+  try(said .. "neither wait nor commit", v, function(p) drop("wait", "mma_done")(p) drop("tcgen05_commit", "mma_done")(p) end,
+    { proof = "PROVE-EXIT", sim = "exits while a tcgen05.commit", seed = 8 })
+  try(said .. "no commit at the task's end", v, drop("tcgen05_commit", "mma_done"), { proof = "PROVE-", sim = "[sim-deadlock]" })
+  try(said .. "the wait in front of the commit", v, swap("tcgen05_commit", "mma_done"), { proof = "PROVE-DEADLOCK", sim = "[sim-deadlock]" })
+  try(said .. "a count of two", v, set("bars", "mma_done", "count", 1), { proof = "PROVE-", sim = "[sim-deadlock]" })
+end
+try("late_pair: the commit to the other CTA, too", "late_pair", set("action", { "tcgen05_commit", "mma_done" }, "targets", value(8)),
+  { sim = "right", harmless = "the commits of a thread arrive in order, so that who has waited for one knows of both" })
 
 -- ---- every kind left out, or moved ------------------------------------------------------------------------------------------------------
 try("no acquire", "gemm", drop("wait", "ab_empty"), { proof = "PROVE-ASYNC-READ", sim = "[sim-arrivals]" })

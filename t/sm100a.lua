@@ -370,6 +370,82 @@ function M.run_groups(program, what, dev, m, n, k)
   return true, ""
 end
 
+-- ---- a task's last commits ------------------------------------------------------------------------------------------------------------
+
+--- D = A * transpose(B), a tile of 128 x 64 a CTA, K = 64 * steps. | v; steps = 1
+--- | behind: the last stage of b is given back behind acc:commit(). more = "always" | "perhaps": a second time each tile, or only in column 0, with the
+--- sums committed last | beside = 1: a body of the task's threads besides
+function M.late(o)
+  local v, steps = o.v or 1, o.steps or 1
+  local k = weir.kernel { name = "late", arch = "sm_100a", cluster = { v = v } }
+  local Ms, Ns = k:dim "M", k:dim "N"
+  local D = k:tensor { name = "D", dtype = "f32", shape = { Ms, Ns }, out = true }
+  local ga = k:gmem_tile { name = "ga", tensor = k:tensor { name = "A", dtype = "bf16", shape = { Ms, 64 * steps } }, tile = { 128, 64 } }
+  local gb = k:gmem_tile { name = "gb", tensor = k:tensor { name = "B", dtype = "bf16", shape = { Ns, 64 * steps } }, tile = { 64 // v, 64 } }
+  local gd = k:gmem_tile { name = "gd", tensor = D, tile = { 128, 64 } }
+  local a = k:smem_tile { name = "a", dtype = "bf16", tile = { 128, 64 }, swizzle = 128, pipeline = P.tma_umma { stages = 2 } }
+  local b = k:smem_tile { name = "b", dtype = "bf16", tile = { 64 // v, 64 }, swizzle = 128, pipeline = P.tma_umma { stages = 2 } }
+  local acc = k:tmem_tile { name = "acc", tile = { 128, 64 }, pipeline = P.umma_async { stages = 1 } }
+  local seen = k:resource { name = "seen", space = "gmem", bind = { d = D }, work = { look = weir.producer_work { code = ";" } } }
+  local wq = k:work_queue { name = "wq", over = D, tile = { 128, 64 } }
+  local function rounds(t, round)
+    if o.more == "always" then round(true) round(false)
+    elseif o.more then
+      round(true)
+      for _ in weir.when_true(weir.eq(t.n, 0)) do round(false) end
+    else round(o.behind) end
+  end
+  local function each_step(step)
+    for i in weir.domain_loop(0, steps - 1) do step(i) end
+    step(steps - 1, true)
+  end
+  k:task { name = "store", warps = { 0, 4 }, schedule = function()
+    for t in weir.work_tile_loop(wq) do
+      rounds(t, function() acc:wait(); gd:store(acc:read(), gd:at(t.m, t.n)); acc:release() end)
+      wq:next()
+    end
+  end }
+  k:task { name = "load", warps = { 4, 1 }, schedule = function()
+    for t in weir.work_tile_loop(wq) do
+      rounds(t, function()
+        each_step(function(i)
+          a:acquire(); a:tma_load(ga:at(t.m, i)); a:commit()
+          b:acquire(); b:tma_load(gb:at(v > 1 and t.n * v + k.cta.v or t.n, i)); b:commit()
+        end)
+      end)
+      wq:next()
+    end
+  end }
+  k:task { name = "mma", warps = { 5, 1 }, schedule = function()
+    for t in weir.work_tile_loop(wq) do
+      rounds(t, function(behind)
+        acc:acquire(); acc:zero()
+        each_step(function(_, last)
+          a:wait(); b:wait(); acc:mma(a:read(), b:read()); a:release()
+          if not (behind and last) then b:release() end
+          if o.beside then seen:look() end
+        end)
+        acc:commit()
+        if behind then b:release() end
+      end)
+      wq:next()
+    end
+  end }
+  return k
+end
+
+--- Runs it: true, "", or false and what is wrong.
+function M.run_late(program, o, dev)
+  local K = 64 * (o.steps or 1)
+  local a, b = dev:tensor { dtype = "bf16", shape = { 512, K } }:fill(1), dev:tensor { dtype = "bf16", shape = { 64, K } }:fill(2)
+  local d = dev:tensor { dtype = "f32", shape = { 512, 64 } }:fill(0 / 0)
+  local ok, message = program:launch({ A = a, B = b, D = d }, { grid = o.grid, device = dev })
+  if ok then ok, message = dev:sync() end
+  if not ok then return false, message end
+  for i, x in ipairs(d:get()) do if x ~= 2 * K then return false, ("element %d is %s, not %d"):format(i, x, 2 * K) end end
+  return true, ""
+end
+
 -- ---- one kernel, all the way ----------------------------------------------------------------------------------------------------------
 M.unchecked = "model not checked on hardware"
 

@@ -998,31 +998,40 @@ void weiri_tc_reset(cta *c) {
     memset(x->put, 0, sizeof x->put);
 }
 
-/* Arrivals that no mma keeps come before a CTA ends: what the proof trusts. */
-static void arrive_bare(tensor *x) {
-    for (int i = 0; x && i < x->nq; i++) {
-        bool bare = x->q[i].commit;
-        for (int j = 0; j < i; j++) bare = bare && x->q[j].by != x->q[i].by;
-        if (!bare) continue;
-        arrive(x, i);
-        i = -1;
+/* What is in flight, an mma or copy before commits; NULL: nothing. */
+static const entry *in_flight(const tensor *x) {
+    const entry *e = x->nq ? x->q : NULL;
+    for (int i = 0; i < x->nq; i++)
+        if (!x->q[i].commit) return &x->q[i];
+    return e;
+}
+
+/* A commit of another CTA of the cluster that has not arrived here. */
+static const entry *commit_to(const cta *c) {
+    for (int r = 0; r < c->cl->n; r++) {
+        const tensor *y = c->cl->ctas[r].tc;
+        for (int i = 0; y && y->c != c && i < y->nq; i++)
+            if (y->q[i].commit && y->q[i].mask >> c->rank & 1) return &y->q[i];
     }
+    return NULL;
 }
 
 void weiri_tc_cta_exit(cta *c) {
     tensor *x = c->tc;
     if (!x) return;
-    for (int r = 0; r < c->cl->n; r++) arrive_bare(c->cl->ctas[r].tc);
     const tensor *y = x->group == 2 ? peer_of(x) : NULL;
     for (int i = 0; y && i < y->nq; i++) {
-        if (y->q[i].commit) continue; /* whom it reaches is seen when it arrives */
+        if (y->q[i].commit) continue;
         weiri_sim_fault(c->m, y->q[i].by, y->q[i].at, "sim-exit", "CTA %u exits while an mma of its pair is in flight", c->block);
         return;
     }
-    if (x->nq) {
-        const entry *e = &x->q[0];
+    const entry *own = in_flight(x), *e = own ? own : commit_to(c);
+    if (e) {
         weiri_sim_fault(c->m, e->by, e->at, "sim-exit", "CTA %u exits while %s is in flight", c->block,
-                        e->cp ? "a tcgen05.cp" : "an mma");
+                        e->cp       ? "a tcgen05.cp"
+                        : !e->commit ? "an mma"
+                        : own       ? "a tcgen05.commit"
+                                    : "a tcgen05.commit to it");
         return;
     }
     if (x->nallocs)

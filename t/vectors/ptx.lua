@@ -839,7 +839,7 @@ st.shared.u32 [%rd2], %r12;
 fence.proxy.async.shared::cta;
 bar.warp.sync -1;
 @%p1 bra L1;
-add.s32 %r13, %r4, 6448;
+add.s32 %r13, %r4, 6456;
 mbarrier.arrive.shared::cta.b64 _, [%r13];
 L1:
 setp.eq.s32 %p2, %r8, 3;
@@ -855,7 +855,7 @@ selp.b32 %r3, 0, %r8, %p2;
 v["async_umma, sm_100a: mma"] = [[
 shl.b32 %r1, %r2, 3;
 add.s32 %r3, %r4, %r1;
-add.s32 %r5, %r3, 6448;
+add.s32 %r5, %r3, 6456;
 { .reg .pred p; W_AGAIN: mbarrier.try_wait.parity.shared::cta.b64 p, [%r5], %r6; @p bra W_DONE; bra W_AGAIN; W_DONE: }
 tcgen05.fence::after_thread_sync;
 add.s32 %r7, %r2, 1;
@@ -974,7 +974,7 @@ setp.ne.s32 %p32, %r1, 0;
 tcgen05.fence::before_thread_sync;
 bar.warp.sync -1;
 @%p32 bra L11;
-add.s32 %r29, %r5, 6488;
+add.s32 %r29, %r5, 6496;
 mbarrier.arrive.shared::cta.b64 _, [%r29];
 L11:
 setp.eq.s32 %p33, %r8, 3;
@@ -990,7 +990,7 @@ selp.b32 %r3, 0, %r8, %p33;
 v["umma_async, sm_100a: mma"] = [[
 shl.b32 %r1, %r2, 3;
 add.s32 %r3, %r4, %r1;
-add.s32 %r5, %r3, 6488;
+add.s32 %r5, %r3, 6496;
 { .reg .pred p; W_AGAIN: mbarrier.try_wait.parity.shared::cta.b64 p, [%r5], %r6; @p bra W_DONE; bra W_AGAIN; W_DONE: }
 add.s32 %r7, %r2, 1;
 setp.eq.s32 %p1, %r7, 3;

@@ -822,8 +822,8 @@ static bool want_view(weir_kernel *k, uint32_t id, const char *what, int min_ran
     }
     int shape[WEIR_MAX_RANK], rank = weiri_view_shape(k, id, shape);
     if (rank < min_rank) {
-        weiri_kernel_fault(k, &k->here, "VIEW-ARG", NULL, "%s wants a view of at least %d axes, and %s has %d", what, min_rank,
-                           text_of(k, id), rank);
+        weiri_kernel_fault(k, &k->here, "VIEW-ARG", NULL, "%s wants a view of at least %d axes, and %s has %d, leading ones of 1 apart", what,
+                           min_rank, text_of(k, id), rank);
         return false;
     }
     return true;

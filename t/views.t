@@ -125,14 +125,15 @@ body("transposed", no_rows, function(v) return v:sub(1):t() end)
 body("limited", no_rows, function(v) return v:limit(3) end)
 body("a tile of a tensor", of_tensor, function(_, x) return x:at(0, 0) end)
 
-local function refused(name, message, hint, view)
+local function refused(name, message, hint, view, tile)
   local k = weir.kernel { name = "v", arch = "sm_90a" }
-  local x = k:gmem_tile { name = "x", tensor = k:tensor { name = "X", dtype = "f32", shape = { 4, 16, 32 } }, tile = { 4, 16, 32 } }
+  local x = k:gmem_tile { name = "x", tensor = k:tensor { name = "X", dtype = "f32", shape = { 4, 16, 32 } }, tile = tile or { 4, 16, 32 } }
   k:task { name = "t", warps = { 0, 4 }, schedule = function() pcall(view, x:at(0, 0, 0)) end }
   local seen
   for _, f in ipairs(k:verify().findings) do if f.rule == "VIEW-ARG" then seen = { f.message, f.hint } end end
   tap.is({ message, hint }, seen, name)
 end
+refused("a row turned over", "t wants a view of at least 2 axes, and x:at(0, 0, 0) has 1, leading ones of 1 apart", nil, function(v) return v:t() end, { 1, 1, 32 })
 refused("a slab of what is transposed", "sub: x:at(0, 0, 0):sub(1):t() is transposed: its slabs are columns", "take cols(first, 1) before t()", function(v) return v:sub(1):t():sub(2) end)
 refused("the same, transposed before a slab of its own", "sub: x:at(0, 0, 0):t():sub(1) is transposed: its slabs are columns", "take cols(first, 1) before t()", function(v) return v:t():sub(1):sub(2) end)
 refused("a limit of what is transposed", "limit: x:at(0, 0, 0):t() is transposed: its last axis is rows", "limit(n) before t(): there is a limit of columns alone", function(v) return v:t():limit(3) end)

@@ -40,7 +40,7 @@ local function draw(d)
   o.queue_stages = d(2)
   o.loop = o.rank > 1 and d.chance(50)                          -- the last axis is a loop, not one of the queue's
   o.lag = o.stages > 1 and o.out == "threads" and d.chance(25) and 1 or nil
-  o.turned = o.rank == 2 and o.out == "threads" and o.swizzle == 0 and d.chance(25)
+  o.turned = o.rank == 2 and o.out == "threads" and o.swizzle == 0 and d.chance(25) and o.tile[1] > 1
   o.shift = (o.via ~= "cp_async" and not o.turned) and d.chance(35)
   o.factor = o.out == "staged" and numbers.is_float(o.dtype) and SIZE[o.dtype] > 1 and d.one { 1, 2, -1 } or 1
   o.cluster = (o.via == "tma" and o.rank == 2 and not o.loop and not o.shift) and d.chance(30) and 2 or nil

@@ -87,7 +87,7 @@ static unsigned newest(const weir_kernel *k, const weiri_proto *protos, const we
             in |= out;
             out = newest(k, protos, n->first, in);
         }
-        state = n->kind == NODE_LOOP && weiri_tc_loop_runs(k, n) ? out : state | out;
+        state = n->kind == NODE_LOOP && weiri_loop_runs(k, n) ? out : state | out;
     }
     return state;
 }

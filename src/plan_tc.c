@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "layout.h"
-#include "lower.h"
+#include "lowering.h"
 
 /* ---- tasks -------------------------------------------------------------------------------------------------------------- */
 
@@ -68,41 +68,36 @@ static const weiri_row *commit_row(const weiri_row *row) {
     return row->kind == ROW_END ? NULL : row;
 }
 
-/* Behind a list of nodes; `state`: before it. */
-static unsigned newest(const weir_kernel *k, const weiri_proto *protos, const weiri_node *n, unsigned state) {
-    for (; n; n = n->next) {
-        if (n->kind == NODE_OP) {
-            const weiri_op *op = n->op;
-            if (op->stage != STAGE_PROD_COMMIT && op->stage != STAGE_CONS_RELEASE) continue;
-            const weiri_proto *pr = &protos[op->res->kind == WEIR_RES_GROUP ? op->res->members[0]->index : op->res->index];
-            const bool sums = op->stage == STAGE_PROD_COMMIT;
-            const weiri_row *row = commit_row(sums ? pr->commit : pr->release);
-            const unsigned here = !row ? 0 : row->leader_only ? END_LEADER : END_LEADER | END_OTHERS;
-            state = sums ? state & ~here : state | here;
-            continue;
-        }
-        const bool again = n->kind == NODE_LOOP || n->kind == NODE_TILES;
-        unsigned in = state, out = newest(k, protos, n->first, in);
-        while (again && (in | out) != in) {
-            in |= out;
-            out = newest(k, protos, n->first, in);
-        }
-        state = n->kind == NODE_LOOP && weiri_loop_runs(k, n) ? out : state | out;
-    }
-    return state;
+static void end_step(lw_ways *w, const void *leaf, void *state) {
+    const weiri_op *op = ((const weiri_node *)leaf)->op;
+    const bool sums = op->stage == STAGE_PROD_COMMIT;
+    if (!sums && op->stage != STAGE_CONS_RELEASE) return;
+    const weiri_proto *pr = &w->l->protos[op->res->kind == WEIR_RES_GROUP ? op->res->members[0]->index : op->res->index];
+    const weiri_row *row = commit_row(sums ? pr->commit : pr->release);
+    unsigned *s = state, here = !row ? 0 : row->leader_only ? END_LEADER : END_LEADER | END_OTHERS;
+    *s = sums ? *s & ~here : *s | here;
+}
+
+static bool end_join(lw_ways *w, void *into, const void *from) {
+    (void)w;
+    unsigned *s = into, was = *s;
+    *s |= *(const unsigned *)from;
+    return *s != was;
 }
 
 void weiri_tc_ends(weiri_plan *p, const weiri_proto *protos) {
     for (int i = 0; weiri_tc(p->k) && i < p->ntasks; i++) {
         weiri_ptask *t = &p->tasks[i];
-        const unsigned newest_at_end = newest(p->k, protos, t->task->root->first, 0);
-        if (!newest_at_end) continue;
+        lowering l = { .p = p, .k = p->k, .protos = protos, .task = i, .pt = t, .looks_back = weiri_looks_back(t->task) };
+        unsigned newest = 0;
+        lw_walk_ways(&(lw_ways){ .l = &l, .size = sizeof newest, .step = end_step, .join = end_join }, t->task->root->first, &newest);
+        if (!newest) continue;
         const char *name = weiri_arena_fmt(&p->a, "%s_done", t->task->name);
         weiri_bar bar = { .name = name, .stages = 1, .count = t->lanes ? t->lanes : 1 };
         bar.sum = "one commit at the task's end";
         if (t->lanes) bar.sum = weiri_arena_fmt(&p->a, "one commit of each of %d warps at its end", t->lanes);
         weiri_cursor cur = { .name = name, .task = i, .pipe = -1, .stages = 1, .tile_lanes = 1, .stride = 1 };
-        t->end = (weiri_tc_end){ true, newest_at_end == END_LEADER, p->bars.n, p->cursors.n };
+        t->end = (weiri_tc_end){ true, newest == END_LEADER, p->bars.n, p->cursors.n };
         WEIRI_PUSH(&p->a, p->bars, bar);
         WEIRI_PUSH(&p->a, p->cursors, cur);
     }

@@ -373,8 +373,9 @@ end
 -- ---- a task's last commits ------------------------------------------------------------------------------------------------------------
 
 --- D = A * transpose(B), a tile of 128 x 64 a CTA, K = 64 * steps. | v; steps = 1
---- | behind: the last stage of b is given back behind acc:commit(). more = "always" | "perhaps": a second time each tile, or only in column 0, with the
---- sums committed last | beside = 1: a body of the task's threads besides
+--- | behind: the last stage of b is given back behind acc:commit(). commit = "last": the sums are committed in a loop's last step
+--- | more = "always" | "perhaps": a second time each tile, or only in column 0, with the sums committed last
+--- | beside: a body of the task's threads besides
 function M.late(o)
   local v, steps = o.v or 1, o.steps or 1
   local k = weir.kernel { name = "late", arch = "sm_100a", cluster = { v = v } }
@@ -396,8 +397,12 @@ function M.late(o)
     else round(o.behind) end
   end
   local function each_step(step)
-    for i in weir.domain_loop(0, steps - 1) do step(i) end
-    step(steps - 1, true)
+    if o.commit == "last" then
+      for i in weir.domain_loop(0, steps) do step(i, false, i) end
+    else
+      for i in weir.domain_loop(0, steps - 1) do step(i) end
+      step(steps - 1, true)
+    end
   end
   k:task { name = "store", warps = { 0, 4 }, schedule = function()
     for t in weir.work_tile_loop(wq) do
@@ -420,12 +425,13 @@ function M.late(o)
     for t in weir.work_tile_loop(wq) do
       rounds(t, function(behind)
         acc:acquire(); acc:zero()
-        each_step(function(_, last)
+        each_step(function(_, last, i)
           a:wait(); b:wait(); acc:mma(a:read(), b:read()); a:release()
           if not (behind and last) then b:release() end
+          if i then for _ in i:last_iter() do acc:commit() end end
           if o.beside then seen:look() end
         end)
-        acc:commit()
+        if o.commit ~= "last" then acc:commit() end
         if behind then b:release() end
       end)
       wq:next()

@@ -1,4 +1,4 @@
-/* Lowering of schedules to actions; the second half of plan.c. */
+/* Lowering of schedules to actions; the second half of weiri_plan_new (plan.c). */
 #ifndef WEIRI_LOWER_H
 #define WEIRI_LOWER_H
 
@@ -43,11 +43,12 @@ static inline int weiri_frag_cols(const weiri_ptask *t, int cols) { return (weir
 int weiri_pipe_of(const weiri_plan *p, const weir_res *r);      /* index, -1 none */
 int weiri_region_of(const weiri_plan *p, const weir_res *r);
 int weiri_preg_of(const weiri_plan *p, int task, const weir_res *r);
-/* Geometry of the tile a resource keeps in a stage of its region; false: it has none, or it is impossible (place_smem says why). */
+/* Geometry of the tile a resource keeps in a stage of its region; false: it has none, or it is impossible (plan_smem.c says why). */
 bool weiri_geom(const weiri_plan *p, const weir_res *r, weiri_tile_geom *g);
 weir_dtype weiri_stage_dtype(const weiri_plan *p, const weir_res *r);
+/* plan_param.c: the C type in emitted source */
 const char *weiri_ctype(weir_dtype t);
-/* A number for the named barrier at which all threads of the task meet; of one warpgroup, that is its own. */
+/* plan_task.c: a number for the named barrier at which all threads of the task meet; of one warpgroup, that is its own. */
 int weiri_task_barrier(weiri_plan *p, int task);
 
 #endif

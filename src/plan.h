@@ -10,7 +10,7 @@
 
 /* ---- actions ------------------------------------------------------------------------------------------------------------ */
 
-/* ORDER ACT: src/plan.c keeps the names in this order */
+/* ORDER ACT: src/plan_print.c keeps the names in this order */
 typedef enum weiri_act {
     ACT_NONE = 0,
     ACT_WAIT,        /* wait for the phase of `bar` at the stage of `cur` (STAGE_NEXT) */

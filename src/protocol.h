@@ -1,11 +1,10 @@
 /* The pipeline protocol as data: which barrier actions an op of a pipeline type becomes, and what its two mbarriers count.
- * Pure functions of plain numbers, left of validate: no kernel, no plan. plan.c instantiates the rows. */
+ * Pure functions of plain numbers, left of validate: no kernel, no plan. lower.c makes actions of the rows. */
 #ifndef WEIRI_PROTOCOL_H
 #define WEIRI_PROTOCOL_H
 
 #include "weir.h"
 
-/* ORDER ACT is plan.h's; this header only needs the few kinds below and uses the same numbers (checked in plan.c). */
 typedef enum weiri_row_kind {
     ROW_END = 0,
     ROW_WAIT,           /* on `bar` */

@@ -394,7 +394,8 @@ int weiri_prog_leader(const weiri_prog *g, int cta);    /* the CTA with v = 0 of
  * arrivals are those of the leader's. */
 bool weiri_prog_unwatched(const weiri_prog *g, int cta, int bar);
 weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e);
-int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_action *act);  /* barrier id; 16: the CTA's */
+enum { CTA_MEETS = 64 }; /* no id of a named barrier, not even of a broken plan's that counts to 16 */
+int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_action *act);  /* barrier id; CTA_MEETS: the CTA's */
 int weiri_prog_lane(const weiri_prog *g, const weiri_actor *me, int cur);                  /* first stage of a cursor */
 /* " (gemm.lua:12)", or "". */
 const char *weiri_prog_at(weiri_arena *a, const weiri_node *n);

@@ -73,7 +73,7 @@ bool weiri_prog_runs(const weiri_prog *g, const weiri_actor *me, const weiri_act
 
 int weiri_prog_named(const weiri_prog *g, const weiri_actor *me, const weiri_action *act) {
     const weiri_ptask *t = &g->p->tasks[me->task];
-    if (act->kind == ACT_CTA_SYNC) return 16;
+    if (act->kind == ACT_CTA_SYNC) return CTA_MEETS;
     if (t->wg_actor && act->named == t->named_wg && act->threads == 128) return act->named + me->index;
     return act->named;
 }

@@ -53,6 +53,10 @@ static void check_bytes(checker *c) {
                  TEXT("'%s' is not aligned: stage 0 at %" PRId64 ", the next %" PRId64 " further", g->name, g->offset,
                       g->stage_bytes),
                  TEXT("multiples of %" PRId64, g->align), TEXT("%" PRId64 " and %" PRId64, g->offset, g->stage_bytes));
+        const weiri_region *o = g->same_as >= 0 ? &p->smem.v[g->same_as] : g;
+        if (g->offset != o->offset)
+            find(c, "PROVE-PLAN", NULL, g->name, TEXT("'%s' has the storage of '%s', and begins elsewhere", g->name, o->name),
+                 TEXT("%" PRId64, o->offset), TEXT("%" PRId64, g->offset));
         if (!g->tmem && p->nbarriers && meet(g->offset, end, bars, bars_end))
             find(c, "PROVE-RACE", NULL, g->name,
                  TEXT("the mbarriers lie on '%s': bytes %" PRId64 " to %" PRId64 " are both's", g->name,
@@ -123,6 +127,34 @@ static void check_threads(checker *c) {
                       g->res->tile[0], g->res->tile[1]),
                  TEXT("%" PRId64 " elements", weiri_tile_elems(g->res)), TEXT("%" PRId64, (int64_t)g->rows * g->cols * n));
     }
+}
+
+/* ---- named barriers ----------------------------------------------------------------------------------------------------- */
+
+/* A named barrier is one group's: threads of two that come to the same would count for each other. 0 is __syncthreads'. */
+static void check_named(checker *c) {
+    const weiri_plan *p = c->p;
+    for (int i = 0; i < p->named.n; i++) {
+        const weiri_named *n = &p->named.v[i];
+        if (n->id < 1 || n->id > 15)
+            find(c, "PROVE-PLAN", NULL, NULL, TEXT("%s joins at named barrier %d", n->owner, n->id), "1 to 15", TEXT("%d", n->id));
+        for (int j = 0; j < i; j++)
+            if (n->id == p->named.v[j].id)
+                find(c, "PROVE-PLAN", NULL, NULL, TEXT("%s and %s join at the same named barrier, %d", p->named.v[j].owner, n->owner, n->id),
+                     "an id each", TEXT("%d", n->id));
+    }
+}
+
+/* How many threads it waits for, the run sees. */
+static void check_meeting(checker *c, const weiri_action *a, const weiri_ptask *t) {
+    const char *owner = a->named == 0 ? "__syncthreads" : "nobody";
+    if (a->named > 0 && (a->named == t->named_wg || a->named == t->named_task)) return;
+    for (int i = 0; i < c->p->named.n; i++)
+        if (c->p->named.v[i].id == a->named) owner = c->p->named.v[i].owner;
+    const int own = t->named_wg ? t->named_wg : t->named_task;
+    find(c, "PROVE-PLAN", weiri_act_at(a), t->task->name,
+         TEXT("task '%s' joins at named barrier %d, which is that of %s", t->task->name, a->named, owner), TEXT("%d", own),
+         TEXT("%d", a->named));
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------------- */
@@ -261,6 +293,7 @@ static void check_action(checker *c, const weiri_action *a, int task) {
                       p->bars.v[a->bar].name, a->arrivals, t->wg_actor ? "warpgroup" : "warp"),
                  TEXT("%d arrival%s", n, n == 1 ? "" : "s"), TEXT("%d", a->arrivals));
     }
+    if (a->kind == ACT_NAMED_SYNC) check_meeting(c, a, t);
     const bool tile = a->op && a->op->res->kind != WEIR_RES_QUEUE; /* a queue hands its next tile on without boxes */
     const bool copies = tile && (a->kind == ACT_LOAD_BULK || a->kind == ACT_STORE_BULK), pushes = tile && a->kind == ACT_PUSH_BULK;
     const int there = copies ? p->copies.n : p->pushes.n;
@@ -306,6 +339,7 @@ int weiri_prove_plan(const weiri_plan *p, weiri_arena *a, weiri_findings *f) {
     checker me = { p, a, f, 0 }, *c = &me;
     check_bytes(c);
     check_threads(c);
+    check_named(c);
     for (int i = 0; i < p->cursors.n; i++) {
         const weiri_cursor *x = &p->cursors.v[i];
         if (x->held_max > 1 && !x->split_close)

@@ -512,8 +512,8 @@ static bool rendezvous(weiri_run *r, int ai, const weiri_action *act) {
             f->hint = "wait for the others (bar.sync) before the barrier is used again";
         }
     }
-    int full = id == 16 ? g->actors.n / g->nctas : act->threads;
-    *count += id == 16 ? 1 : me->threads;
+    int full = id == CTA_MEETS ? g->actors.n / g->nctas : act->threads;
+    *count += id == CTA_MEETS ? 1 : me->threads;
     give(r, me, BY_ALL, gather);
     if (*count > full) {
         weiri_fault *f = weiri_fault_add(r, "PROVE-COUNT", act, ai, 16384 + id);

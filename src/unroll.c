@@ -10,7 +10,7 @@
  * the others of another warp, which stands for the remaining three. */
 typedef enum role { ROLE_ALL, ROLE_ONE, ROLE_OTHER, ROLE_LANE, ROLE_OTHER_WARP } role;
 
-enum { MEET_NAMED = 16, MEET_CTA = 16, MEETS = MEET_NAMED + 1, MAX_MOVES = 4000, MAX_KEYS = 16,
+enum { MEET_CTA = 64 /* ids of named barriers are below, broken plans' too */, MEETS = MEET_CTA + 1, MAX_MOVES = 4000, MAX_KEYS = 16,
        MAX_THREADS = 31 /* sets of them are positive numbers in the model */ };
 
 typedef struct key_state {
@@ -442,7 +442,7 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
     }
     case ACT_NAMED_SYNC: {
         int id = a->named == p->tasks[w->task].named_wg ? a->named + w->index : a->named;
-        meet(w, t, a, meet_at(w, w->cta * MEETS + id, w->cta, a->threads, "named barrier"));
+        meet(w, t, a, meet_at(w, w->cta * MEETS + (id & (MEET_CTA - 1)), w->cta, a->threads, "named barrier"));
         return;
     }
     case ACT_CTA_SYNC: meet(w, t, a, meet_at(w, w->cta * MEETS + MEET_CTA, w->cta, all_threads(w), "CTA")); return;

@@ -197,8 +197,9 @@ static void check_pool(checker *c) {
     const int d = default_registers(k);
     for (int i = 0; i < k->tasks.n; i++) {
         const weiri_task *t = k->tasks.v[i];
-        total += (int64_t)t->num_warps * 32 * (t->registers ? t->registers : d < 256 ? d : 256);
-        if (t->registers && (!most || t->registers * t->num_warps > most->registers * most->num_warps)) most = t;
+        const bool asks = t->registers && t->registers <= 256; /* more is T-REG-01's */
+        total += (int64_t)t->num_warps * 32 * (asks ? t->registers : d < 256 ? d : 256);
+        if (asks && (!most || t->registers * t->num_warps > most->registers * most->num_warps)) most = t;
     }
     if (!most || total <= SM_REGISTERS) return;
     weiri_find(c->out, "V-REG-01", weiri_place_of(&most->at), "the tasks ask for %lld registers, an SM has %d",

@@ -16,7 +16,7 @@ tap.is({}, r.wrong, ("%d found in their class, %d refused by the plan, %d equal:
 tap.ok(r.undecided <= 2 and r.open <= 16, ("%d left open by the prover, %d by the explorer"):format(r.undecided, r.open))
 local numbers = {}
 for number in pairs(r.operators) do numbers[#numbers + 1] = tonumber(number) end
-tap.ok(#numbers >= 22, ("%d operators"):format(#numbers))
+tap.ok(#numbers >= 28, ("%d operators"):format(#numbers))
 
 -- A proxy fence left out, or run behind the join: of each base that has one, and what the explorer says of it.
 local agreement = require "gen.agreement"
@@ -32,37 +32,30 @@ end
 tap.is({}, missed, ("%d proxy fences left out or late, each found as that, borne out by the explorer"):format(fences))
 tap.ok(fences >= 28 and reads >= 18, ("%d of them behind what threads read"):format(reads))
 
--- Operators that break what is checked before there is a plan.
-local function refused(rule, name, make)
-  local ok, k = pcall(make)
-  local text = tostring(k)
-  if ok then
-    local report = k:verify()
-    text = report.ok and "accepted" or report.text
+-- What is refused before there is a plan, and what must pass: shared memory full to the last byte, a gap between warps.
+local numbers_of = {}
+for _, m in ipairs(mutants.all(plan, weir, lab)) do
+  if m.rules then numbers_of[m.number] = (numbers_of[m.number] or 0) + 1 end
+end
+tap.ok(numbers_of[25] >= 30 and numbers_of[27] >= 200 and numbers_of[29] >= 25 and numbers_of[30] >= 60, "25, 27, 29, 30: descriptions that are refused")
+do
+  local base
+  for _, b in ipairs(bases) do if b.name == "loads" then base = b end end
+  local schedules = require "gen.schedules"
+  local function filled(more)
+    local c = schedules.copy(base.schedule)
+    c.pad = mutants.fits(plan, weir, base) + more
+    return schedules.kernel(weir, c)
   end
-  tap.like(rule, text, name)
+  local k = filled(0)
+  tap.is(227 * 1024, plan.get(assert(plan.of(k)), "plan", 0, "smem_total"), "29: all 227 KiB of shared memory")
+  tap.is({ true, "SAFE" }, { k:verify().ok, k:verify().proof.verdict }, "29: ... are proved")
+  local report = filled(1):verify()
+  tap.is({ "PLAN-SMEM" }, (function() local out = {} for i, f in ipairs(report.findings) do out[i] = f.rule end return out end)(), "29: a byte more is refused, and nothing else is said")
+  tap.like("at most 232448 bytes, got 232464 bytes", report.text, "29: ... with both numbers")
+  local apart = schedules.copy(base.schedule)
+  apart.apart = 8
+  report = schedules.kernel(weir, apart):verify()
+  tap.is({ true, "X-WARP-03", "note" }, { report.ok, report.findings[1].rule, report.findings[1].severity }, "30: a gap between the tasks' warps is noted")
 end
-local function copy(o)
-  local k = weir.kernel { name = "copy", arch = "sm_90a" }
-  local s = k:resource { name = "s", space = "smem", dtype = "u8", tile = { o.bytes or 64 }, pipeline = weir.pipeline.async_async { stages = o.stages or 2 },
-    work = { fill = weir.producer_work { code = ";" }, use = weir.consumer_work { code = ";" } } }
-  k:task { name = "one", warps = o.first or { 0, 4 }, registers = o.one, schedule = function() for _ in weir.domain_loop(0, 4) do s:acquire(); s:fill(); s:commit() end end }
-  k:task { name = "two", warps = o.second or { 4, 4 }, registers = o.two, schedule = function() for _ in weir.domain_loop(0, 4) do s:wait(); s:use(); s:release() end end }
-  return k
-end
-tap.ok(copy({}):verify().ok, "the base is right")
-refused("REG", "27: registers beyond the pool", function() return copy { one = 256, two = 256, second = { 4, 8 } } end)
-refused("REG", "27: registers no multiple of 8", function() return copy { one = 100, two = 104 } end)
-refused("REG", "27: registers below 24", function() return copy { one = 16 } end)
-refused("REG", "27: registers above 256", function() return copy { one = 264 } end)
-refused("WARP", "30: warps of two tasks overlap", function() return copy { first = { 0, 5 } } end)
-local capacity = 227 * 1024
-local function filled(bytes)
-  local k = copy { bytes = bytes, stages = 1 }
-  return k
-end
-local room = capacity
-while not filled(room):verify().ok do room = room - 16 end
-tap.ok(room > capacity - 256, ("29: %d bytes of data fit"):format(room))
-refused("SMEM", "29: shared memory over its limit", function() return filled(room + 16) end)
 tap.done()

@@ -332,7 +332,7 @@ do
     ["tmaps.name"] = "a name", ["tmaps.tensor"] = "checked by launch_test", ["tmaps.rank"] = "checked by launch_test", ["tmaps.swizzle"] = "refused at launch: see below",
     ["tmaps.l2_promotion"] = "a hint", ["tmaps.store"] = "what it is",
     ["copies.tmap"] = "see the copy of an action", ["copies.nbox"] = "the length of a list", ["copies.bytes"] = "printed; armed by actions",
-    ["named.id"] = "printed", ["named.threads"] = "printed", ["named.owner"] = "printed",
+    ["named.id"] = "checked by tables.t", ["named.threads"] = "printed", ["named.owner"] = "printed",
     ["regs.task"] = "whose", ["regs.rows"] = "of more than one warpgroup or fragment", ["regs.frags"] = "of more than one fragment", ["regs.per_thread"] = "the length of an array",
     ["plan.ok"] = "whether the rest is to be read", ["plan.ntasks"] = "the length of a list", ["plan.nactions"] = "the length of a list", ["plan.nbarriers"] = "the length of a list",
     ["plan.smem_data"] = "printed", ["plan.smem_barrier"] = "printed", ["plan.smem_capacity"] = "printed", ["plan.warps"] = "of threads", ["plan.cluster"] = "also the kernel's",

@@ -6,6 +6,7 @@ local tap = require "tap"
 local lab = require "lab"
 local push = require "push"
 local sm100a = require "sm100a"
+local schedules = require "gen.schedules"
 local plan = lab.plan
 
 local makers = {
@@ -17,6 +18,9 @@ local makers = {
   threads = function() return lab.thread_copy(2, 4) end,
   split = function() return push.split_k {} end,
   umma = function() return sm100a.gemm {} end,
+  fork = function()
+    return schedules.kernel(lab.weir, schedules.parse "p1:tma/2 p2:tma/2 g=fork | t1(1) for N{ p1.acquire p2.acquire p1.fill g.commit } | t2(1) for N{ p1.wait p1.use p1.release } | t3(1) for N{ p2.wait p2.use p2.release }")
+  end,
 }
 -- want: the rule and a part of what the finding says; nil: nothing is found. change(p)
 local function changed(name, kernel, rule, text, change)
@@ -56,6 +60,7 @@ for _, name in ipairs(names) do changed(name .. " as it is", name, nil, nil, fun
 changed("less shared memory than there must be", "gemm", "PROVE-PLAN", "the kernel takes more shared memory than there is", put("plan", 0, "smem_capacity", 1024))
 changed("a tile before the beginning", "gemm", "PROVE-PLAN", "'a' ends at ", put("smem", "a", "offset", -1024))
 changed("a tile beyond the end", "gemm", "PROVE-PLAN", "'a' ends at ", put("smem", "a", "offset", 200000))
+changed("a tile beside the storage that it has", "fork", "PROVE-PLAN", "'p2' has the storage of 'p1', and begins elsewhere", put("smem", "p2", "offset", more(1024)))
 changed("more stages than fit", "gemm", "PROVE-PLAN", "'a' has 4 stages of 8192 bytes in 24576", put("smem", "a", "stages", 4))
 changed("a tile between two multiples", "gemm", "PROVE-PLAN", "'a' is not aligned: stage 0 at ", put("smem", "a", "offset", more(64)))
 changed("stages between two multiples", "gemm", "PROVE-PLAN", "'a' is not aligned: stage 0 at ", put("smem", "a", "stage_bytes", more(-64)))
@@ -93,6 +98,18 @@ changed("more registers than are in the pool", "gemm", "PROVE-DEADLOCK", "setmax
 changed("as many as are in the pool", "gemm", nil, nil, all(put("plan", 0, "reg_split0", 96), put("plan", 0, "reg_split1", 240), put("plan", 0, "entry_registers", 168)))
 changed("sums of another shape", "gemm", "PROVE-PLAN", "'acc' has { 32, 64 } in each of 1 warpgroups, in all { 64, 64 }", put("regs", 0, "rows", 32))
 changed("sums of another shape in each of two warpgroups", "two", "PROVE-PLAN", "'acc' has { 128, 64 } in each of 2 warpgroups, in all { 128, 64 }", put("regs", 0, "rows", 128))
+
+-- named barriers
+for _, id in ipairs { 0, 16, -1 } do
+  changed(("named barrier %d of a group"):format(id), "two", "PROVE-PLAN", ("warpgroup 0 of mma joins at named barrier %d"):format(id), put("named", 0, "id", id))
+end
+changed("one named barrier of two groups", "two", "PROVE-PLAN", "warpgroup 0 of mma and warpgroup 1 of mma join at the same named barrier, 1", put("named", 1, "id", 1))
+for id, whose in pairs { [0] = "__syncthreads", [2] = "nobody", [16] = "nobody" } do
+  changed(("a join at named barrier %d"):format(id), "gemm", "PROVE-PLAN", ("task 'mma' joins at named barrier %d, which is that of %s"):format(id, whose),
+    function(p) put("action", lab.action(p, "named_sync"), "named", id)(p) end)
+end
+changed("a join at another group's", "two", "PROVE-PLAN", "task 'mma' joins at named barrier 2, which is that of warpgroup 1 of mma",
+  function(p) put("action", lab.action(p, "named_sync"), "named", 2)(p) end)
 
 -- copies
 local function issue(nth) return function(p) return lab.action(p, "bulk_issue", nil, nth or 1) end end

@@ -131,6 +131,58 @@ local function on_schedule(s, add)
   end
 end
 
+-- ---- operators on what is checked before there is a plan -------------------------------------------------------------------------
+
+-- Calls add(number, what, rules, change): the report of the changed schedule has errors of these rules and of no other; "raised": a call raises
+-- without naming a rule.
+local function on_description(s, add)
+  local copies, wide = false, nil
+  for _, p in ipairs(s.pipes) do copies = copies or p.kind == "tma" or p.kind == "mma" or p.kind == "cp" or p.kind == "cpm" end
+  for i, t in ipairs(s.tasks) do if t.warps == 4 then wide = i end end
+  if copies then
+    for _, cols in ipairs { 12, 20, 1 } do
+      add(25, ("rows of %d bytes"):format(2 * cols), { "PLAN-BOX", "PLAN-SWIZZLE", "PLAN-TILE", "V-MMA-03" }, function(c) c.cols = cols end)
+    end
+  end
+  for i, t in ipairs(s.tasks) do
+    for _, n in ipairs { 100, 16, 264 } do
+      add(27, ("%d registers for %s"):format(n, t.name), { n == 16 and "X-REG-01" or "T-REG-01" }, function(c)
+        for _, o in ipairs(c.tasks) do o.registers = n end
+      end)
+    end
+    local beside = false                                     -- in its warpgroup
+    for j, o in ipairs(s.tasks) do beside = beside or (j ~= i and o.warps < 4 and t.warps < 4) end
+    if beside then add(27, ("other registers for %s than its warpgroup has"):format(t.name), { "V-WG-02" }, function(c)
+      for j, o in ipairs(c.tasks) do o.registers = j == i and 96 or 104 end
+    end) end
+    if #s.tasks > 1 then
+      add(30, ("%s on another's warps"):format(t.name), { "X-WARP-01" }, function(c) c.same = { i, i % #s.tasks + 1 } end)
+    end
+  end
+  if #s.tasks > 1 then
+    add(27, "256 registers for all of three warpgroups", { "PLAN-REGS", "V-REG-01" }, function(c)
+      c.apart = 8
+      for _, o in ipairs(c.tasks) do o.registers = 256 end
+    end)
+  end
+  if wide then
+    for _, by in ipairs { 1, 2 } do
+      add(30, ("%s in two warpgroups"):format(s.tasks[wide].name), { "X-WARP-04" }, function(c)
+        for _, o in ipairs(c.tasks) do o.shift = by end       -- all, so that none overlap
+      end)
+    end
+  end
+  for _, p in ipairs(s.pipes) do
+    add(14, ("no stage for %s"):format(p.name), { "raised" }, function(c) c.depth = { [p.name] = 0 } end)
+    if p.group then
+      for _, n in ipairs { p.stages - 1, p.stages + 1 } do
+        if n > 0 then add(28, ("%d stages for %s, its group has %d"):format(n, p.name, p.stages), { "G-CFG-04" }, function(c) c.depth = { [p.name] = n } end) end
+      end
+    end
+  end
+  add(29, "shared memory a byte over", { "PLAN-SMEM" }, function(c, fits) c.pad = fits() + 1 end)
+end
+
 -- ---- operators on the plan -------------------------------------------------------------------------------------------------------
 
 -- Calls add(number, what, allowed, change) for every place of the plan; change(program).
@@ -190,6 +242,11 @@ local function on_plan(plan, p, add)
     elseif kind == "warp_sync" or kind == "named_sync" then
       add(18, "drop " .. name, "XDBP", drop(id))
       if kind == "named_sync" then
+        for _, other in ipairs { 0, 16 } do add(26, ("id %d for %s"):format(other, name), "C", set(id, "named", other)) end
+        for n = 0, plan.count(p, "named") - 1 do
+          local other = plan.get(p, "named", n, "id")
+          if other ~= get(id, "named") then add(26, ("%s at that of %s"):format(name, plan.get(p, "named", n, "owner")), "C", set(id, "named", other)) end
+        end
         add(26, "one warp less at " .. name, "BD", set(id, "threads", get(id, "threads") - 32))
         add(26, "one warp more at " .. name, "BD", set(id, "threads", get(id, "threads") + 32))
       end
@@ -232,6 +289,30 @@ local function on_plan(plan, p, add)
     end
     add(12, ("%s (%d) wraps a stage late"):format(name, i), "BCX", function(q) plan.set(q, "cursors", i, "stages", stages + 1) end)
   end
+  for i = 1, plan.count(p, "named") - 1 do
+    add(26, plan.get(p, "named", i, "owner") .. " takes the id of another", "C", function(q) plan.set(q, "named", i, "id", plan.get(q, "named", 0, "id")) end)
+  end
+  local capacity = plan.get(p, "plan", 0, "smem_capacity")
+  add(29, "shared memory a byte over its limit", "C", function(q) plan.set(q, "plan", 0, "smem_total", capacity + 1) end)
+  for i = 0, plan.count(p, "tmaps") - 1 do
+    local inner = plan.get(p, "tmaps", i, "box0")
+    add(25, ("boxes of %s a little narrower"):format(plan.get(p, "tmaps", i, "name")), "CB", function(q) plan.set(q, "tmaps", i, "box0", inner - 4) end)
+  end
+  for i = 0, plan.count(p, "smem") - 1 do
+    local align, swizzle = plan.get(p, "smem", i, "align"), plan.get(p, "smem", i, "swizzle")
+    local own, off = plan.get(p, "smem", i, "same_as") < 0, math.min(128, align // 2)
+    local function moved(q, field, by)                        -- with all that lies in the same bytes
+      for j = 0, plan.count(q, "smem") - 1 do
+        if j == i or plan.get(q, "smem", j, "same_as") == i then plan.set(q, "smem", j, field, plan.get(q, "smem", j, field) + by) end
+      end
+    end
+    if swizzle > 0 and own then
+      add(25, ("%s lies %d bytes off its swizzle"):format(plan.get(p, "smem", i, "name"), off), "C", function(q) moved(q, "offset", off) end)
+    end
+    if align > 16 and own and plan.get(p, "smem", i, "stages") > 1 then
+      add(25, ("stages of %s without what pads them"):format(plan.get(p, "smem", i, "name")), "C", function(q) moved(q, "stage_bytes", -off) end)
+    end
+  end
   for i = 0, plan.count(p, "smem") - 1 do
     local stages, bytes = plan.get(p, "smem", i, "stages"), plan.get(p, "smem", i, "stage_bytes")
     local name, offset = plan.get(p, "smem", i, "name"), plan.get(p, "smem", i, "offset")
@@ -249,10 +330,30 @@ local function on_plan(plan, p, add)
   end
 end
 
+--- Bytes beside the pipelines of a base with which shared memory is full to the last byte.
+function mutants.fits(plan, weir, base)
+  local function total(pad)
+    local c = schedules.copy(base.schedule)
+    c.pad = pad
+    local p = assert(plan.of(schedules.kernel(weir, c)))
+    return plan.get(p, "plan", 0, "smem_total"), plan.get(p, "plan", 0, "smem_capacity")
+  end
+  local used, capacity = total(16)
+  local pad = 16 + capacity - used
+  for _ = 1, 4 do
+    used = total(pad)
+    if used == capacity then return pad end
+    pad = pad + capacity - used
+  end
+  error("shared memory of " .. base.name .. " cannot be filled")
+end
+
 --- One random change of a plan, by a number; what it was, or nil.
 function mutants.change(plan, program, seed)
   local list = {}
-  on_plan(plan, program, function(number, what, _, change) list[#list + 1] = { number, what, change } end)
+  on_plan(plan, program, function(number, what, allowed, change)
+    if not allowed:find "^C" then list[#list + 1] = { number, what, change } end -- what a run can tell
+  end)
   if #list == 0 then return nil end
   local m = list[(seed * 2654435761 >> 7) % #list + 1]
   m[3](program)
@@ -277,6 +378,21 @@ function mutants.all(plan, weir, lab)
           local ok, p = pcall(function() return schedules.kernel(weir, c, true):build(options) end)
           return ok and p or nil
         end }
+      end)
+    end
+    if base.schedule then
+      on_description(base.schedule, function(number, what, rules, change)
+        out[#out + 1] = { base = base, number = number, what = what, allowed = "C", rules = rules, make = function()
+          local c = schedules.copy(base.schedule)
+          change(c, function() return mutants.fits(plan, weir, base) end)
+          local ok, k = pcall(schedules.kernel, weir, c)
+          if not ok then return nil, (tostring(k):match "%[(%u[%u%d%-]+)%]" or "raised") .. ": " .. tostring(k) end
+          local report = k:verify()
+          if report.ok then return plan.of(k) end
+          local said = {}
+          for _, f in ipairs(report.findings) do if f.severity == "error" then said[#said + 1] = f.rule .. ": " .. f.message .. "\n" end end
+          return nil, table.concat(said)
+        end, build = function() return nil end }
       end)
     end
     local kernel = base.make()
@@ -317,6 +433,12 @@ function mutants.harmless(plan, weir, lab)
       changed("tasks in another order", function(c)
         for i = 1, #c.tasks // 2 do c.tasks[i], c.tasks[#c.tasks + 1 - i] = c.tasks[#c.tasks + 1 - i], c.tasks[i] end
       end)
+      if #s.tasks > 1 then
+        changed("a gap between the tasks' warps", function(c) c.apart = 4 end)
+      end
+      changed("fewer registers", function(c) for _, t in ipairs(c.tasks) do t.registers = 128 end end)
+      changed("something else in shared memory", function(c) c.pad = 100 end)
+      changed("shared memory full to the last byte", function(c) c.pad = mutants.fits(plan, weir, base) end)
       changed("other names", function(c) for _, p in ipairs(c.pipes) do p.name = "pipe_" .. p.name end end)
     end
     local function edited(what, change)
@@ -355,6 +477,22 @@ end
 local letters = { ["PROVE-DEADLOCK"] = "D", ["PROVE-LOST"] = "L", ["PROVE-RACE"] = "X", ["PROVE-ASYNC-READ"] = "X", ["PROVE-PARITY"] = "X",
   ["PROVE-EXIT"] = "X", ["PROVE-COUNT"] = "B", ["PROVE-TX"] = "B", ["PROVE-PROXY"] = "P", ["PROVE-PDL"] = "X", ["PROVE-PLAN"] = "C" }
 
+-- The class of what is refused before the proof.
+local refused_letters = { ["PLAN-HELD"] = "D", ["V-BRK-05"] = "B", ["PLAN-TX"] = "B", ["PLAN-DRAIN"] = "X", ["PLAN-ROUND"] = "D", ["PLAN-UNSUPPORTED"] = "C" }
+
+-- nil where what was refused was refused for the right reason, and no other; else what is wrong.
+local function misnamed(m, why)
+  local any = false
+  for rule, message in why:gmatch "([%w-]+): ([^\n]*)\n?" do
+    any = true
+    local right = false
+    if m.rules then for _, r in ipairs(m.rules) do right = right or r == rule end
+    else right = m.allowed:find(refused_letters[rule] or "?", 1, true) ~= nil end
+    if not right then return ("refused as %s: %s"):format(rule, message) end
+  end
+  return not any and why or nil
+end
+
 --- The classes of a list of findings; those of a phase that never ends are deadlocks too.
 function mutants.classes(findings)
   local out = ""
@@ -368,7 +506,12 @@ end
 --- Judges one mutant: "found", "survives" (equal, says the explorer), "refused" (by the plan) or "wrong", and why; and what was said.
 function mutants.judge(agreement, plan, m, o)
   local program, why = m.make()
-  if not program then return "refused", why end
+  if not program then
+    local other = misnamed(m, why)
+    if other then return "wrong", other end
+    return m.rules and "found" or "refused", why
+  end
+  if m.rules then return "wrong", "not refused, wanted " .. table.concat(m.rules, " or ") end
   local said = agreement.compare(plan, program, m.base.sizes, o)
   if said.wrong then return "wrong", said.wrong, said end
   if #said.tables > 0 and m.written then return "wrong", said.tables[1].message, said end -- as planned from what was written
@@ -376,6 +519,7 @@ function mutants.judge(agreement, plan, m, o)
     local classes = mutants.classes(said.tables)
     if not classes:find("[" .. m.allowed .. "]") then return "wrong", ("class %s, wanted one of %s: %s"):format(classes, m.allowed, said.tables[1].message), said end
     return "found", "", said
+  elseif said.verdict == "SAFE" and m.allowed == "C" then return "wrong", "not found, and no run can tell", said
   elseif said.verdict == "SAFE" then
     if said.cut > 0 and not m.base.heavy then return "open", said.why, said end
     return "survives", "", said
@@ -383,7 +527,7 @@ function mutants.judge(agreement, plan, m, o)
     if next(said.kinds) then return "wrong", said.text, said end
     return "undecided", said.text, said
   end
-  local classes = mutants.classes(said.findings)
+  local classes = mutants.classes(said.findings) .. mutants.classes(said.tables)
   if not classes:find("[" .. m.allowed .. "]") then return "wrong", ("class %s, wanted one of %s: %s"):format(classes, m.allowed, said.text), said end
   return said.open and "found, not borne out" or "found", "", said
 end

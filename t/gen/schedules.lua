@@ -411,19 +411,23 @@ function schedules.mark(p) return 16 * tonumber(p.name:match "%d+") end
 
 --- bodies: what threads fill and use is written and read (else the bodies are empty: for proofs). What threads fill tells how many stages
 --- were filled before (argument C of the pipe, { 2, 128 } of zeros: counts of fills and of uses, by thread), so that a stage read again
---- is no other's.
+--- is no other's. What only a broken description has: s.cols (of the tiles that copies bring, else 16), s.depth (stages, by pipe), s.pad (bytes of shared memory beside the
+--- pipelines), s.apart (tasks begin at multiples of so many warps), s.same (two tasks that stand on the same warps), and of a task `shift` (warps
+--- that it stands further) and `registers`.
 function schedules.kernel(weir, s, bodies)
   local P = weir.pipeline
   local k = weir.kernel { name = "random", arch = "sm_90a" }
   local N, M, T = k:dim "N", k:dim "M", k:dim "T"
-  local of, row = {}, k:dim "R"
+  local of, row, cols = {}, k:dim "R", s.cols or 16
+  local function depth(p) return s.depth and s.depth[p.name] or p.stages end
+  local pad = s.pad and k:resource { name = "pad", space = "smem", dtype = "u8", tile = { s.pad }, work = { touch = weir.producer_work { code = ";" } } }
   for _, p in ipairs(s.pipes) do
     if p.kind == "pdl" then
       of[p] = { wait = k:pdl_wait { name = "before" }, launch = k:pdl_launch { name = "behind" } }
     elseif p.kind == "out" then
-      of[p] = k:smem_tile { name = p.name, dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = P.async_tma { stages = p.stages } }
+      of[p] = k:smem_tile { name = p.name, dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = P.async_tma { stages = depth(p) } }
     elseif p.kind == "bar" then
-      of[p] = k:barrier { name = p.name, pipeline = P.async_async { stages = p.stages } }
+      of[p] = k:barrier { name = p.name, pipeline = P.async_async { stages = depth(p) } }
     elseif p.kind == "threads" or p.kind == "tx" then
       local bytes = p.kind == "tx" and 64 or nil
       local from = bytes and bodies and k:tensor { name = "B" .. p.name, dtype = "u8", shape = { 64 } }
@@ -435,12 +439,12 @@ function schedules.kernel(weir, s, bodies)
       local use = ("%s for (u32 i = tid; i < 64; i += nthreads) if (smem[i] != (u8)(i + %d %s)) __trap();")
         :format(counts and "const u32 n = counts[128 + tid]++;" or "", schedules.mark(p), own)
       of[p] = k:resource { name = p.name, space = "smem", dtype = "u8", tile = { 64 }, bind = bind,
-        pipeline = P[bytes and "tma_async" or "async_async"] { stages = p.stages },
+        pipeline = P[bytes and "tma_async" or "async_async"] { stages = depth(p) },
         work = { fill = weir.producer_work { code = bodies and fill or ";", tx_bytes = bytes },
           use = weir.consumer_work { code = bodies and use or ";" } } }
     else
-      local pipe = copied[p.kind] == "tma_load" and P.tma_async { stages = p.stages } or P.async_async { stages = p.stages, producer_op = "load" }
-      local shape = { name = p.name, dtype = "bf16", tile = { 64, 16 }, swizzle = 32, pipeline = pipe }
+      local pipe = copied[p.kind] == "tma_load" and P.tma_async { stages = depth(p) } or P.async_async { stages = depth(p), producer_op = "load" }
+      local shape = { name = p.name, dtype = "bf16", tile = { 64, cols }, swizzle = 32, pipeline = pipe }
       if p.storage then shape = { name = p.name, storage = of[p.storage], pipeline = shape.pipeline } end
       of[p] = k:smem_tile(shape)
     end
@@ -448,12 +452,12 @@ function schedules.kernel(weir, s, bodies)
   local sources, outputs, accs = {}, {}, {}
   for _, p in ipairs(s.pipes) do
     if copied[p.kind] then
-      sources[p] = k:gmem_tile { name = "x_" .. p.name, tensor = k:tensor { name = "X" .. p.name, dtype = "bf16", shape = { row, 64 } }, tile = { 64, 16 } }
+      sources[p] = k:gmem_tile { name = "x_" .. p.name, tensor = k:tensor { name = "X" .. p.name, dtype = "bf16", shape = { row, 64 } }, tile = { 64, cols } }
     end
     if p.kind == "out" then
       outputs[p] = k:gmem_tile { name = "y_" .. p.name, tensor = k:tensor { name = "Y" .. p.name, dtype = "bf16", shape = { row, 64 }, out = true }, tile = { 64, 64 } }
     elseif p.kind == "tma" or p.kind == "cp" then
-      outputs[p] = k:gmem_tile { name = "y_" .. p.name, tensor = k:tensor { name = "Y" .. p.name, dtype = "bf16", shape = { row, 64 }, out = true }, tile = { 64, 16 } }
+      outputs[p] = k:gmem_tile { name = "y_" .. p.name, tensor = k:tensor { name = "Y" .. p.name, dtype = "bf16", shape = { row, 64 }, out = true }, tile = { 64, cols } }
     elseif multiplies[p.kind] then
       accs[p] = {}                                            -- by task: lanes have one each
       for _, t in ipairs(s.tasks) do
@@ -527,9 +531,11 @@ function schedules.kernel(weir, s, bodies)
   for i, t in ipairs(s.tasks) do t.index = tonumber(t.name:match "%d+"); order[i] = t end
   table.sort(order, function(a, b) return a.warps > b.warps or (a.warps == b.warps and a.index < b.index) end)
   local first = {}
-  for _, t in ipairs(order) do first[t], warp = warp, warp + t.warps end
-  for _, t in ipairs(s.tasks) do
-    k:task { name = t.name, warps = { first[t], t.warps }, schedule = function()
+  for _, t in ipairs(order) do first[t], warp = warp, s.apart and (warp + t.warps + s.apart - 1) // s.apart * s.apart or warp + t.warps end
+  for i, t in ipairs(s.tasks) do
+    if s.same and s.same[1] == i then first[t] = first[s.tasks[s.same[2]]] end
+    k:task { name = t.name, warps = { first[t] + (t.shift or 0), t.warps }, registers = t.registers, schedule = function()
+      if pad and i == 1 then pad:touch() end
       if wq then for _ in weir.work_tile_loop(wq, t.lane and { lane = t.lane[1], lanes = t.lane[2] }) do run(t); wq:next() end else run(t) end
       for _, seg in ipairs(t.segments) do
         if seg.late and not seg.left then for _ in weir.last_tile(wq) do segment(t, seg) end end

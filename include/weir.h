@@ -405,8 +405,11 @@ typedef struct weir_verify_desc { bool no_proof; bool warn_only; } weir_verify_d
 /* Validates, plans and proves; the report is the caller's, free it with weir_report_free. WEIR_OK, E_INVALID or E_UNSAFE. */
 WEIR_API weir_status weir_verify(weir_kernel *k, const weir_verify_desc *desc, weir_report **report);
 
+/* What ptxas notes of a kernel that compiles: registers spilled, wgmma serialised (C75xx), setmaxnreg ignored, warnings. */
+typedef enum weir_notes { WEIR_NOTES_WARN = 0 /* logged */, WEIR_NOTES_IGNORE, WEIR_NOTES_ERROR /* compiling fails */ } weir_notes;
 typedef struct weir_build_desc {
     weir_device *device;         /* what it is for; NULL: the first GPU, else the simulator */
+    weir_notes notes;            /* what becomes of weir_program_notes */
     bool warn_only;              /* errors of validation become warnings */
     bool unsafe;                 /* builds what was refused, if it can be planned: for the simulator and the watchdog */
     double watchdog;             /* seconds a wait may last on a GPU before the kernel gives up and says where; 0: for ever */
@@ -420,10 +423,15 @@ WEIR_API const char *weir_program_full_source(weir_program *p);           /* as 
 WEIR_API weir_status weir_program_cubin(weir_program *p, const void **data, size_t *size);  /* compiles for the kernel's arch */
 WEIR_API weir_status weir_program_ptx(weir_program *p, const char **text);
 WEIR_API const char *weir_program_log(const weir_program *p);             /* of the last compilation */
+WEIR_API const char *weir_program_notes(const weir_program *p);           /* what it notes that costs speed, with the compiler's version; "" nothing */
 WEIR_API weir_status weir_program_export(weir_program *p, const char *dir);  /* NAME.cubin and NAME.h for a host without weir */
 /* times of the last build, milliseconds; compile: nvrtc, which NVRTC itself took, opening it and compiling, and the cache on disk */
 typedef struct weir_times { double validate, plan, prove, emit, compile, nvrtc, load; bool cache_hit; } weir_times;
 WEIR_API weir_times weir_program_times(const weir_program *p);
+/* The compiled kernels on disk, as this context has met them so far. Misses: `absent` of a name that has no entry yet, `changed` of one that
+ * has entries of another source, target, compiler or weir, `damaged` of an entry that was not whole. why: of the last one, "" none. */
+typedef struct weir_cache { const char *dir; int hits, misses, absent, changed, damaged; const char *why; } weir_cache;
+WEIR_API weir_cache weir_cache_stats(weir_ctx *ctx);
 
 /* ---- report ------------------------------------------------------------------------------------------------------------- */
 
@@ -561,6 +569,10 @@ typedef struct weir_launch_desc {
 } weir_launch_desc;
 /* Asynchronous on a GPU; done on return in the simulator. E_LAUNCH: weir_error names the argument, both numbers. */
 WEIR_API weir_status weir_launch(weir_program *p, const weir_launch_desc *desc);
+/* Would weir_launch take these sizes? Runs nothing and needs no device. Tensors may come as a shape without an address, or be left out where
+ * every dim is given: then they count as packed or, if that is what a launch would refuse, with rows padded to 16 bytes, and *needs (unless
+ * NULL) says why. So may scalars of float dtypes. E_LAUNCH: weir_error says what a launch would. */
+WEIR_API weir_status weir_accepts(weir_program *p, const weir_launch_desc *desc, const char **needs);
 /* Median milliseconds of `reps` launches, events around each (GPU only). */
 WEIR_API weir_status weir_time(weir_program *p, const weir_launch_desc *desc, int reps, double *ms);
 /* One launch in the simulator with `seeds` seeds from the device's own on. E_SIM: *seed is the first that fails, else 0. */

@@ -146,10 +146,13 @@ weir_status weir_build(weir_kernel *k, const weir_build_desc *desc, weir_program
     p->arch = k->arch;
     p->device = d.device;
     p->watchdog = d.watchdog;
+    p->notes = d.notes;
     weiri_buf_init(&p->source, k->ctx);
     weiri_buf_init(&p->full, k->ctx);
     weiri_buf_init(&p->log, k->ctx);
     weiri_buf_init(&p->ptx, k->ctx);
+    weiri_buf_init(&p->noted, k->ctx);
+    weiri_buf_init(&p->needs, k->ctx);
     p->plan = k->plan; /* the program owns it now: another verify of the kernel makes its own */
     k->plan = NULL;
     if (!weiri_emit(p->plan, &p->source) || k->ctx->refused != refused) {
@@ -171,6 +174,8 @@ void weir_program_free(weir_program *p) {
     weiri_buf_free(&p->full);
     weiri_buf_free(&p->log);
     weiri_buf_free(&p->ptx);
+    weiri_buf_free(&p->noted);
+    weiri_buf_free(&p->needs);
     weiri_plan_free(p->plan);
     weiri_free(c, p, sizeof *p);
 }

@@ -2,7 +2,7 @@
  *
  * * The cache's key is everything that decides the binary: source, options, architecture, NVRTC's version, weir's version.
  * An entry is written under a name of its own, flushed and renamed, so that readers see a whole entry or none; a short or
- * damaged one is a miss and is written again. Opening NVRTC takes 10 ms and more, so a second small file remembers which
+ * damaged one is a miss and is written again. Its head says what it was compiled from, so that a miss can be explained. Opening NVRTC takes 10 ms and more, so a second small file remembers which
  * library the search found and its version: a hit opens no library at all. */
 #define _GNU_SOURCE /* dladdr */
 #include "compile.h"
@@ -52,7 +52,8 @@ typedef struct nvrtc {
     char path[PATH_MAX];
     int major, minor;
     char why[640]; /* of a failed search */
-    int hits, misses;
+    int hits, absent, changed, damaged;
+    char miss[320]; /* why the last one was */
     bool said_unwritable;
     const char *(*error_string)(nvrtc_result r);
 #define NVRTC_FIELD(field, symbol, needed, args) nvrtc_result(*field) args;
@@ -79,10 +80,15 @@ void weiri_nvrtc_close(weir_ctx *ctx) {
     weiri_free(ctx, n, sizeof *n);
 }
 
-void weiri_compile_cache_stats(const weir_ctx *ctx, int *hits, int *misses) {
+weir_cache weir_cache_stats(weir_ctx *ctx) {
     const nvrtc *n = ctx->nvrtc;
-    *hits = n ? n->hits : 0;
-    *misses = n ? n->misses : 0;
+    weir_cache c = { .dir = ctx->cfg.cache_dir, .why = "" };
+    if (!n) return c;
+    c.hits = n->hits;
+    c.absent = n->absent, c.changed = n->changed, c.damaged = n->damaged;
+    c.misses = n->absent + n->changed + n->damaged;
+    c.why = n->miss;
+    return c;
 }
 
 const char *weiri_arch_name(weir_arch a) {
@@ -351,29 +357,77 @@ static weir_status find_nvrtc(weir_ctx *ctx, nvrtc *n, bool open) {
 
 /* ---- the cache ---------------------------------------------------------------------------------------------------------- */
 
+/* What decides the binary: the key is a hash of it, an entry's head has it in parts. */
+typedef struct origin {
+    char by[48];       /* "weir 1.0, NVRTC 13.0" */
+    char target[16];   /* "sm_90a" */
+    uint8_t options[16], source[16]; /* digests; options: without the target */
+} origin;
+
 typedef struct entry_head {
-    char magic[8]; /* "weircub1" */
+    char magic[8]; /* "weircub2" */
     uint64_t log_size, cubin_size;
-    uint8_t digest[32]; /* of what follows */
+    origin from;
+    uint8_t digest[32]; /* of `from` and what follows the head */
 } entry_head;
 
-static const char magic[8] = { 'w', 'e', 'i', 'r', 'c', 'u', 'b', '1' };
+static const char magic[8] = { 'w', 'e', 'i', 'r', 'c', 'u', 'b', '2' };
 
-static void entry_digest(const void *log, size_t nlog, const void *cubin, size_t ncubin, uint8_t out[32]) {
+static void entry_digest(const origin *from, const void *log, size_t nlog, const void *cubin, size_t ncubin, uint8_t out[32]) {
     weiri_hash h;
     weiri_hash_init(&h);
+    weiri_hash_add(&h, from, sizeof *from);
     weiri_hash_add(&h, log, nlog);
     weiri_hash_add(&h, cubin, ncubin);
     weiri_hash_end(&h, out);
 }
 
-/* Fills in cubin and log; false when there is no such entry or it is not whole. */
-static bool entry_read(weir_ctx *ctx, const char *path, weiri_binary *out) {
+static bool head_read(const char *path, entry_head *out) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    ssize_t n = read(fd, out, sizeof *out);
+    close(fd);
+    return n == sizeof *out && !memcmp(out->magic, magic, sizeof magic) && memchr(out->from.by, 0, sizeof out->from.by) &&
+           memchr(out->from.target, 0, sizeof out->from.target);
+}
+
+/* There is no entry of this key. Are there others of the kernel's name, and what do they have that is not so now? */
+static void tell_miss(weir_ctx *ctx, nvrtc *n, const char *name, const origin *now) {
+    char pattern[PATH_MAX];
+    glob_t g;
+    entry_head head, best = { .magic = "" };
+    int found = 0, like = -1;
+    snprintf(pattern, sizeof pattern, "%s/%.64s-????????????????????????????????.cubin", ctx->cfg.cache_dir, name);
+    if (glob(pattern, GLOB_NOSORT, NULL, &g) == 0) {
+        for (size_t i = 0; i < g.gl_pathc && i < 256; i++) {
+            if (!head_read(g.gl_pathv[i], &head)) continue;
+            found++;
+            int same = 4 * !memcmp(head.from.source, now->source, sizeof now->source) + 2 * !strcmp(head.from.target, now->target) +
+                       !memcmp(head.from.options, now->options, sizeof now->options);
+            if (same > like) like = same, best = head;
+        }
+        globfree(&g);
+    }
+    if (found) n->changed++;
+    else n->absent++;
+    if (!found) snprintf(n->miss, sizeof n->miss, "kernel '%s' was not compiled before", name);
+    else if (like < 4) snprintf(n->miss, sizeof n->miss, "the source of kernel '%s' is none of the %d that are there", name, found);
+    else if (!(like & 2))
+        snprintf(n->miss, sizeof n->miss, "kernel '%s' was compiled for %s, not for %s", name, best.from.target, now->target);
+    else if (!(like & 1)) snprintf(n->miss, sizeof n->miss, "kernel '%s' was compiled with other options", name);
+    else snprintf(n->miss, sizeof n->miss, "kernel '%s' was compiled by %s; this is %s", name, best.from.by, now->by);
+}
+
+/* Fills in cubin and log; false when there is no such entry or it is not whole, and n->miss says why. */
+static bool entry_read(weir_ctx *ctx, nvrtc *n, const char *path, const char *name, const origin *now, weiri_binary *out) {
     size_t size = 0;
     entry_head head;
     uint8_t digest[32];
     char *file = read_whole(ctx, path, &size);
-    if (!file) return false;
+    if (!file) {
+        tell_miss(ctx, n, name, now);
+        return false;
+    }
     bool ok = size > sizeof head;
     if (ok) {
         memcpy(&head, file, sizeof head);
@@ -383,7 +437,7 @@ static bool entry_read(weir_ctx *ctx, const char *path, weiri_binary *out) {
     }
     if (ok) {
         const char *log = file + sizeof head, *cubin = log + head.log_size;
-        entry_digest(log, (size_t)head.log_size, cubin, (size_t)head.cubin_size, digest);
+        entry_digest(&head.from, log, (size_t)head.log_size, cubin, (size_t)head.cubin_size, digest);
         ok = !memcmp(digest, head.digest, sizeof digest) && (out->cubin = weiri_alloc(ctx, (size_t)head.cubin_size)) != NULL;
         if (ok) {
             memcpy(out->cubin, cubin, (size_t)head.cubin_size);
@@ -391,15 +445,21 @@ static bool entry_read(weir_ctx *ctx, const char *path, weiri_binary *out) {
             weiri_put_n(&out->log, log, (size_t)head.log_size);
         }
     }
-    if (!ok) weiri_log(ctx, WEIR_LOG_INFO, "weir: cache entry %s is damaged; it is built again", path);
+    if (ok) {
+        n->hits++;
+    } else {
+        n->damaged++;
+        snprintf(n->miss, sizeof n->miss, "the entry of kernel '%s' is damaged", name);
+        weiri_log(ctx, WEIR_LOG_INFO, "weir: cache entry %s is damaged; it is built again", path);
+    }
     weiri_free(ctx, file, size + 1);
     return ok;
 }
 
-static void entry_write(weir_ctx *ctx, nvrtc *n, const char *path, const weiri_binary *b) {
-    entry_head head = { .log_size = b->log.n, .cubin_size = b->cubin_size };
+static void entry_write(weir_ctx *ctx, nvrtc *n, const char *path, const origin *from, const weiri_binary *b) {
+    entry_head head = { .log_size = b->log.n, .cubin_size = b->cubin_size, .from = *from };
     memcpy(head.magic, magic, sizeof magic);
-    entry_digest(b->log.s, b->log.n, b->cubin, b->cubin_size, head.digest);
+    entry_digest(from, b->log.s, b->log.n, b->cubin, b->cubin_size, head.digest);
     piece pieces[] = { { &head, sizeof head }, { b->log.s, b->log.n }, { b->cubin, b->cubin_size } };
     if (make_folders(ctx->cfg.cache_dir) && write_whole(path, pieces, 3)) return;
     if (!n->said_unwritable)
@@ -596,19 +656,28 @@ static weir_status run_nvrtc(weir_ctx *ctx, nvrtc *n, const char *name, const ch
     return st;
 }
 
-/* "DIR/NAME-<key>.cubin" */
+/* "DIR/NAME-<key>.cubin"; the key's parts */
 static void entry_path(weir_ctx *ctx, const nvrtc *n, const char *name, const char *source, const char *arch_option, char *out,
-                       size_t size) {
+                       size_t size, origin *from) {
     weiri_hash h;
     uint8_t digest[32];
-    char hex[33], version[64];
+    char hex[33];
     const char *option[MAX_OPTIONS];
+    memset(from, 0, sizeof *from);
+    snprintf(from->by, sizeof from->by, "weir %d.%d, NVRTC %d.%d", WEIR_VERSION_MAJOR, WEIR_VERSION_MINOR, n->major, n->minor);
+    snprintf(from->target, sizeof from->target, "%s", arch_option + strlen("-arch="));
+    int count = options_for(arch_option, true, option);
     weiri_hash_init(&h);
-    snprintf(version, sizeof version, "weir %d.%d nvrtc %d.%d", WEIR_VERSION_MAJOR, WEIR_VERSION_MINOR, n->major, n->minor);
-    weiri_hash_text(&h, version);
-    for (int i = 0, count = options_for(arch_option, true, option); i < count; i++) weiri_hash_text(&h, option[i]);
+    for (int i = 1; i < count; i++) weiri_hash_text(&h, option[i]);
+    weiri_hash_end(&h, digest);
+    memcpy(from->options, digest, sizeof from->options);
+    weiri_hash_init(&h);
     weiri_hash_text(&h, name);
     weiri_hash_text(&h, source);
+    weiri_hash_end(&h, digest);
+    memcpy(from->source, digest, sizeof from->source);
+    weiri_hash_init(&h);
+    weiri_hash_add(&h, from, sizeof *from);
     weiri_hash_end(&h, digest);
     weiri_hash_hex(digest, 16, hex);
     snprintf(out, size, "%s/%.64s-%s.cubin", ctx->cfg.cache_dir, name, hex);
@@ -617,6 +686,7 @@ static void entry_path(weir_ctx *ctx, const nvrtc *n, const char *name, const ch
 weir_status weiri_compile(weir_ctx *ctx, const char *name, const char *source, weir_arch arch, bool want_ptx,
                           weiri_binary *out) {
     char path[PATH_MAX], arch_option[32];
+    origin from;
     double start = now_ms();
     *out = (weiri_binary){ 0 };
     weiri_buf_init(&out->log, ctx);
@@ -628,20 +698,18 @@ weir_status weiri_compile(weir_ctx *ctx, const char *name, const char *source, w
     if (st != WEIR_OK) return st;
     snprintf(arch_option, sizeof arch_option, "-arch=%s", weiri_arch_name(arch));
     if (cached) {
-        entry_path(ctx, n, name, source, arch_option, path, sizeof path);
-        out->cache_hit = entry_read(ctx, path, out);
-        if (out->cache_hit) n->hits++;
-        else n->misses++;
+        entry_path(ctx, n, name, source, arch_option, path, sizeof path, &from);
+        out->cache_hit = entry_read(ctx, n, path, name, &from, out);
     }
     if (!out->cache_hit) {
         int major = n->major, minor = n->minor;
-        double from = now_ms();
+        double opened = now_ms();
         st = find_nvrtc(ctx, n, true);
         if (st == WEIR_OK) st = run_nvrtc(ctx, n, name, source, arch, arch_option, want_ptx, out);
-        out->nvrtc_ms = now_ms() - from;
+        out->nvrtc_ms = now_ms() - opened;
         if (st == WEIR_OK && cached) {
-            if (n->major != major || n->minor != minor) entry_path(ctx, n, name, source, arch_option, path, sizeof path);
-            entry_write(ctx, n, path, out);
+            if (n->major != major || n->minor != minor) entry_path(ctx, n, name, source, arch_option, path, sizeof path, &from);
+            entry_write(ctx, n, path, &from, out);
         }
     }
     if (st == WEIR_OK && out->log.oom) st = weiri_fail(ctx, WEIR_E_MEMORY, "out of memory: log of kernel '%s'", name);
@@ -729,6 +797,22 @@ const char *weiri_program_full(weir_program *p) {
     return NULL;
 }
 
+weir_status weiri_program_note(weir_program *p, const char *log) {
+    weiri_log_facts f;
+    char text[600];
+    const nvrtc *n = p->ctx->nvrtc;
+    weiri_compile_log_check(log, &f);
+    weiri_compile_log_complaint(&f, text, sizeof text);
+    weiri_buf_free(&p->noted);
+    weiri_buf_init(&p->noted, p->ctx);
+    if (!*text) return WEIR_OK;
+    weiri_put(&p->noted, "%s (NVRTC %d.%d)", text, n->major, n->minor);
+    if (p->notes == WEIR_NOTES_ERROR)
+        return weiri_fail(p->ctx, WEIR_E_COMPILE, "kernel '%s' compiles, with what notes = \"error\" does not take: %s", p->name, p->noted.s);
+    if (p->notes == WEIR_NOTES_WARN) weiri_log(p->ctx, WEIR_LOG_WARNING, "weir: kernel '%s': %s", p->name, p->noted.s);
+    return WEIR_OK;
+}
+
 static weir_status compile_program(weir_program *p, bool want_ptx) {
     const char *text = weiri_program_full(p);
     if (!text) return p->ctx->status ? p->ctx->status : WEIR_E_MEMORY;
@@ -737,6 +821,7 @@ static weir_status compile_program(weir_program *p, bool want_ptx) {
     weiri_buf_free(&p->log);
     p->log = b.log;
     weiri_buf_init(&b.log, p->ctx);
+    if (st == WEIR_OK && !p->cubin) st = weiri_program_note(p, weir_program_log(p));
     if (st == WEIR_OK && !p->cubin) {
         p->cubin = b.cubin;
         p->cubin_size = b.cubin_size;
@@ -774,6 +859,7 @@ const char *weir_program_name(const weir_program *p) { return p->name; }
 const char *weir_program_source(const weir_program *p) { return p->source.s ? p->source.s : ""; }
 const char *weir_program_full_source(weir_program *p) { return weiri_program_full(p); }
 const char *weir_program_log(const weir_program *p) { return p->log.s ? p->log.s : ""; }
+const char *weir_program_notes(const weir_program *p) { return p->noted.s ? p->noted.s : ""; }
 weir_times weir_program_times(const weir_program *p) { return p->times; }
 
 void weiri_program_drop_compiled(weir_program *p) {
@@ -783,5 +869,6 @@ void weiri_program_drop_compiled(weir_program *p) {
     weiri_buf_free(&p->full);
     weiri_buf_free(&p->log);
     weiri_buf_free(&p->ptx);
+    weiri_buf_free(&p->noted);
     weiri_program_drop_traced(p);
 }

@@ -33,8 +33,9 @@ void weiri_compile_log_check(const char *log, weiri_log_facts *out);
 /* One line naming what a shipped configuration may not have: spills, C75xx notes, warnings. "" when there is nothing. */
 void weiri_compile_log_complaint(const weiri_log_facts *f, char *out, size_t size);
 
+/* Keeps the complaint about a compilation of p, and does with it what was asked for at the build. */
+weir_status weiri_program_note(weir_program *p, const char *log);
+
 const char *weiri_arch_name(weir_arch a); /* "sm_90a" */
-/* Reads of the disk cache so far in this context. */
-void weiri_compile_cache_stats(const weir_ctx *ctx, int *hits, int *misses);
 
 #endif

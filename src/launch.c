@@ -45,7 +45,8 @@ enum { COUNTERS = 64, COUNTER_SIZE = 64 };
 
 struct weir_bound {
     weir_program *p;  /* NULL: it was freed */
-    weir_device *d;   /* NULL: it was closed */
+    weir_device *d;   /* NULL: it was closed, or only sizes are asked about */
+    int pad;          /* ... with rows of tensors that are not there padded to so many bytes */
     weir_bound *next; /* in d->bounds */
     weir_ctx *ctx;
     weiri_arena a;
@@ -97,8 +98,8 @@ static weir_status fail_gone(const weir_bound *b) {
     return weiri_fail(b->ctx, WEIR_E_ARGUMENT, "the %s these arguments were bound to is gone", b->d ? "kernel" : "device");
 }
 
-/* The address of a tensor whose memory was freed. */
-enum { FREED = 0 };
+/* The address of a tensor whose memory was freed; of one that need not be anywhere. */
+enum { FREED = 0, NOWHERE = 1 << 20 };
 
 static weir_status fail_freed(const weir_bound *b) {
     const weir_kernel *k = b->p->k;
@@ -239,13 +240,18 @@ static weir_status match_names(weir_bound *b, origin *from) {
     }
     for (int i = 0; i < k->tensors.n; i++) {
         const weir_tensor *t = k->tensors.v[i];
-        const given *g = b->tensor[i];
+        if (!b->tensor[i] && !b->d) {
+            b->tensor[i] = WEIRI_NEW(&b->a, given);
+            b->tensor[i]->foreign = true;
+        }
+        given *g = b->tensor[i];
         if (!g) return refuse(b, "tensor '%s' is missing; it takes %s", t->name, what_it_takes(k, &b->a));
+        if (!b->d && !g->address) g->address = NOWHERE;
         if (g->dtype != WEIR_DTYPE_NONE && g->dtype != (int)t->dtype)
             return refuse_dtype(b, t, g->dtype);
-        if (g->memory == WEIR_MEMORY_HOST && b->d->index >= 0)
+        if (g->memory == WEIR_MEMORY_HOST && b->d && b->d->index >= 0)
             return refuse(b, "tensor '%s' is in the host's memory, which GPU %d cannot reach", t->name, b->d->index);
-        if (g->memory == WEIR_MEMORY_GPU && b->d->index != g->gpu)
+        if (g->memory == WEIR_MEMORY_GPU && b->d && b->d->index != g->gpu)
             return refuse(b, "tensor '%s' is on GPU %d; the kernel runs %s", t->name, g->gpu,
                           b->d->index < 0 ? "in the simulator" : "on another");
         if (g->read_only && t->out) return refuse(b, "tensor '%s' is read-only, and the kernel writes it", t->name);
@@ -253,7 +259,7 @@ static weir_status match_names(weir_bound *b, origin *from) {
             return refuse(b, "tensor '%s' has rank %d; the kernel takes rank %d", t->name, g->rank, t->rank);
     }
     for (int i = 0; i < k->scalars.n; i++)
-        if (!seen[i])
+        if (!seen[i] && (b->d || !weiri_value_is_float(weiri_val(k, k->scalars.v[i])->dtype))) /* loops do not count in these */
             return refuse(b, "scalar '%s' is missing; it takes %s", weiri_val(k, k->scalars.v[i])->name,
                           what_it_takes(k, &b->a));
     return WEIR_OK;
@@ -334,6 +340,8 @@ static weir_status check_shapes(weir_bound *b) {
                               stride);
             g->stride[a] = stride;
             step = stride * (g->shape[a] > 0 ? g->shape[a] : 1);
+            const int64_t rows = b->pad > weir_dtype_size(t->dtype) ? b->pad / weir_dtype_size(t->dtype) : 1; /* of whole such pieces */
+            if (packed && a == t->rank - 1) step = (step + rows - 1) / rows * rows;
         }
         bool empty = false;
         for (int a = 0; a < t->rank; a++) empty = empty || g->shape[a] == 0;
@@ -420,7 +428,7 @@ static void describe_map(const weir_bound *b, const weiri_tmap_use *u, weiri_tma
 /* Some empty tensors have no address; their maps are never used but must encode. */
 static void give_address(const weir_bound *b, weiri_tmap *m) {
     for (int i = 0; !m->base && i < b->p->k->tensors.n; i++) m->base = b->tensor[i]->address & ~15ull;
-    if (!m->base) m->base = 1 << 20;
+    if (!m->base) m->base = NOWHERE;
 }
 
 /* Tensors whose rows cp.async reads 16 bytes at a time. */
@@ -459,7 +467,7 @@ static weir_status make_maps(weir_bound *b) {
         describe_map(b, u, &b->tmaps[i]);
         give_address(b, &b->tmaps[i]);
         if (weiri_tmap_check(&b->tmaps[i], name, why, sizeof why)) return refuse(b, "%s", why);
-        if (b->d->index < 0) continue;
+        if (!b->d || b->d->index < 0) continue;
         weir_status st = weiri_tmap_encode(b->d, &b->tmaps[i], name, &b->maps[i]);
         if (st != WEIR_OK) return st;
     }
@@ -512,23 +520,30 @@ static weir_status resident_clusters(weir_bound *b, int *out) {
     return WEIR_OK;
 }
 
+/* Tiles of the queue, counted in clusters, -1 without one; the grid that was asked for is one for them. */
+static weir_status check_grid(weir_bound *b, int64_t *tiles) {
+    const weiri_plan *plan = b->p->plan;
+    int size = plan->cluster > 1 ? plan->cluster : 1;
+    *tiles = -1;
+    if (plan->queue && (*tiles = cluster_tiles(b)) < 0) return WEIR_E_LAUNCH;
+    if (*tiles == 0 || !b->grid_asked) return WEIR_OK;
+    if (b->grid_asked < 0 || b->grid_asked % size)
+        return refuse(b, "the grid is %d CTAs; it must be a positive multiple of the cluster's %d", b->grid_asked, size);
+    if (*tiles >= 0 && !plan->persistent && b->grid_asked / size < *tiles)
+        return refuse(b, "the grid is %d CTAs, and %" PRId64 " are needed: with a queue of kind \"grid\" each tile has CTAs of its own",
+                      b->grid_asked, *tiles * size);
+    return WEIR_OK;
+}
+
 static weir_status choose_grid(weir_bound *b, int *grid) {
     const weiri_plan *plan = b->p->plan;
     int size = plan->cluster > 1 ? plan->cluster : 1, resident = 0;
-    int64_t tiles = -1;
-    if (plan->queue && (tiles = cluster_tiles(b)) < 0) return WEIR_E_LAUNCH;
-    *grid = 0;
-    if (tiles == 0) return WEIR_OK;
-    if (b->grid_asked) {
-        if (b->grid_asked < 0 || b->grid_asked % size)
-            return refuse(b, "the grid is %d CTAs; it must be a positive multiple of the cluster's %d", b->grid_asked, size);
-        if (tiles >= 0 && !plan->persistent && b->grid_asked / size < tiles)
-            return refuse(b, "the grid is %d CTAs, and %" PRId64 " are needed: with a queue of kind \"grid\" each tile has CTAs of its own",
-                          b->grid_asked, tiles * size);
-        *grid = b->grid_asked;
-        return WEIR_OK;
-    }
-    weir_status st = resident_clusters(b, &resident);
+    int64_t tiles;
+    weir_status st = check_grid(b, &tiles);
+    if (st != WEIR_OK) return st;
+    *grid = tiles ? b->grid_asked : 0;
+    if (tiles == 0 || b->grid_asked) return WEIR_OK;
+    st = resident_clusters(b, &resident);
     if (st != WEIR_OK) return st;
     int64_t clusters = tiles < 0 || (plan->persistent && tiles > resident) ? resident : tiles;
     if (clusters * size > INT32_MAX) return refuse(b, "%" PRId64 " CTAs are more than a grid takes", clusters * size);
@@ -613,6 +628,7 @@ static weir_status get_module(weir_bound *b) {
     } else {
         const char *text = weiri_program_full(p);
         st = text ? weiri_compile(p->ctx, p->name, text, target, false, &own) : WEIR_E_MEMORY;
+        if (st == WEIR_OK) st = weiri_program_note(p, own.log.s);
     }
     weiri_module *m = st == WEIR_OK ? weiri_alloc(p->ctx, sizeof *m) : NULL;
     if (!m) {
@@ -781,17 +797,12 @@ static weir_status bind_on_device(weir_bound *b) {
     return st;
 }
 
-/* A binding, or NULL with the context's error. */
-static weir_bound *bind(weir_program *p, const weir_launch_desc *desc) {
-    weir_device *d = weiri_launch_device(p, desc);
-    if (!d) return NULL;
+/* A binding with the arguments as they are; NULL on lack of memory. */
+static weir_bound *begin_bound(weir_program *p, const weir_launch_desc *desc) {
     weir_bound *b = weiri_alloc(p->ctx, sizeof *b);
     if (!b) return NULL;
     b->ctx = p->ctx;
     b->p = p;
-    b->d = d;
-    b->next = d->bounds;
-    d->bounds = b;
     b->asked = desc->device;
     b->grid_asked = desc->grid;
     b->pdl = desc->pdl;
@@ -799,18 +810,66 @@ static weir_bound *bind(weir_program *p, const weir_launch_desc *desc) {
     weiri_arena_init(&b->a, p->ctx);
     b->names = WEIRI_NEW_N(&b->a, const char *, b->nargs + 1);
     b->args = WEIRI_NEW_N(&b->a, given, 2 * b->nargs + 1); /* the second half stays as given, to compare with */
+    for (int i = 0; i < b->nargs && !b->a.oom; i++) {
+        b->names[i] = weiri_arena_str(&b->a, desc->args[i].name ? desc->args[i].name : "");
+        b->args[i] = b->args[b->nargs + i] = resolve(&desc->args[i]);
+    }
+    return b;
+}
+
+static weir_status check_rank(weir_bound *b, int i) {
+    if (b->args[i].rank >= 0 && b->args[i].rank <= WEIR_MAX_RANK) return WEIR_OK;
+    return refuse(b, "argument '%s' has rank %d; 1 to %d are possible", b->names[i], b->args[i].rank, WEIR_MAX_RANK);
+}
+
+static weir_status fail_memory(const weir_bound *b) {
+    return weiri_fail(b->ctx, WEIR_E_MEMORY, "out of memory: arguments of kernel '%s'", b->p->name);
+}
+
+static weir_status try_sizes(weir_program *p, const weir_launch_desc *desc, int pad) {
+    weir_bound *b = begin_bound(p, desc);
+    if (!b) return WEIR_E_MEMORY;
+    int64_t tiles;
+    weir_status st = b->a.oom ? WEIR_E_MEMORY : WEIR_OK;
+    b->pad = pad;
+    for (int i = 0; i < b->nargs && st == WEIR_OK; i++) st = check_rank(b, i);
+    if (st == WEIR_OK) st = bind_checked(b);
+    if (st == WEIR_OK) st = make_maps(b);
+    if (st == WEIR_OK) st = check_grid(b, &tiles);
+    if (b->a.oom) st = fail_memory(b);
+    weir_bound_free(b);
+    return st;
+}
+
+weir_status weir_accepts(weir_program *p, const weir_launch_desc *desc, const char **needs) {
+    if (needs) *needs = NULL;
+    weir_status st = try_sizes(p, desc, 0);
+    if (st != WEIR_E_LAUNCH) return st;
+    weiri_buf_free(&p->needs);
+    weiri_put(&p->needs, "%s", weir_error(p->ctx));
+    st = try_sizes(p, desc, 16);
+    if (st == WEIR_OK && needs) *needs = p->needs.s;
+    return st == WEIR_E_LAUNCH ? weiri_fail(p->ctx, st, "%s", p->needs.s ? p->needs.s : "") : st;
+}
+
+/* A binding, or NULL with the context's error. */
+static weir_bound *bind(weir_program *p, const weir_launch_desc *desc) {
+    weir_device *d = weiri_launch_device(p, desc);
+    if (!d) return NULL;
+    weir_bound *b = begin_bound(p, desc);
+    if (!b) return NULL;
+    b->d = d;
+    b->next = d->bounds;
+    d->bounds = b;
     weir_status st = WEIR_OK;
-    for (int i = 0; i < b->nargs && st == WEIR_OK; i++) {
+    for (int i = 0; i < b->nargs && !b->a.oom && st == WEIR_OK; i++) {
         const weir_arg *a = &desc->args[i];
-        b->names[i] = weiri_arena_str(&b->a, a->name ? a->name : "");
-        b->args[i] = b->args[b->nargs + i] = resolve(a);
         if (a->buffer && a->buffer->d != d)
             st = a->buffer->d && a->buffer->d->index < 0 && d->index < 0
                      ? refuse(b, "tensor '%s' lies on another simulator than the one that the kernel runs on", b->names[i])
                      : refuse(b, "tensor '%s' lies on %s, the kernel runs on %s", b->names[i],
                               a->buffer->d ? a->buffer->d->name : "a closed device", d->name);
-        else if (b->args[i].rank < 0 || b->args[i].rank > WEIR_MAX_RANK)
-            st = refuse(b, "argument '%s' has rank %d; 1 to %d are possible", b->names[i], b->args[i].rank, WEIR_MAX_RANK);
+        else st = check_rank(b, i);
     }
     if (st == WEIR_OK) st = bind_checked(b);
     if (st == WEIR_OK && d->index < 0) {
@@ -823,7 +882,7 @@ static weir_bound *bind(weir_program *p, const weir_launch_desc *desc) {
             weiri_device_leave(d, pushed);
         }
     }
-    if (st == WEIR_OK && b->a.oom) st = weiri_fail(b->ctx, WEIR_E_MEMORY, "out of memory: arguments of kernel '%s'", p->name);
+    if (st == WEIR_OK && b->a.oom) st = fail_memory(b);
     if (st == WEIR_OK) return b->ntensors = p->k->tensors.n, b;
     weir_bound_free(b);
     return NULL;

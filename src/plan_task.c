@@ -258,4 +258,10 @@ void pl_check_named(weiri_plan *p) {
                    "kernel '%s' needs %d named barriers; a CTA has 15 beside __syncthreads", p->k->name, p->named.n);
     f->expected = "at most 15";
     f->got = weiri_arena_fmt(&p->a, "%d", p->named.n);
+    weiri_buf who;
+    weiri_buf_init(&who, p->k->ctx);
+    for (int i = 0; i < p->named.n; i++)
+        weiri_put(&who, "%s%d of %s", i ? ", " : "", p->named.v[i].id, p->named.v[i].owner);
+    f->hint = weiri_arena_fmt(&p->a, "each warpgroup that multiplies takes one, and each task of several warps whose threads meet: %s", who.n ? who.s : "");
+    weiri_buf_free(&who);
 }

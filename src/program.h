@@ -13,6 +13,7 @@ struct weir_program {
     const char *name;
     weir_arch arch;      /* never DEFAULT */
     weiri_buf source;    /* emitted, without the preamble */
+    weir_notes notes;    /* as asked for at the build */
     weir_device *device; /* of the build; NULL: the first GPU, else the simulator, chosen at the first launch */
     weir_times times;
     double watchdog; /* seconds one wait may last on a GPU, 0: for ever */
@@ -20,12 +21,14 @@ struct weir_program {
     /* compile.c */
     weiri_buf full;     /* preamble and source, made on demand */
     weiri_buf log, ptx; /* of the last compilation; ptx on demand */
+    weiri_buf noted;    /* what ptxas notes in that log */
     void *cubin;
     size_t cubin_size; /* 0: not compiled yet */
 
     /* launch.c */
     weiri_module *modules; /* one per device it ran on */
     weir_bound *bound;     /* the last launch's bindings, reused while the arguments stay the same */
+    weiri_buf needs;       /* of the last weir_accepts */
 
     /* trace.c */
     weir_program *twin; /* the traced build of the same plan, made on demand; it shares k and plan */

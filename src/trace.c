@@ -341,7 +341,8 @@ weir_program *weiri_program_twin(weir_program *p) {
     t->device = p->device;
     t->watchdog = p->watchdog;
     t->traced = true;
-    weiri_buf *const bufs[] = { &t->source, &t->full, &t->log, &t->ptx };
+    t->notes = WEIR_NOTES_IGNORE; /* of the instruments */
+    weiri_buf *const bufs[] = { &t->source, &t->full, &t->log, &t->ptx, &t->noted };
     for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++) weiri_buf_init(bufs[i], p->ctx);
     weiri_put_n(&t->source, p->source.s ? p->source.s : "", p->source.n);
     p->twin = t;

@@ -82,7 +82,7 @@ local function syncs(tasks, warps)
   end
   return k
 end
-refused("more named barriers than ids (8)", syncs(16, 2), "[PLAN-NAMED]", "needs 16 named barriers; a CTA has 15")
+refused("more named barriers than ids (8)", syncs(16, 2), "[PLAN-NAMED]", "needs 16 named barriers; a CTA has 15", "1 of task t0, 2 of task t1, ", ", 16 of task t15")
 local source = syncs(2, 2):source()
 tap.like("w_bar_sync(w_sync_id, nthreads)", source, "a named barrier counts the threads of the role that calls it (4)")
 for i = 0, 1 do

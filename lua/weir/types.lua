@@ -106,6 +106,11 @@ function weir.barrier_allocator(options) end
 ---@return integer, string?
 function weir.device_count() end
 
+---Compiled kernels on disk, as this process has met them: a miss is of a name without entry (absent), of one whose entries have another source,
+---target or compiler (changed), or of a damaged entry. why: of the last miss, "" none.
+---@return { dir: string, hits: integer, misses: integer, absent: integer, changed: integer, damaged: integer, why: string }
+function weir.cache() end
+
 ---Bytes the context holds from its allocator.
 ---@return integer
 function weir.live_bytes() end
@@ -438,7 +443,8 @@ function kernel:verify(options) end
 
 ---Validates, plans, proves and emits; raises the report when anything is wrong.
 ---unsafe: builds what was refused, if it can be planned; for the simulator and the watchdog. watchdog: seconds that a wait may last on a GPU before the kernel gives up and says where.
----@param options? { device?: weir.device, warn_only?: boolean, unsafe?: boolean, watchdog?: number }
+---notes: what becomes of program:notes().
+---@param options? { device?: weir.device, warn_only?: boolean, unsafe?: boolean, watchdog?: number, notes?: "warn"|"ignore"|"error" }
 ---@return weir.program
 function kernel:build(options) end
 
@@ -772,6 +778,14 @@ local program = {}
 ---@return true?, string?, string?
 function program:launch(args, options) end
 
+---Would a launch take these sizes? Runs nothing, needs no device. Tensors may be given as { shape = }, or left out where every dim is given; so
+---may scalars of float dtypes. true, with a text where tensors left out must have rows padded to 16 bytes (as dev:tensor makes them); or false
+---and the reason.
+---@param args table<string, weir.argument|{ shape: integer[], stride?: integer[], dtype?: weir.dtype }>
+---@param options? weir.launch_options
+---@return boolean, string?
+function program:accepts(args, options) end
+
 ---Median milliseconds of `reps` launches.
 ---@param args table<string, weir.argument>
 ---@param options? { reps?: integer, stream?: integer|lightuserdata, grid?: integer, device?: weir.device, pdl?: boolean }
@@ -807,6 +821,10 @@ function program:ptx() end
 function program:cubin() end
 ---@return string
 function program:log() end
+---What ptxas notes of the last compilation that costs speed, and the compiler's version: spills, wgmma that is serialised, setmaxnreg that is
+---ignored (C75xx), warnings. nil: nothing, or not compiled yet.
+---@return string?
+function program:notes() end
 ---Milliseconds of the last build.
 ---@return { validate: number, plan: number, prove: number, emit: number, compile: number, nvrtc: number, load: number, cache_hit: boolean }
 function program:times() end

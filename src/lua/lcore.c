@@ -56,6 +56,21 @@ static int m_device_count(lua_State *L) { /* and, when there is none, why */
     return 2;
 }
 
+static int m_cache(lua_State *L) { /* what became of compiled kernels on disk */
+    const weir_cache c = weir_cache_stats(upvalue_ctx(L)->c);
+    lua_createtable(L, 0, 7);
+    weirl_set_int(L, "hits", c.hits);
+    weirl_set_int(L, "misses", c.misses);
+    weirl_set_int(L, "absent", c.absent);
+    weirl_set_int(L, "changed", c.changed);
+    weirl_set_int(L, "damaged", c.damaged);
+    lua_pushstring(L, c.dir);
+    lua_setfield(L, -2, "dir");
+    lua_pushstring(L, c.why);
+    lua_setfield(L, -2, "why");
+    return 1;
+}
+
 static int m_live_bytes(lua_State *L) { return lua_pushinteger(L, (lua_Integer)weir_live_bytes(upvalue_ctx(L)->c)), 1; }
 static int m_dtype_size(lua_State *L) { return lua_pushinteger(L, weir_dtype_size(weirl_todtype(L, 1, "weir.dtype_size"))), 1; }
 
@@ -115,6 +130,7 @@ int weir_openlib(lua_State *L, weir_ctx *ctx) {
                                          { "dlpack", weirl_dlpack },
                                          { "device_count", m_device_count },
                                          { "live_bytes", m_live_bytes },
+                                         { "cache", m_cache },
                                          { NULL, NULL } };
     luaL_checkversion(L);
     weirl_class(L, WEIRL_CTX, NULL, ctx_meta, NULL);

@@ -9,7 +9,8 @@ enum { UV_KERNEL = 1, UV_REPORT, UV_DEVICE, NUV = UV_DEVICE };
 /* ---- build -------------------------------------------------------------------------------------------------------------- */
 
 int weirl_kernel_build(lua_State *L) {
-    static const char *const names[] = { "device", "warn_only", "unsafe", "watchdog", NULL };
+    static const char *const names[] = { "device", "warn_only", "unsafe", "watchdog", "notes", NULL };
+    static const char *const notes[] = { "warn", "ignore", "error", NULL }; /* ORDER weir_notes */
     weirl_kernel *kb = weirl_checkkernel(L, 1);
     lua_settop(L, 2);
     if (kb->task) return weirl_raise(L, "k:build: inside the schedule of task '%s'", kb->task);
@@ -20,6 +21,7 @@ int weirl_kernel_build(lua_State *L) {
         weirl_desc d = weirl_desc_open(L, 2, "k:build", names);
         desc.warn_only = weirl_bool(&d, "warn_only", false);
         desc.unsafe = weirl_bool(&d, "unsafe", false);
+        desc.notes = (weir_notes)weirl_choice(&d, "notes", notes, WEIR_NOTES_WARN);
         if (weirl_get(&d, "watchdog") != LUA_TNIL) {
             if (lua_type(L, -1) != LUA_TNUMBER || !(lua_tonumber(L, -1) > 0))
                 return weirl_raise(L, "k:build: watchdog is the seconds that a wait may last, got %s", luaL_tolstring(L, -1, NULL));
@@ -89,8 +91,7 @@ static void foreign(lua_State *L, int idx, weir_arg *a) {
     static const char *const names[] = { "address", "shape", "stride", "dtype", NULL };
     const char *fn = lua_pushfstring(L, "argument '%s'", a->name);
     weirl_desc d = weirl_desc_open(L, idx, fn, names);
-    weirl_get(&d, "address");
-    a->address = to_address(L, -1, fn);
+    if (weirl_get(&d, "address") != LUA_TNIL) a->address = to_address(L, -1, fn); /* without: for the question whether it would do */
     a->dtype = weirl_dtype(&d, "dtype");
     static const char *const lists[] = { "shape", "stride" };
     for (int l = 0; l < 2; l++) {
@@ -212,6 +213,19 @@ static int p_launch(lua_State *L) {
     weir_status st = weir_launch(u->p, &l.desc);
     run_ends(L, u);
     return st == WEIR_OK ? lua_pushboolean(L, 1), 1 : outcome(L, u, "launch", st);
+}
+
+/* true, and what tensors must be like; or false and the reason. */
+static int p_accepts(lua_State *L) {
+    launch l;
+    const char *needs = NULL;
+    weirl_program *u = read_launch(L, "accepts", &l, NULL, 0);
+    weir_status st = weir_accepts(u->p, &l.desc, &needs);
+    if (st != WEIR_OK && st != WEIR_E_LAUNCH) return outcome(L, u, "accepts", st);
+    lua_pushboolean(L, st == WEIR_OK);
+    if (st == WEIR_OK && !needs) return 1;
+    lua_pushstring(L, needs ? needs : weir_error(u->kb->ctx->c));
+    return 2;
 }
 
 static int p_time(lua_State *L) { /* median milliseconds */
@@ -379,6 +393,12 @@ static int p_export(lua_State *L) {
     return st == WEIR_OK ? lua_pushboolean(L, 1), 1 : weirl_fail(L, u->kb->ctx, st);
 }
 
+static int p_notes(lua_State *L) { /* nil: nothing */
+    const char *text = weir_program_notes(check(L, 1)->p);
+    if (!*text) return lua_pushnil(L), 1;
+    return lua_pushstring(L, text), 1;
+}
+
 static int p_times(lua_State *L) { /* milliseconds */
     weir_times t = weir_program_times(check(L, 1)->p);
     const struct {
@@ -418,6 +438,8 @@ static int program_tostring(lua_State *L) {
 
 void weirl_open_program(lua_State *L) {
     static const luaL_Reg meth[] = { { "launch", p_launch },
+                                     { "accepts", p_accepts },
+                                     { "notes", p_notes },
                                      { "time", p_time },
                                      { "trace", p_trace },
                                      { "explore", p_explore },

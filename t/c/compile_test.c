@@ -1,8 +1,11 @@
 /* The preamble through NVRTC, the log, the cubin cache. Needs NVRTC but no GPU. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* syscall */
+#include <fcntl.h>
 #include <glob.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -315,14 +318,18 @@ static bool find_entry(void) {
     return one;
 }
 
+static char why[320]; /* of the last miss */
+static weir_cache stats;
+
 static bool compile_hits(const char *body) {
     weir_ctx *ctx = open_in(folder);
     weiri_binary b;
-    int hits = 0, misses = 0;
     bool good = compile(ctx, body, WEIR_ARCH_SM_90A, &b) == WEIR_OK && b.cubin_size > 0 && strstr(b.log.s, "registers");
     bool hit = b.cache_hit;
-    weiri_compile_cache_stats(ctx, &hits, &misses);
-    good = good && hits == hit && misses == !hit && (hit ? b.nvrtc_ms == 0 : b.nvrtc_ms > b.ms / 2) && b.nvrtc_ms < b.ms;
+    stats = weir_cache_stats(ctx);
+    snprintf(why, sizeof why, "%s", stats.why);
+    good = good && stats.hits == hit && stats.misses == !hit && stats.absent + stats.changed + stats.damaged == stats.misses &&
+           !strcmp(stats.dir, folder) && (hit ? b.nvrtc_ms == 0 : b.nvrtc_ms > b.ms / 2) && b.nvrtc_ms < b.ms;
     weiri_binary_free(ctx, &b);
     weir_close(ctx);
     return ok(good, "cubin and log are there, counters agree") && hit;
@@ -342,8 +349,10 @@ static void damage(long at, long cut) {
 }
 
 static void test_cache(void) {
-    ok(!compile_hits(plain), "first compilation: a miss");
+    ok(!compile_hits(plain) && stats.absent == 1, "first compilation: a miss");
+    is_str("kernel 'k' was not compiled before", why, "and why");
     ok(compile_hits(plain), "second, in a new context: a hit");
+    is_str("", why, "no miss, no reason");
     ok(find_entry(), "one entry on disk");
     struct stat st;
     stat(entry, &st);
@@ -352,9 +361,13 @@ static void test_cache(void) {
     logged[0] = 0;
     ok(!compile_hits(plain), "a flipped bit in the cubin: a miss");
     has_str("is damaged; it is built again", logged, "with a line in the log");
+    is_str("the entry of kernel 'k' is damaged", why, "and why");
+    is_int(1, stats.damaged, "counted as that");
     ok(compile_hits(plain), "and the entry is good again");
-    damage(70, -1);
+    damage(170, -1);
     ok(!compile_hits(plain), "a flipped bit in the log: a miss");
+    damage(30, -1);
+    ok(!compile_hits(plain), "a flipped bit in what it was compiled from: a miss");
     stat(entry, &st); /* its log says how long ptxas took: another build, another length */
     damage(0, st.st_size - 1);
     ok(!compile_hits(plain), "a byte short: a miss");
@@ -363,7 +376,14 @@ static void test_cache(void) {
     damage(0, 0);
     ok(!compile_hits(plain), "empty: a miss");
     ok(compile_hits(plain), "good again");
-    ok(!compile_hits("f[0] = 1;"), "another source: a miss");
+    ok(!compile_hits("f[0] = 1;") && stats.changed == 1, "another source: a miss");
+    is_str("the source of kernel 'k' is none of the 1 that are there", why, "and why");
+    weir_ctx *ctx = open_in(folder);
+    weiri_binary b;
+    ok(compile(ctx, plain, WEIR_ARCH_SM_100A, &b) == WEIR_OK && !b.cache_hit, "another target: a miss");
+    is_str("kernel 'k' was compiled for sm_90a, not for sm_100a", weir_cache_stats(ctx).why, "and why");
+    weiri_binary_free(ctx, &b);
+    weir_close(ctx);
     char command[256];
     snprintf(command, sizeof command, "ls -A %s | grep -c -v -e '^k-[0-9a-f]*.cubin$' -e '^nvrtc-[0-9a-f]*$'", folder);
     FILE *f = popen(command, "r");
@@ -371,6 +391,161 @@ static void test_cache(void) {
     if (!f || fscanf(f, "%d", &other) != 1) other = -1;
     if (f) pclose(f);
     is_int(0, other, "no temporary file is left");
+}
+
+/* ---- a cache that many write, or that a writer leaves in the middle -------------------------------------------------------- */
+
+/* NVRTC's place is taken by a library that gives 100000 bytes at once, in versions of its own: so that rounds are many. */
+static const char fast_nvrtc[] =
+    "#include <string.h>\n"
+    "int nvrtcVersion(int *a, int *b) { *a = MAJOR; *b = 0; return 0; }\n"
+    "const char *nvrtcGetErrorString(int r) { (void)r; return \"fast\"; }\n"
+    "int nvrtcCreateProgram(void **p) { *p = (void *)8; return 0; }\n"
+    "int nvrtcCompileProgram(void *p) { (void)p; return 0; }\n"
+    "int nvrtcDestroyProgram(void **p) { *p = 0; return 0; }\n"
+    "int nvrtcGetProgramLogSize(void *p, size_t *n) { (void)p; *n = 5; return 0; }\n"
+    "int nvrtcGetProgramLog(void *p, char *s) { (void)p; memcpy(s, \"said\", 5); return 0; }\n"
+    "int nvrtcGetCUBINSize(void *p, size_t *n) { (void)p; *n = 100000; return 0; }\n"
+    "int nvrtcGetCUBIN(void *p, char *s) { (void)p; for (int i = 0; i < 100000; i++) s[i] = (char)(i * 7 + MAJOR); return 0; }\n"
+    "int nvrtcGetPTXSize(void *p, size_t *n) { (void)p; *n = 1; return 0; }\n"
+    "int nvrtcGetPTX(void *p, char *s) { (void)p; *s = 0; return 0; }\n";
+
+static bool make_fast(int major, char *path, size_t size) {
+    char source[96], command[400];
+    snprintf(source, sizeof source, "%s/fast.c", folder);
+    snprintf(path, size, "%s/libnvrtc-fast%d.so", folder, major);
+    FILE *f = fopen(source, "w");
+    fputs(fast_nvrtc, f);
+    fclose(f);
+    snprintf(command, sizeof command, "${CC:-cc} -shared -fPIC -DMAJOR=%d -o %s %s", major, path, source);
+    return system(command) == 0;
+}
+
+/* 0: a hit, 1: a miss, both with the right bytes; 2: anything else */
+static int compile_fast(const char *library, const char *cache, int major, char *reason, size_t size) {
+    weir_ctx *ctx = weir_open(&(weir_config){ .cache_dir = cache, .nvrtc_path = library });
+    weiri_binary b;
+    bool good = weiri_compile(ctx, "k", "a source", WEIR_ARCH_SM_90A, false, &b) == WEIR_OK && b.cubin_size == 100000 &&
+                b.log.n == 4 && !memcmp(b.log.s, "said", 4);
+    for (int i = 0; good && i < 100000; i++) good = ((char *)b.cubin)[i] == (char)(i * 7 + major);
+    int out = !good ? 2 : !b.cache_hit;
+    if (reason) snprintf(reason, size, "%s", weir_cache_stats(ctx).why);
+    weiri_binary_free(ctx, &b);
+    weir_close(ctx);
+    return out;
+}
+
+/* What a process does to the cache, call by call: this file's own write, fsync, ... are the ones that libweir.a is linked with. The one
+ * that dies does so before the call `dies_at`, in the middle of it (half the bytes are written), or behind it. */
+static int dies_at = 0, calls = 0; /* 0: nobody */
+enum { BEFORE, HALF, BEHIND };
+static int dies_how;
+
+static bool dies(int how) { return dies_at && calls == dies_at && dies_how == how; }
+#define STEP(call, half) \
+    do { \
+        calls++; \
+        if (dies(BEFORE)) raise(SIGKILL); \
+        if (dies(HALF)) { half; raise(SIGKILL); } \
+        long r_ = (call); \
+        if (dies(BEHIND)) raise(SIGKILL); \
+        return r_; \
+    } while (0)
+
+#if defined __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+enum { OWN_CALLS = 0 }; /* its own are in the way */
+#else
+enum { OWN_CALLS = 1 };
+ssize_t write(int fd, const void *p, size_t n) { STEP(syscall(SYS_write, fd, p, n), (void)syscall(SYS_write, fd, p, n / 2)); }
+static long step(long (*f)(const void *, long), const void *p, long x) { STEP(f(p, x), (void)0); }
+static long do_fsync(const void *p, long fd) { return (void)p, syscall(SYS_fsync, fd); }
+static long do_fchmod(const void *p, long fd) { return syscall(SYS_fchmod, fd, *(const mode_t *)p); }
+static const char *renamed_to;
+static long do_rename(const void *p, long x) { return (void)x, syscall(SYS_renameat2, AT_FDCWD, p, AT_FDCWD, renamed_to, 0); }
+int fsync(int fd) { return (int)step(do_fsync, NULL, fd); }
+int fchmod(int fd, mode_t m) { return (int)step(do_fchmod, &m, fd); }
+int rename(const char *from, const char *to) { return renamed_to = to, (int)step(do_rename, from, 0); }
+#endif
+
+static int in_child(const char *library, const char *cache, int major) {
+    int status = 0;
+    fflush(stdout);
+    pid_t pid = fork();
+    if (!pid) _exit(compile_fast(library, cache, major, NULL, 0));
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void test_many(void) {
+    enum { PROCESSES = 16, ROUNDS = 100 };
+    char library[128], newer[128], cache[96], command[256], reason[320];
+    if (!make_fast(12, library, sizeof library) || !make_fast(13, newer, sizeof newer)) {
+        ok(true, "many processes # SKIP no C compiler");
+        return;
+    }
+    snprintf(cache, sizeof cache, "%s/many", folder);
+    is_int(1, compile_fast(library, cache, 12, reason, sizeof reason), "a quick compiler");
+    is_int(0, compile_fast(library, cache, 12, reason, sizeof reason), "its second time");
+    is_int(1, compile_fast(newer, cache, 13, reason, sizeof reason), "a newer one: a miss");
+    has_str("kernel 'k' was compiled by weir ", reason, "and why");
+    has_str(", NVRTC 12.0; this is weir ", reason, "... by whom");
+    is_int(0, compile_fast(library, cache, 12, reason, sizeof reason), "the older one's is still there");
+
+    /* Sixteen at once: in most rounds there is no entry, in some a damaged one. */
+    int bad = 0, missed = 0, left = 0;
+    snprintf(cache, sizeof cache, "%s/crowd", folder);
+    snprintf(command, sizeof command, "%s/k-*.cubin", cache);
+    for (int round = 0; round < ROUNDS; round++) {
+        glob_t g;
+        if (glob(command, 0, NULL, &g) == 0) {
+            snprintf(entry, sizeof entry, "%s", g.gl_pathv[0]);
+            if (g.gl_pathc != 1) bad++;
+            if (round % 4 == 3) damage(40000 + 100 * round, -1);
+            else unlink(entry);
+            globfree(&g);
+        }
+        pid_t child[PROCESSES];
+        fflush(stdout);
+        for (int i = 0; i < PROCESSES; i++)
+            if (!(child[i] = fork())) _exit(compile_fast(library, cache, 12, NULL, 0));
+        for (int i = 0; i < PROCESSES; i++) {
+            int status = 0;
+            waitpid(child[i], &status, 0);
+            if (!WIFEXITED(status) || WEXITSTATUS(status) > 1) bad++;
+            else missed += WEXITSTATUS(status);
+        }
+        left += compile_fast(library, cache, 12, NULL, 0);
+    }
+    ok(bad == 0, "16 processes at once, 100 rounds: each has the right bytes (%d of 1600 compiled them)", missed);
+    is_int(0, left, "... and a whole entry is there behind each round");
+    ok(missed >= ROUNDS, "... which somebody had to write");
+
+    /* kill -9 in every step: the next one has the right bytes, by a hit or by a miss, and behind it there is a whole entry. */
+    if (!OWN_CALLS) {
+        ok(true, "kill -9 # SKIP under a sanitizer");
+        return;
+    }
+    snprintf(command, sizeof command, "rm -rf %s", cache);
+    int steps = 0, killed = 0, wrong = 0, misses = 0, hits = 0;
+    for (int how = BEFORE; how <= BEHIND; how++)
+        for (steps = 1; system(command) == 0; steps++) {
+            dies_at = steps, dies_how = how, calls = 0;
+            int end = in_child(library, cache, 12);
+            dies_at = 0;
+            killed += end == -SIGKILL;
+            int next = compile_fast(library, cache, 12, NULL, 0);
+            misses += next == 1, hits += next == 0;
+            if (next == 2 || compile_fast(library, cache, 12, NULL, 0) != 0) wrong++;
+            if (end != -SIGKILL) break; /* there are no more steps */
+        }
+    ok(wrong == 0, "kill -9 before, in and behind each of %d writing calls: who comes next has the right bytes, then hits", steps - 1);
+    ok(killed == 3 * (steps - 1) && steps > 9, "%d were killed", killed);
+    ok(misses >= killed - 4 && hits >= 3, "of those, %d left no entry, %d a whole one", misses, hits);
 }
 
 /* Eight processes, one entry: all get a whole cubin whoever writes first. */
@@ -507,6 +682,7 @@ int main(void) {
     test_mma(ctx);
         test_cache();
         test_processes();
+        test_many();
         test_no_cache();
         test_old_nvrtc();
     }

@@ -549,7 +549,11 @@ static void test_cluster(void) {
                !memcmp(x + 512 * (N - 2) + 128, y + 1024 * N, 512);
     if (!ok(same, "multicast, remote arrives, a push: 8 seeds")) tap_text("findings", found(l));
     cluster_finds(l, CLUSTER(1), "[sim-deadlock]", "[sim-tx]", "a multicast mask without the own CTA");
-    cluster_finds(l, CLUSTER(2), "[sim-lap]", "[sim-arrivals]", "an empty count that leaves out the peer");
+    /* The arrivals of two CTAs end two phases where one was meant. That is a lap by itself: nothing holds the second arrival back until the
+     * producer has seen the first phase end, so every seed says so before it comes to what follows: a stage loaded while the peer's loads
+     * or reads of it are under way (sim-async-write), armed twice (sim-arrivals). Told one phase early: ahead of the first arrival the bytes of
+     * the own load stand, which clocks do not show. */
+    cluster_finds(l, CLUSTER(2), "parity lap on mbarrier 'x_empty' stage 0", "-", "an empty count that leaves out the peer");
     cluster_finds(l, CLUSTER(3), "[sim-exit", "[sim-exited]", "no cluster barrier before the exit");
     cluster_finds(l, CLUSTER(4), "has run no fence.mbarrier_init", "-", "no fence after the init");
     cluster_finds(l, CLUSTER(5), "[sim-bar-init]", "[sim-exited]", "the CTA's barrier where the cluster's is needed");

@@ -208,6 +208,7 @@
     X("V-ILV-08", WEIR_ERROR, "acquire and commit of one task have one stride") \
     X("V-ILV-09", WEIR_ERROR, "wait and release of one task have one stride") \
     X("V-CTA-01", WEIR_ERROR, "pipelines have one CTA layout") \
+    X("V-CTA-02", WEIR_ERROR, "CTAs that a load serves name one tile") \
     X("V-TMEM-01", WEIR_ERROR, "tensor memory holds all columns") \
     /* plan */ \
     X("PLAN-SMEM", WEIR_ERROR, "shared memory holds data and barriers") \

@@ -131,6 +131,7 @@ void weiri_validate(const weir_kernel *k, weiri_findings *out) {
     vd_check_self_edges(&c);
     vd_check_pdl(&c);
     vd_check_keys(&c);
+    vd_check_multicast(&c);
     vd_check_rasters(&c);
     vd_check_values(&c);
 }

@@ -32,6 +32,7 @@
 #define vd_check_bodies weiri_vd_check_bodies
 #define vd_check_routes weiri_vd_check_routes
 #define vd_check_keys weiri_vd_check_keys
+#define vd_check_multicast weiri_vd_check_multicast
 #define vd_check_values weiri_vd_check_values
 
 typedef enum section { SEC_ONCE, SEC_HEAD, SEC_LOOP, SEC_TAIL } section; /* ONCE: beside the work-tile loop */
@@ -134,6 +135,7 @@ void vd_check_atom(checker *c, const weiri_op *op);
 void vd_check_bodies(checker *c);
 void vd_check_routes(checker *c, const weiri_task *t);
 void vd_check_keys(checker *c);
+void vd_check_multicast(checker *c);
 void vd_check_values(checker *c);
 
 #endif

@@ -267,4 +267,60 @@ for _, c in ipairs {
   tap.is(c[3], report.proof.verdict == "UNSAFE" and report.text:match "%[(PROVE%-%w+)%]" or report.proof.verdict, "slices of each CTA under a guard by " .. c[1])
   tap.is(c[4], ran(guarded(c[2])), "... in the simulator")
 end
+
+-- CTAs that a load serves name one tile (V-CTA-02), as far as sizes, coordinates and indices tell.
+local function served(o)
+  local k = weir.kernel { name = "served", arch = "sm_90a", cluster = o.cluster or { m = 2 } }
+  local H, W = k:dim("H", { max = o.max }), k:dim "W"
+  local X = k:tensor { name = "X", dtype = "f32", shape = { H, W } }
+  local I = k:tensor { name = "I", dtype = "i32", shape = { H } }
+  local wq = k:work_queue { name = "wq", axes = { "m", "n" }, extent = { weir.ceil_div(H, 4), weir.ceil_div(W, 32) } }
+  local gx, gi = k:gmem_tile { name = "gx", tensor = X, tile = { 4, 32 } }, k:gmem_tile { name = "gi", tensor = I, tile = { 1 } }
+  local a = k:smem_tile { name = "a", dtype = "f32", tile = { 4, 32 }, pipeline = P.tma_async { stages = 2 } }
+  local function steps(t) if o.loop then return o.loop(k, t, H, W) end return weir.domain_loop(0, weir.ceil_div(W, 32)) end
+  local function guard(i) if o.guard then return o.guard(k, i, H) end return function(_, n) if not n then return true end end, nil, nil end
+  k:task { name = "load", warps = { 0, 1 }, schedule = function()
+    for t in weir.work_tile_loop(wq) do
+      for i in steps(t) do for _ in guard(i) do a:acquire(); a:tma_load(o.at(gx, k, t, i, gi), { multicast = o.along or "m", issue = o.issue }); a:commit() end end
+      wq:next()
+    end
+  end }
+  k:task { name = "take", warps = { 1, 1 }, schedule = function()
+    for t in weir.work_tile_loop(wq) do
+      for i in steps(t) do for _ in guard(i) do a:wait(); a:release() end end
+      wq:next()
+    end
+  end }
+  local r = k:verify { prove = false }
+  for _, f in ipairs(r.findings) do if f.rule == "V-CTA-02" then return f.message:match "different tiles: (.*) is another" end end
+  return r.ok and "one" or tostring(r)
+end
+if not gpu then
+  for _, c in ipairs {
+    { "one", "by n, along m", { at = function(g, _, t, i) return g:at(i, t.n) end } },
+    { "t.m", "by m, along m", { at = function(g, _, t, i) return g:at(t.m, i) end } },
+    { "t.m", "by m, the first CTA loads", { issue = "first", at = function(g, _, t, i) return g:at(t.m, i) end } },
+    { "one", "by m, along n", { cluster = { m = 2, n = 2 }, along = "n", at = function(g, _, t, i) return g:at(t.m, i) end } },
+    { "t.m", "by m, along both", { cluster = { m = 2, n = 2 }, along = "mn", at = function(g, _, t, i) return g:at(t.m, i) end } },
+    { "t.n", "by n, along both", { cluster = { m = 2, n = 2 }, along = "mn", at = function(g, _, t, i) return g:at(i, t.n) end } },
+    { "one", "by pairs of m", { at = function(g, _, t, i) return g:at(t.m // 2, i) end } },
+    { "t.m // 2", "by pairs of m, four CTAs", { cluster = { m = 4 }, at = function(g, _, t, i) return g:at(t.m // 2, i) end } },
+    { "one", "m, without the CTA's own part", { at = function(g, k, t, i) return g:at(t.m - k.cta.m, i) end } },
+    { "cta.m", "the CTA's number", { at = function(g, k, _, i) return g:at(k.cta.m, i) end } },
+    { "one", "its number along another axis", { cluster = { m = 2, k = 2 }, at = function(g, k, _, i) return g:at(k.cta.k, i) end } },
+    { "cta.rank", "its rank", { cluster = { m = 2, k = 2 }, at = function(g, k, _, i) return g:at(k.cta.rank, i) end } },
+    { "i0", "each CTA begins at its own step", { loop = function(k, _, _, W) return weir.domain_loop(k.cta.m, W + k.cta.m) end, at = function(g, _, _, i) return g:at(i, 0) end } },
+    { "one", "and that is taken off", { loop = function(k, _, _, W) return weir.domain_loop(k.cta.m, W + k.cta.m) end, at = function(g, k, _, i) return g:at(i - k.cta.m, 0) end } },
+    { "one", "only where m is 0", { max = 4, guard = function(_, _, H) return weir.when_true(weir.gt(H, 4)) end, at = function(g, _, t, i) return g:at(t.m, i) end } },
+    { "i0 * t.m", "from the second step on", { at = function(g, _, t, i) return g:at(i * t.m, 0) end } },
+    { "one", "in the first step alone", { guard = function(_, i) return i:first_iter() end, at = function(g, _, t, i) return g:at(i * t.m, 0) end } },
+    { "one", "in every third step, where it is taken off", { guard = function(_, i) return i:every(3) end, at = function(g, _, t, i) return g:at(i % 3 * t.m, 0) end } },
+    { "one", "in the last step, where it is taken off", { guard = function(_, i) return i:last_iter() end, loop = function() return weir.domain_loop(0, 3) end,
+      at = function(g, _, t, i) return g:at((i - 2) * t.m, 0) end } },
+    { "one", "a number in memory: may be one", { at = function(g, _, t, i, gi) return g:at(gi:at(t.m):load(), i) end } },
+    { "t.m * 4", "from an element", { at = function(g, _, t, i) return g:from(t.m * 4, i * 32) end } },
+  } do
+    tap.is(c[1], served(c[3]), "tiles of CTAs that a load serves: " .. c[2])
+  end
+end
 tap.done()

@@ -425,8 +425,9 @@ static int64_t low_of_ceil(weiri_forms *f, const lin *x, int at, int depth) {
     const int64_t k = x->coef[at];
     lin rest = *x;
     lin one = { .n = 1, .atom = { x->atom[at] }, .coef = { 1 } };
-    if (k % a.by == 0 && add(&rest, &one, -k)) { /* of <= by * ceil(of / by) <= of + by - 1 */
+    if (k % a.by == 0) { /* of <= by * ceil(of / by) <= of + by - 1 */
         lin of = a.of;
+        add(&rest, &one, -k); /* its term falls out */
         if (k < 0) of.c += a.by - 1;
         if (add(&rest, &of, k / a.by) && rest.n < x->n) best = low(f, &rest, depth + 1);
     }
@@ -436,7 +437,8 @@ static int64_t low_of_ceil(weiri_forms *f, const lin *x, int at, int depth) {
         const int64_t both = k < -x->coef[i] ? k : -x->coef[i];
         lin other = { .n = 1, .atom = { x->atom[i] }, .coef = { 1 } };
         rest = *x;
-        if (!add(&rest, &one, -both) || !add(&rest, &other, both)) continue;
+        add(&rest, &one, -both); /* both come nearer to 0 */
+        add(&rest, &other, both);
         rest.c += both * floor_div(a.of.c - b.of.c, a.by);
         const int64_t l = low(f, &rest, depth + 1);
         if (l > best) best = l;

@@ -206,6 +206,11 @@ local others = { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c", "0 + 1 x d" }
 local function first(n, list) return { table.unpack(list, 1, n) } end
 local huge = 1 << 40                                       -- beyond what a launch counts with
 
+do -- what a product's factors are asked for, and the loop itself: four loops
+  local v = kernel(function(v) for _ in weir.domain_loop(0, v.p * v.p * v.p) do end end)
+  tap.is({ "0 + 1 x a", "0 + 1 x a", "0 + 1 x a", "0 + 1 x b" }, plan.nest(v.k), "a product's factors, and the product")
+  v.k:close()
+end
 counted("plain numbers", { "always 4", "always 0", "always 3" }, {}, function() return { { 0, 4 }, { 4, 0 }, { 9, 3, -2 } } end)
 counted("a dim", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(v.n) end)
 counted("one more, one less", { "0 + 1 x a but 1", "0 + 1 x a but 2", "0 + 1 x a" }, { "a: 1.. by 1, steady" }, function(v) return upto(v.n, v.n - 1, v.n + 1) end)

@@ -136,6 +136,44 @@ static weiri_env environment(lua_State *L, int idx, given *g) {
     return e;
 }
 
+static void push_trips(lua_State *L, const weiri_trips *x) {
+    luaL_Buffer b;
+    char text[64];
+    luaL_buffinit(L, &b);
+    snprintf(text, sizeof text, "%s%" PRId64, x->fixed ? "always " : "", x->base);
+    luaL_addstring(&b, text);
+    for (int j = 0; j < x->nparts; j++) {
+        snprintf(text, sizeof text, " + %d x %c", x->part[j].rep, 'a' + x->part[j].tape);
+        luaL_addstring(&b, text);
+        if (x->part[j].skip) {
+            snprintf(text, sizeof text, " but %d", x->part[j].skip);
+            luaL_addstring(&b, text);
+        }
+    }
+    luaL_pushresult(&b);
+}
+
+/* nest(k): a text for each loop in each other that the first loop of all runs as often as, then one for that loop itself */
+static int nest(lua_State *L) {
+    const weir_kernel *k = kernel(L);
+    weiri_arena a;
+    weiri_arena_init(&a, k->ctx);
+    weiri_forms *f = weiri_forms_new(k, &a);
+    const weiri_node *x = k->tasks.v[0]->root;
+    while (x->kind != NODE_LOOP) x = weiri_node_next(k->tasks.v[0]->root, x);
+    int handle[WEIRI_NEST + 1], n = weiri_forms_nest(f, x, handle);
+    handle[n++] = weiri_forms_loop(f, x, -1);
+    weiri_forms_settle(f);
+    lua_newtable(L);
+    for (int i = 0; i < n; i++) {
+        const weiri_trips t = weiri_forms_trips(f, handle[i], false);
+        push_trips(L, &t);
+        lua_seti(L, -2, i + 1);
+    }
+    weiri_arena_free(&a);
+    return 1;
+}
+
 /* trips(k, lanes, given): a text for each loop of each task, as they are written; then one for each class. lanes: the lane by number of
  * the loop, of those that are dealt from. given: also how many units a class has. */
 static int trips(lua_State *L) {
@@ -158,21 +196,8 @@ static int trips(lua_State *L) {
     weiri_forms_settle(f);
     lua_newtable(L);
     for (int i = 0; i < n; i++) {
-        weiri_trips x = weiri_forms_trips(f, handle[i], false);
-        luaL_Buffer b;
-        char text[64];
-        luaL_buffinit(L, &b);
-        snprintf(text, sizeof text, "%s%" PRId64, x.fixed ? "always " : "", x.base);
-        luaL_addstring(&b, text);
-        for (int j = 0; j < x.nparts; j++) {
-            snprintf(text, sizeof text, " + %d x %c", x.part[j].rep, 'a' + x.part[j].tape);
-            luaL_addstring(&b, text);
-            if (x.part[j].skip) {
-                snprintf(text, sizeof text, " but %d", x.part[j].skip);
-                luaL_addstring(&b, text);
-            }
-        }
-        luaL_pushresult(&b);
+        const weiri_trips x = weiri_forms_trips(f, handle[i], false);
+        push_trips(L, &x);
         lua_seti(L, -2, i + 1);
     }
     lua_newtable(L);
@@ -249,6 +274,6 @@ static int raster(lua_State *L) {
 const luaL_Reg weirx_forms[] = {
     { "same", same },   { "alike", alike },   { "varies", varies }, { "meet", meet },     { "aligned", aligned },
     { "dealt", dealt }, { "trips", trips },   { "range", range },   { "counts", counts }, { "raster", raster },
-    { "truths", truths },
+    { "truths", truths }, { "nest", nest },
     { NULL, NULL },
 };

@@ -578,7 +578,7 @@ static bool deals_anew(const weiri_plan *p, const weiri_pnode *n, const weiri_pn
         }
         for (int i = 0; i < n->act->neff; i++) {
             const weiri_effect *e = &n->act->eff[i];
-            if (e->region < 0 || e->async || p->smem.v[e->region].tmem) continue;
+            if (e->region < 0) continue;
             if (!with) {
                 if (deals_anew(p, root, root, e)) return true;
                 continue;
@@ -731,8 +731,8 @@ bool weiri_touches_clash(const weiri_unrolled *u, const weiri_touch *x, const we
     if (!plain || !task) return true;
     if (a == b) return lands; /* in order */
     const weiri_owners who = weiri_deal_owners(u->p, x->deal, y->deal, a->actor == b->actor ? 1 : 2);
-    const bool memory = u->places.v[x->place].region >= 0, fill = x->write && y->write; /* bodies fill a stage together */
-    if (who == OWNERS_SAME || (a->actor == b->actor && (!memory || (who == OWNERS_OPEN && fill)))) return false;
+    const bool fill = x->write && y->write; /* bodies fill a stage together */
+    if (who == OWNERS_SAME || (a->actor == b->actor && who == OWNERS_OPEN && fill)) return false;
     if (!lands && (x->joins || y->joins)) return false;
     return !(who == OWNERS_OPEN && same && fill && x->use == y->use); /* its share each, says the author */
 }

@@ -270,6 +270,16 @@ agrees("two warpgroups with their shares of two staging tiles", "SAFE", kernel({
     for _ in weir.domain_loop(0, n "N") do for _, s in ipairs(o) do s:acquire(); s:store(1); s:commit(); s:wait(); y:tma_store(s:read(), y:at(0, 0)); s:release() end end
   end }
 end), { { N = 0 }, { N = 1 } })
+for want, on in pairs { SAFE = false, ["PROVE-RACE"] = true } do -- each has met its own threads, and drained its own stores
+  agrees("two warpgroups with their shares of tiles " .. (on and "that lie on each other" or "beside each other"), want, kernel({}, function(k)
+    local y, acc, o = tile(k, "y", { shape = { 256, 64 }, tile = { 128, 64 }, out = true }), k:wgmma_tile { name = "acc", tile = { 128, 64 } }, {}
+    for i = 1, 2 do o[i] = k:smem_tile { name = "o" .. i, dtype = "f32", tile = { 128, 64 }, pipeline = P.async_tma { stages = 1 } } end
+    k:task { name = "a", warps = { 0, 8 }, schedule = function()
+      acc:zero()
+      for i, s in ipairs(o) do s:acquire(); s:store(acc:read()); s:commit(); s:wait(); y:tma_store(s:read(), y:at(i - 1, 0)); s:release(); y:drain() end
+    end }
+  end), { { N = 1 } }, { limit = 30000, far = 60000 }, on and function(program) plan.set(program, "smem", 1, "offset", plan.get(program, "smem", 0, "offset")) end)
+end
 agrees("a warp that copies by cp.async and stores in bulk", "SAFE", kernel({}, function(k, n)
   local x, y = tile(k, "x"), tile(k, "y", { out = true })
   local s = k:smem_tile { name = "s", dtype = "f32", tile = { 64, 64 }, pipeline = P.async_async { stages = 2, producer_op = "load" } }
@@ -345,6 +355,14 @@ for _, o in ipairs { { ";", ";", 8 }, { "w.task_sync();", ";", 0 }, { ";", "w.ta
   tap.is(o[3], meets, ("two warps, their own ring: %s %s"):format(o[1], o[2]))
   agrees(("two warps, their own ring: %s %s"):format(o[1], o[2]), "SAFE", own(), { { N = 0 }, { N = 1 }, { N = 3 } })
 end
+for _, code in ipairs { ";", "w.task_sync();" } do -- the copies land when they like: who joins the warps has not met those
+  local text = plan.promela(assert(plan.of(kernel({}, function(k)
+    local x, s = tile(k, "x", { tile = { 16, 64 } }), k:smem_tile { name = "s", dtype = "f32", tile = { 16, 64 }, pipeline = P.async_async { stages = 1, producer_op = "load" } }
+    local b = k:resource { name = "b", space = "none", work = { use = weir.consumer_work { params = "view a", code = code } } }
+    k:task { name = "t", warps = { 0, 2 }, schedule = function() s:acquire(); s:cp_async(x:at(0, 0)); s:commit(); s:wait(); b:use(s:read()); s:release() end }
+  end))), {})
+  tap.is(32, select(2, text:gsub("live%[%d+%] != 1", "")), "two warps that copy what a body of theirs reads: " .. code)
+end
 agrees("a warpgroup's threads write what its mma reads", "PROVE-RACE", kernel({}, function(k)
   local w, s, y = k:wgmma_tile { name = "w", tile = { 64, 64 } }, k:smem_tile { name = "s", dtype = "bf16", tile = { 64, 64 }, swizzle = 128 }, tile(k, "y", { out = true })
   k:task { name = "t", warps = { 0, 4 }, schedule = function() w:zero(); s:store(1); w:mma(s:read(), s:read()); w:drain(); y:store(w:read(), y:at(0, 0)) end }
@@ -365,6 +383,26 @@ do
   end
   local four = { "b", "b (elected)", "b (elected, other warps)", "b (other warps)" }
   tap.is({ four, four }, { threads(), threads(true) }, "threads of a warpgroup of which each warp arrives, and should")
+end
+-- Who meets at a barrier of the task alone: its threads stay apart where they come to what others of them have written.
+do
+  local function threads(body)
+    local program = assert(plan.of(kernel({}, function(k)
+      local r = k:resource { name = "r", space = "smem", dtype = "u8", tile = { 64 },
+        work = { fill = weir.producer_work { code = ";" }, use = weir.consumer_work { code = ";" } } }
+      local s, y, t = k:smem_tile { name = "s", dtype = "f32", tile = { 64, 64 } }, tile(k, "y", { out = true }), k:reg_tile { name = "t", dtype = "f32", tile = { 64, 64 } }
+      k:task { name = "t", warps = { 0, 4 }, schedule = function() body(r, s, y, t) end }
+    end)))
+    local apart = false
+    for name in pairs(lines(program)) do apart = apart or name:find "elected" ~= nil end
+    return apart
+  end
+  local function parted(name, want, body) tap.is({ want }, { threads(body) }, name) end
+  parted("a body's share of what it fills, twice", false, function(r) r:fill(); r:fill() end)
+  parted("and of what it reads then", true, function(r) r:fill(); r:use() end)
+  parted("elements that each thread stores and reads", false, function(_, s, y) s:store(1); y:store(s:read(), y:at(0, 0)) end)
+  parted("and that it reads turned over", true, function(_, s, y) s:store(1); y:store(s:read():t(), y:at(0, 0)) end)
+  parted("its registers", false, function(_, _, y, t) t:zero(); y:store(t:read(), y:at(0, 0)) end)
 end
 agrees("two tasks that load one stage: the bytes of one are missing", "PROVE-TX", kernel({}, function(k)
   local s, x = k:smem_tile { name = "s", dtype = "f32", tile = { 64, 64 }, pipeline = P.tma_async { stages = 1 } }, tile(k, "x")

@@ -409,7 +409,7 @@ void weiri_keep_place(weiri_prog *g);                                        /* 
 void weiri_gmem_places(weiri_prog *g);                                       /* finds them and what meets */
 bool weiri_gmem_touches(const weir_kernel *k, weiri_arena *a, const weiri_op *op);   /* does it access a tensor that the kernel writes? */
 bool weiri_slabs_inside(const weir_kernel *k, const weiri_op *op, int cta); /* of all parts that it names by number */
-bool weiri_gmem_any(const weir_kernel *k, const weiri_op *op);                       /* any tensor at all? */
+bool weiri_gmem_any(const weiri_op *op);                                     /* an op without stages: any tensor at all? */
 bool weiri_gmem_works(const weiri_action *act);                              /* does it do what its op accesses of tensors? */
 void weiri_gmem_trusts(weiri_prog *g);                                       /* behind all runs: what is taken on trust */
 

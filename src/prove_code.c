@@ -149,7 +149,7 @@ static bool idle(weiri_prog *g, const weiri_action *a) {
     switch (a->kind) {
     case ACT_NONE: case ACT_REGS: case ACT_MMA_FENCE: case ACT_ZERO: return true;
     case ACT_BODY:
-        return a->neff == 0 && a->bar < 0 && !weiri_gmem_touches(g->p->k, g->a, a->op) && !(plan_waits(g->p) && weiri_gmem_any(g->p->k, a->op));
+        return a->neff == 0 && a->bar < 0 && !weiri_gmem_touches(g->p->k, g->a, a->op) && !(plan_waits(g->p) && weiri_gmem_any(a->op));
     default: return false;
     }
 }
@@ -306,8 +306,8 @@ static bool without_index(const weir_kernel *k, const weiri_pnode *n) {
     bool tile, cta;
     for (; n; n = n->next) {
         if (n->kind == PN_GUARD && !(n->src->of && weiri_forms_settled(k, n->src->of, &tile, &cta))) return false;
-        if (n->kind == PN_LOOP && (n->deal || !weiri_forms_settled(k, n->src->start, &tile, &cta) ||
-                                   !weiri_forms_settled(k, n->src->stop, &tile, &cta) || !weiri_forms_settled(k, n->src->step, &tile, &cta)))
+        if (n->kind == PN_LOOP && (!weiri_forms_settled(k, n->src->start, &tile, &cta) || !weiri_forms_settled(k, n->src->stop, &tile, &cta) ||
+                                   !weiri_forms_settled(k, n->src->step, &tile, &cta)))
             return false;
         if (n->kind != PN_ACTION && !without_index(k, n->first)) return false;
     }
@@ -762,7 +762,7 @@ static stretch stretch_of(const weiri_code *c, int code, int i) {
 static int reads(const counting *o, int q) {
     const weiri_loop *l = &o->c->loops.v[o->c->ins.v[q].a];
     const weiri_trips t = weiri_forms_trips(o->b->g->forms, o->handles[o->c->ins.v[q].a], false);
-    return l->deal || l->cap || t.nparts != 1 || t.part[0].rep != 1 || t.base ? -1 : t.part[0].tape;
+    return l->deal || l->cap || t.nparts != 1 || t.part[0].rep != 1 ? -1 : t.part[0].tape;
 }
 
 /* Does an answer of the class's lie between the one that the loop at `q` has read last, and instruction i in it? */

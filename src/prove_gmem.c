@@ -108,14 +108,15 @@ bool weiri_gmem_touches(const weir_kernel *k, weiri_arena *a, const weiri_op *op
     return here.n > 0;
 }
 
-/* Is a view of the tensor (NULL: of any) among what the value is made of? */
+/* Is a view of the tensor among what the value is made of? What is no tile has been loaded by an op of its own. */
 static bool made_of_tensor(const weir_kernel *k, uint32_t id, const weir_tensor *t) {
     if (!weiri_visit(k, id)) return false;
     const weiri_value *v = weiri_val(k, id);
+    if (v->op == WEIR_OP_LOAD && v->kind != WEIR_VALUE_TILE) return false;
     if (v->kind == WEIR_VALUE_VIEW) {
         weiri_view at;
         weiri_view_of(k, id, &at);
-        if (at.res->kind == WEIR_RES_GMEM && (!t || at.res->tensor == t)) return true;
+        if (at.res->kind == WEIR_RES_GMEM && at.res->tensor == t) return true;
     }
     for (int i = 0; i < v->nargs; i++)
         if (made_of_tensor(k, v->arg[i], t)) return true;
@@ -123,16 +124,16 @@ static bool made_of_tensor(const weir_kernel *k, uint32_t id, const weir_tensor 
 }
 
 static bool touches(const weir_kernel *k, const weiri_op *op, const weir_tensor *t) {
-    if (op->res->kind == WEIR_RES_GMEM && (!t || op->res->tensor == t)) return true;
+    if (op->res->kind == WEIR_RES_GMEM && op->res->tensor == t) return true;
     for (int i = 0; op->atom == ATOM_CUSTOM && i < op->res->nbind; i++)
-        if (!t || op->res->bind[i].tensor == t) return true;
+        if (op->res->bind[i].tensor == t) return true;
     weiri_visit_begin(k);
     for (int i = 0; i < op->nargs; i++)
         if (made_of_tensor(k, op->arg[i], t)) return true;
     return false;
 }
 
-bool weiri_gmem_any(const weir_kernel *k, const weiri_op *op) { return touches(k, op, NULL); }
+bool weiri_gmem_any(const weiri_op *op) { return op->res->kind == WEIR_RES_GMEM || op->res->nbind > 0; }
 
 /* ---- what meets --------------------------------------------------------------------------------------------------------- */
 
@@ -463,6 +464,16 @@ static const char *line_of(weiri_prog *g, const weiri_op *op) {
     return op->at.n > 0 ? weiri_arena_fmt(g->a, "%s:%d", weiri_file_name(at->file), at->line) : "?";
 }
 
+/* Lines of ops, each once; one is written ", k.lua:12", the last one followed by ',' as well: k.lua:1 is none of those. */
+static void add_line(weiri_prog *g, const char **lines, const weiri_op *op) {
+    const char *line = weiri_arena_fmt(g->a, ", %s,", line_of(g, op));
+    if (!*lines) *lines = line;
+    else if (!strstr(*lines, line)) *lines = weiri_arena_fmt(g->a, "%s%s", *lines, line + 1);
+}
+
+/* "k.lua:12, k.lua:1" */
+static const char *listed(weiri_prog *g, const char *lines) { return weiri_arena_fmt(g->a, "%.*s", (int)strlen(lines) - 3, lines + 2); }
+
 /* Is the span's place coordinate // n or coordinate % n, and its steps no shorter than what is accessed? n: a value, 0: it is not. */
 static uint32_t digit_of(const weir_kernel *k, const weiri_span *x, weir_op op, int axis) {
     const weiri_value *v = weiri_val(k, x->value), *c = weiri_val(k, v->arg[0]);
@@ -535,7 +546,7 @@ static void trust_tensor(weiri_prog *g, const weir_tensor *t, int who) {
     static const char *const what[] = { "that tasks keep apart", "that the accesses of one task keep apart", "that tiles and CTAs keep apart",
                                         "a body's fence.proxy.async.global between the stores of threads and what TMA accesses" };
     int n = g->places.n;
-    const char *lines = "";
+    const char *lines = NULL;
     for (int i = 0; i < n; i++) {
         const weiri_gplace *x = &g->places.v[i];
         bool named = false;
@@ -547,10 +558,9 @@ static void trust_tensor(weiri_prog *g, const weir_tensor *t, int who) {
                 named = clash(x, y) && !kept_apart(g, x, y);
             else named = (who == TRUST_THREADS) == (x->task == y->task) && (g->unordered[pair] || g->unordered[back]);
         }
-        const char *line = named ? line_of(g, x->op) : NULL;
-        if (line && !strstr(lines, line)) lines = weiri_arena_fmt(g->a, "%s%s%s", lines, *lines ? ", " : "", line);
+        if (named) add_line(g, &lines, x->op);
     }
-    if (*lines) weiri_prog_trust(g, weiri_arena_fmt(g->a, "%s in tensor '%s' (%s)", what[who], t->name, lines));
+    if (lines) weiri_prog_trust(g, weiri_arena_fmt(g->a, "%s in tensor '%s' (%s)", what[who], t->name, listed(g, lines)));
 }
 
 /* ---- slabs -------------------------------------------------------------------------------------------------------------- */
@@ -610,16 +620,14 @@ static void trust_slabs(weiri_prog *g) {
 
 /* What may be accessed before the wait for the launch before is the author's matter: whether that launch touches the tensor, no plan says. */
 static void trust_launch_before(weiri_prog *g, const weir_tensor *t) {
-    const char *lines = "";
+    const char *lines = NULL;
     for (int i = 1; i <= g->p->nactions; i++) {
         const weiri_op *op = g->p->action[i]->op;
-        if (!g->early[i] || !touches(g->p->k, op, t)) continue;
-        const char *line = line_of(g, op);
-        if (!strstr(lines, line)) lines = weiri_arena_fmt(g->a, "%s%s%s", lines, *lines ? ", " : "", line);
+        if (g->early[i] && touches(g->p->k, op, t)) add_line(g, &lines, op);
     }
-    if (*lines)
+    if (lines)
         weiri_prog_trust(g, weiri_arena_fmt(g->a, "the launch before to leave tensor '%s' alone, which is accessed before the wait for it (%s)",
-                                            t->name, lines));
+                                            t->name, listed(g, lines)));
 }
 
 void weiri_gmem_trusts(weiri_prog *g) {

@@ -91,6 +91,11 @@ check("one place for all tiles", "SAFE", "trusting that tiles and CTAs keep apar
 check("a coordinate left out", "SAFE", "trusting that tiles and CTAs keep apart", nil, { second = "j", tasks = { store(1.0) } })
 check("both coordinates", "SAFE", false, "runs", { second = "j", tasks = { function(t, c) c.y:store(1.0, c.y:at(t.i, t.j)) end } })
 check("both coordinates, steps shorter than the place", "SAFE", "trusting that tiles and CTAs keep apart", nil, { second = "j", tasks = { function(t, c) c.y:store(1.0, c.y:from(t.i, t.j * 64)) end } })
+-- a line that another's number begins with
+do
+  local far, near = load(("\n"):rep(11) .. "return function(c) c.y:store(1.0, c.y:at(0, 0)) end", "@place.lua")(), load("return function(c) c.y:store(2.0, c.y:at(0, 0)) end", "@place.lua")()
+  check("lines 12 and 1", "SAFE", "trusting that tiles and CTAs keep apart in tensor 'y' (place.lua:12, place.lua:1)", nil, { tasks = { function(_, c) far(c); near(c); far(c) end } })
+end
 check("CTAs along k", "SAFE", "trusting that tiles and CTAs keep apart", nil, { cluster = { k = 2 }, tasks = { store(1.0) } })
 check("an axis of 1", "SAFE", false, "runs", { second = "n", extent = 1, tasks = { store(1.0) } })
 check("an axis of 1, two CTAs along it", "SAFE", "trusting that tiles and CTAs keep apart in tensor 'y' (tensors.t:", "sim-race",
@@ -298,6 +303,11 @@ digits("by two numbers in one", APART, function(t, c) c.y:store(1.0, c.y:at(t.i 
 check("quotient and remainder of one of two axes", "SAFE", APART, nil, { second = "j", tasks = { q_r } })
 digits("the quotient alone", APART, function(t, c) c.y:store(1.0, c.y:at(t.i // 2, 0)) end, function(t, c) c.y:store(1.0, c.y:at(t.i // 2, 0)) end)
 digits("in steps shorter than the place", APART, function(t, c) c.y:store(1.0, c.y:from(t.i // 2, t.i % 2)) end, function(t, c) c.y:store(1.0, c.y:from(t.i // 2, t.i % 2)) end)
+check("quotient and remainder of a dim", "SAFE", APART, "sim-race", { tasks = { function(_, c) c.y:store(1.0, c.y:at(c.N // 2, c.N % 2)) end } })
+for text, rows in pairs { [APART] = { 0, 1 }, [false] = { 1 } } do -- row 1 is row 0 of the next tile but one
+  check("quotient and remainder: one of two rows, " .. table.concat(rows, " and "), "SAFE", text, nil, { also = function(k, c) c.two = k:gmem_tile { name = "two", tensor = c.Y, tile = { 2, 1 } } end,
+    tasks = { function(t, c) for _, row in ipairs(rows) do c.two:store(1.0, c.two:from(t.i // 2, t.i % 2):rows(row, 1)) end end } })
+end
 digits("the coordinate and its remainder", false, function(t, c) c.y:store(1.0, c.y:at(t.i, t.i % 2)) end, function(t, c) c.y:store(1.0, c.y:at(t.i, t.i % 2)) end)
 -- tiles that a task had before: a place is of the tile that its coordinates are of
 local function late(f) return function(_, c) for b in weir.previous_tile(c.wq) do f(b, c) end end end

@@ -190,4 +190,22 @@ for _, by in ipairs { "tma_load", "store" } do
 end
 tap.ok(not waiting("load", "tma_load").report.proof.text:find("tensor 'y'", 1, true), "who waits for a task that has waited needs no wait of its own")
 tap.like("trusting the launch before to leave tensor 'y' alone, which is accessed before the wait for it (pdl.t:", waiting("load, look, put", "store").report.proof.text, "a body, too")
+-- Each line once, 12 and 1 apart; who is given a number does not access what that was loaded of.
+do
+  local k = weir.kernel { name = "early", arch = "sm_90a" }
+  local n = k:dim "n"
+  local function place(name) return k:gmem_tile { name = name, tensor = k:tensor { name = name, dtype = "i32", shape = { n } }, tile = { 1 } } end
+  local x, z = place "x", place "z"
+  local body = k:resource { name = "body", space = "smem", dtype = "i32", tile = { 1 }, work = { count = weir.producer_work { params = "i32 a", code = ";" } } }
+  local before = k:pdl_wait { name = "before" }
+  local far, near = load(("\n"):rep(11) .. "return (...):load()", "@early.lua"), load("return (...):load()", "@early.lua")
+  k:task { name = "t", warps = { 0, 1 }, schedule = function()
+    far(x:at(0)); near(x:at(1)); far(x:at(2)); body:count(near(z:at(0))) -- its line is not z's
+    before:wait_griddep()
+    far(z:at(1))
+  end }
+  local list = {}
+  for name, lines in k:verify().proof.text:gmatch "leave tensor '(%w)' alone, which is accessed before the wait for it %((.-)%)" do list[name] = lines end
+  tap.is({ x = "early.lua:12, early.lua:1", z = "early.lua:1" }, list, "lines of what is accessed early")
+end
 tap.done()

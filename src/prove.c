@@ -219,7 +219,11 @@ static void search_end(search *s) {
 /* ---- replay ------------------------------------------------------------------------------------------------------------- */
 
 /* What a question about one tile got for an answer: a condition's truth; a length, or the least it can be. */
-typedef struct fact { int tape, tile; int64_t n; bool closed; } fact;
+typedef struct fact {
+    int tape, tile;
+    int64_t n, is;               /* is: a length with the coordinates that are tried */
+    bool closed;
+} fact;
 
 typedef struct firings {
     uint64_t truth;
@@ -429,20 +433,29 @@ static bool lengths_hold(const weiri_prog *g, const replay *p, const trial *t) {
     return true;
 }
 
-/* Does a length of the tile come out as it did? Roughly: is it longer than, as long as, shorter than the tile's other lengths, as it was? */
-static bool length_holds(const weiri_prog *g, const replay *p, const fact *f, weiri_env *e, bool roughly) {
-    int64_t n, m;
-    if (!weiri_forms_eval(g->forms, g->tapes.v[f->tape].form, e, &n)) return false;
-    if (!roughly) return f->closed ? n == f->n : n >= f->n;
+/* Is a length of the tile, now f->is, longer than, as long as, shorter than the tile's other lengths, as it was? */
+static bool ranks_alike(const weiri_prog *g, const replay *p, const fact *f) {
     for (int i = 0; i < p->facts.n; i++) {
         const fact *o = &p->facts.v[i];
-        bool longer = f->closed && o->n > f->n, known = longer || (f->closed && o->closed); /* an open one is at least so long */
+        const bool longer = o->n > f->n, known = longer || o->closed; /* an open one is at least so long */
         if (o->tile != f->tile || !known || g->tapes.v[o->tape].kind != TAPE_TRIPS) continue;
-        if (!weiri_forms_eval(g->forms, g->tapes.v[o->tape].form, e, &m) || (n < m) != longer ||
-            (n > m) != (f->n > o->n))
-            return false;
+        if ((f->is < o->is) != longer || (f->is > o->is) != (f->n > o->n)) return false;
     }
-    return f->closed || n > 0;
+    return true;
+}
+
+/* Do a tile's lengths, with the coordinates in e, come out as they did? Roughly: beside each other, an open one if it is none of nothing. */
+static bool lengths_of_tile_hold(const weiri_prog *g, const replay *p, int tile, weiri_env *e, bool roughly) {
+    for (int pass = 0; pass <= roughly; pass++)
+        for (int i = 0; i < p->facts.n; i++) {
+            fact *f = &p->facts.v[i];
+            const weiri_tape *t = &g->tapes.v[f->tape];
+            if (f->tile != tile || t->kind != TAPE_TRIPS) continue;
+            if (!pass && !weiri_forms_eval(g->forms, t->form, e, &f->is)) return false;
+            if (!roughly && (f->closed ? f->is != f->n : f->is < f->n)) return false;
+            if (pass && (f->closed ? !ranks_alike(g, p, f) : !f->is)) return false;
+        }
+    return true;
 }
 
 /* Are there coordinates for each tile of the run with which its lengths and conditions come out as they did? Roughly: the lengths that
@@ -462,16 +475,13 @@ static bool tiles_hold(const weiri_prog *g, const replay *p, const trial *t, wei
             if (!weiri_sampler_tile(tries, &e, q, coord[tile % WEIRI_PAST])) return false;
             e.coord = coord[tile % WEIRI_PAST];
             for (int i = 1; i < WEIRI_PAST && i <= tile; i++) e.before[i] = coord[(tile - i) % WEIRI_PAST];
-            fits = true;
+            fits = lengths_of_tile_hold(g, p, tile, &e, roughly);
+            e.counts = false;
             for (int i = 0; i < p->facts.n && fits; i++) {
                 const fact *f = &p->facts.v[i];
                 const weiri_tape *tape = &g->tapes.v[f->tape];
-                if (f->tile != tile) continue;
-                if (tape->kind == TAPE_TRIPS) fits = length_holds(g, p, f, &e, roughly);
-                else {
-                    e.counts = false;
+                if (f->tile == tile && tape->kind != TAPE_TRIPS)
                     fits = weiri_range_number(&e, weiri_key_condition(tape), &n) && (n != 0) == (f->n != 0);
-                }
             }
         }
         if (!fits) return false;
@@ -1025,7 +1035,7 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
         if (g->narrow || g->told) g = another_prog(g, mine, rings ? WEIRI_RINGS : WEIRI_WIDE);
         search_start(&s, g, ctx, NULL, &misses);
         search_all(&s, MAX_NODES, merge);
-        again = s.lean && (s.found.n || (g->told && (s.capped || s.letters_out)));
+        again = s.lean && not_proved(&s);
     }
     out->states = (uint64_t)s.nodes.n;
     bool doubtful = false;

@@ -119,7 +119,7 @@ static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri
     bool same = r->g->locs.v[x->loc].region == r->g->locs.v[y->loc].region;
     if (x->kind == REC_LOAD && y->kind == REC_LOAD && x->pushed && y->pushed) return same && genx == geny;
     if (x->kind == REC_LOAD && y->kind == REC_LOAD) return same && a->cta != b->cta && a->task == b->task && genx == geny;
-    if (!plain || a->task != b->task || a->cta != b->cta) return false;
+    if (!plain || a->task != b->task) return false; /* threads come to their own CTA's memory only */
     if (!lands && (x->joins || y->joins)) return true;
     /* a share each, says the author; one's next copy is of all its share */
     return a != b && owners(r, x, y) == OWNERS_OPEN && writes(x->kind) && writes(y->kind) && same && genx == geny;
@@ -178,8 +178,7 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
         f->hint = left ? "run tcgen05.fence::after_thread_sync between the wait and the access"
                        : "run tcgen05.fence::before_thread_sync between the access and the arrival";
         f->other_what = writes(other->kind) ? "the write" : "the read";
-    } else if (generic(me->kind) && generic(other->kind) && other->kind != REC_CP_WRITE && him->task == self->task &&
-               him->cta == self->cta && l->region >= 0) {
+    } else if (generic(me->kind) && generic(other->kind) && other->kind != REC_CP_WRITE && him->task == self->task) {
         const bool wrote = writes(other->kind), one = old == act;
         f->text = weiri_arena_fmt(r->a, "%s of '%s' %s %s%s which %sthreads of '%s' %s%s", weiri_fault_verb(act), mine,
                                   writes(me->kind) ? "writes" : "reads", what, same, other->actor == ai ? "other " : "", his,

@@ -262,14 +262,15 @@ static void keep_alone(weiri_prog *g) {
         rings_of(g, me, &copied, &of);
         give_rows(g, me->row, me->nrows, keep_rings(g, &of, -1, 0));
     }
+    rings own = { 0 };
     for (int i = 0; i < g->nctas * g->nbars; i++) {
         const weiri_bari *b = &g->bars[i];
         const weiri_ring *q = &g->rings.v[b->ring];
         const weiri_keep *x = NULL;
         for (int s = 0; s < q->stages; s++) {
-            of.n = 0;
-            WEIRI_PUSH(g->a, of, b->ring);
-            if (!x || has_own(q)) x = keep_rings(g, &of, b->ring, s);
+            own.n = 0;
+            WEIRI_PUSH(g->a, own, b->ring);
+            if (!x || has_own(q)) x = keep_rings(g, &own, b->ring, s);
             give_rows(g, b->row + 2 * s, 2, x);
         }
     }

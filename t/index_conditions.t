@@ -430,6 +430,29 @@ do
   local fewer, most = select(2, behind_proof(o)), select(2, behind_proof(o, true))
   tap.ok(fewer < most, ("a loop of plain numbers in between: %d states, %d with a question"):format(fewer, most))
 end
+do -- a loop that runs in a lane's own tiles tells nothing in those of the other lane: a question like the rest, of one proof
+  local k = weir.kernel { name = "lanes", arch = "sm_90a" }
+  local N, wq = k:dim "N", k:work_queue { name = "wq", axes = { "i" }, extent = { k:dim "T" } }
+  local s = k:resource { name = "s", space = "smem", dtype = "u8", tile = { 64 }, pipeline = weir.pipeline.async_async { stages = 4 },
+    work = { fill = weir.producer_work { code = ";" }, use = weir.consumer_work { code = ";" } } }
+  local none = k:resource { name = "none", space = "none", work = { work = weir.producer_work { code = ";" } } }
+  local function tiles(lanes, body)
+    for _ in weir.work_tile_loop(wq, lanes) do
+      for i in weir.domain_loop(0, N) do for _ in i:every(2, 2) do none:work() end end -- counted up to there
+      for _ in weir.when_true(weir.gt(N, 0)) do body() end
+      wq:next()
+    end
+  end
+  k:task { name = "give", warps = { 0, 1 }, schedule = function() tiles(nil, function() s:acquire(); s:fill(); s:commit() end) end }
+  for i = 0, 1 do k:task { name = "take" .. i, warps = { 1 + i, 1 }, schedule = function() tiles({ lane = i, lanes = 2 }, function() s:wait(); s:use(); s:release() end) end } end
+  local p = assert(plan.of(k))
+  local verdict, _, _, work = plan.prove(p, true)
+  local most = select(4, plan.prove(p, true, false, false, true))
+  tap.is("SAFE", verdict, "a loop in a lane's own tiles, and a condition that is asked in all")
+  tap.ok(work < most + most // 10, ("... at no more cost than questions have: %d, %d"):format(work, most))
+  p:close()
+  k:close()
+end
 -- another question stands between the loop and what it tells
 local function between(guard, body, m)
   for _ in guard(function() return weir.lt(m, 2) end) do body() end

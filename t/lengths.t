@@ -83,6 +83,13 @@ check("two loops, and one twice as long and one more", "LOST DEADLOCK", {}, both
 check("three loops and two, and one as long as all", "SAFE INCOMPLETE", { limit = 20000, most = 2 }, both(function(_, d)
   return { { 0, N(d) }, { 0, N(d) }, { 0, N(d) }, { 0, d "M" }, { 0, d "M" } }
 end, function(_, d) return { { 0, 3 * N(d) + 2 * d "M" } } end))
+for n, want in pairs { [12] = "SAFE", [13] = "INCOMPLETE", [40] = "INCOMPLETE" } do -- read loop by loop, of so many at most
+  check(n .. " loops, and one as long as all", want, { limit = 20000, most = 1 }, both(function(_, d)
+    local all = {}
+    for i = 1, n do all[i] = { 0, N(d) } end
+    return all
+  end, function(_, d) return { { 0, n * N(d) } } end))
+end
 check("two loops against two rounds a step, and a sum", "SAFE INCOMPLETE", { limit = 20000, most = 2 }, both(function(_, d)
   return { { 0, N(d) }, { 0, N(d) }, { 0, N(d) + d "M" } }
 end, function(_, d) return { { 0, N(d), 1, 2 }, { 0, N(d) }, { 0, d "M" } } end))
@@ -161,4 +168,34 @@ local function from_scalar(k)
 end
 check("a scalar of the launch", "SAFE", {}, both(from_scalar, from_scalar))
 check("a scalar against a dim", "LOST DEADLOCK INCOMPLETE", {}, both(from_scalar, function(_, d) return { { 0, N(d) } } end))
+
+-- ---- the sizes that a fault is shown with --------------------------------------------------------------------------------------------------
+
+local function told(name, want, make)
+  local k = weir.kernel { name = "sizes", arch = "sm_90a" }
+  local s, r = k:smem_tile { name = "s", dtype = "f32", tile = { 1, 32 } }, k:barrier { name = "r", pipeline = weir.pipeline.async_async { stages = 1 } }
+  local wq
+  local bodies = make(k, s, r, function(axis) wq = k:work_queue { name = "wq", axes = { axis }, extent = { k:dim "T" } } end)
+  for i, body in ipairs(bodies) do
+    k:task { name = ("abc"):sub(i, i), warps = { i - 1, 1 }, schedule = function()
+      if not wq then return body() end
+      for t in weir.work_tile_loop(wq) do body(t); wq:next() end
+    end }
+  end
+  tap.is(want, k:verify().proof.text, name)
+  k:close()
+end
+local function loop(n, body) for _ in weir.domain_loop(0, n) do if body then body() end end end
+-- The shortest way to the race is one step of each loop, which no tile has; the tiles of the launch that is shown have five and three.
+told("beside a loop that a fault cuts short, nothing is known of another's length", "the work of 'a' and the work of 'b' both write 's' in no order (with T = 2) [PROVE-RACE]", function(_, s, _, tiles)
+  tiles "i"
+  return { function(t) loop(t.i % 2 * 5); loop(t.i % 2 * 3, function() s:store(1) end) end,
+    function(t) loop(t.i % 2 * 5, function() s:store(2) end); loop(t.i % 2 * 3) end }
+end)
+-- No short run shows it; of what the launch of 8 does wrong, the race comes first, and the deadlock is told.
+told("of what a launch does wrong, the worst", "'b' waits at r_full[0] for phase 0 (parity 0), 1 of 1 arrivals missing; 'a' has ended; 'c' has ended (with N = 8) [PROVE-DEADLOCK]", function(k, s, r)
+  local n = k:dim "N"
+  return { function() loop(n); loop(n // 8, function() s:store(1) end) end, function() loop(n); loop(n // 8, function() s:store(2); r:wait(); r:release() end) end,
+    function() loop(n // 9, function() r:acquire(); r:commit() end) end }
+end)
 tap.done()

@@ -13,6 +13,7 @@ local M = {}
 --- | v = 2: two CTAs share each mma: M and N are the rows and columns of one CTA's tile, b a stage's half of N; mma_cta: the task's `cta`
 --- | operands_by, commit_by, release_by: signaling of the mma that gives operands back and hands sums over, of the threads that give those back
 --- | load_warps = 4: warps of the task that loads, whose first arms for the leader CTA (task_warp_leader); bytes as the spec has them declared
+--- | pdl = true: the task that loads waits for the launch before
 --- | store_lanes: so many tasks take the finished tiles in turn, a stage of sums each for good
 function M.gemm(o)
   o = o or {}
@@ -76,8 +77,10 @@ function M.gemm(o)
   end
   -- B is the same for the CTAs along m, A for those along n
   local along_a, along_b = cn > 1 and "n" or nil, cm > 1 and "m" or nil
+  local before = o.pdl and k:pdl_wait { name = "before" }
   local function loads(name, warps, list)
     k:task { name = name, warps = warps, registers = o.registers and 40 or nil, schedule = function()
+      if before then before:wait_griddep() end
       for t in weir.work_tile_loop(wq) do
         for kk in weir.domain_loop(0, steps) do
           for _, x in ipairs(list) do

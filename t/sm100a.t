@@ -332,6 +332,11 @@ local function ends(name, o, wait, commit)
   end
   tap.is({ true, "" }, { s.run_late(built, o, sim) }, name .. ": the simulator")
 end
+do -- tensor memory is set up before the wait for the launch before, by nobody's op
+  local proof = s.gemm({ pdl = true }):verify().proof
+  tap.is("SAFE", proof.verdict, "a wait for the launch before")
+  tap.unlike("which is accessed before the wait", proof.text, "... which all that stores comes behind")
+end
 for v = 1, 2 do
   local wait = "w_mbar_wait(mma_done, 0);"
   local commit = v == 1 and "w_umma_commit(mma_done);" or "w_umma_commit_pair(mma_done, (u16)(0x1 << (rank)));"

@@ -168,6 +168,25 @@ for _, c in ipairs {
   if not tap.ok(said.verdict == c[2] and not said.wrong and not said.open, c[1]) then tap.diag(said.verdict, said.text, said.wrong, said.open) end
 end
 
+-- Steps within that two warps take in turn, each its own.
+for turn = 1, 2 do
+  local k = weir.kernel { name = "turns", arch = "sm_90a" }
+  local N, M, L = k:dim("N", { max = 1000 }), k:dim("M", { max = 1000 }), k:dim("L", { max = 1000, multiple = 2 })
+  local s = k:resource { name = "s", space = "smem", dtype = "u8", tile = { 64 }, pipeline = weir.pipeline.async_async { stages = 4, interleave = { 1, 1, 2, 2 } },
+    work = { fill = weir.producer_work { code = ";" }, use = weir.consumer_work { code = ";" } } }
+  local function product(op) loop(0, N * M, function() loop(0, L, op) end) end
+  local function apart(op) loop(0, N, function() loop(0, M, function() loop(0, L, op) end) end) end
+  k:task { name = "give", warps = { 0, 1 }, schedule = function() (turn == 1 and product or apart)(function() s:acquire(); s:fill(); s:commit() end) end }
+  k:task { name = "get", warps = { 1, 2 }, schedule = function() (turn == 1 and apart or product)(function() s:wait(); s:use(); s:release() end) end }
+  local program, why = plan.of(k)
+  assert(program, why)
+  local sizes = {}
+  for n = 0, 2 do for m = 1, 2 do for l = 0, 4, 2 do sizes[#sizes + 1] = { N = n, M = m, L = l, T = 1, R = 64 } end end end
+  local said = agreement.compare(plan, program, sizes, { limit = 20000, far = 60000 })
+  if not tap.ok(said.verdict == "SAFE" and not said.wrong and not said.open, "a product of turns, " .. turn) then tap.diag(said.verdict, said.text, said.wrong, said.open) end
+  k:close()
+end
+
 -- What is like it, and is not: whatever is said, the explorer agrees. `want`: where it is known.
 local function odd(name, want, give, get, o)
   o = o or {}

@@ -20,6 +20,7 @@
     X("M-QUEUE", WEIR_ERROR, "the work queue's axes and extents make sense") \
     X("M-WORK", WEIR_ERROR, "a custom method's interface and brackets can be read") \
     X("M-TID", WEIR_WARNING, "a body counts its threads in its task") \
+    X("M-UNUSED", WEIR_WARNING, "what takes memory is used") \
     X("M-HOST", WEIR_ERROR, "what a caller finds by itself") \
     /* values */ \
     X("VAL-ARG", WEIR_ERROR, "an argument is a value") \

@@ -123,6 +123,7 @@ void weiri_validate(const weir_kernel *k, weiri_findings *out) {
     }
     vd_check_warps(&c);
     vd_check_graph(&c);
+    vd_check_unused(&c);
     vd_check_queue(&c);
     vd_check_releases(&c);
     vd_check_pipes(&c);

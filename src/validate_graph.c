@@ -98,6 +98,30 @@ void vd_check_graph(checker *c) {
     for (int i = 0; i < c->k->tasks.n; i++) check_covered(c, c->k->tasks.v[i]);
 }
 
+/* ---- what nothing happens to -------------------------------------------------------------------------------------------- */
+
+/* Is r in an op of any task: itself, through its group, or under the name of another that has its storage? */
+static bool touched(const checker *c, const weir_res *r) {
+    for (int i = 0; i < c->k->tasks.n; i++)
+        for (int u = 0; u < c->of[i].n; u++) {
+            const use *x = &c->of[i].v[u];
+            if (x->res == r || x->res->storage == r || (r->group && x->op->res == r->group)) return true;
+        }
+    return false;
+}
+
+/* A tile in memory that no task touches takes its bytes all the same. Ops that were refused are not there: then nothing is said. */
+void vd_check_unused(checker *c) {
+    if (weiri_findings_errors(&c->k->faults)) return;
+    for (int i = 0; i < c->k->res.n && c->k->tasks.n; i++) {
+        const weir_res *r = c->k->res.v[i];
+        if ((!weiri_in_smem(r) && r->kind != WEIR_RES_TMEM) || r->storage || touched(c, r)) continue;
+        weiri_find(c->out, "M-UNUSED", weiri_place_of(&r->at), "'%s' takes %s memory, and no task uses it", r->name,
+                   r->kind == WEIR_RES_TMEM ? "tensor" : "shared")
+            ->hint = "leave it out";
+    }
+}
+
 /* ---- what depends on itself --------------------------------------------------------------------------------------------- */
 
 static void check_self_edge(checker *c, const weiri_edge *e) {

@@ -12,8 +12,10 @@ static bool uses_wgmma(const weiri_task *t) {
     return false;
 }
 
+static bool misplaced(const weiri_task *t) { return uses_wgmma(t) && (t->first_warp % 4 || t->num_warps % 4); }
+
 static void check_warpgroups(checker *c, const weiri_task *t) {
-    if (t->warps_refused || !uses_wgmma(t) || (t->first_warp % 4 == 0 && t->num_warps % 4 == 0)) return;
+    if (t->warps_refused || !misplaced(t)) return;
     weir_finding *f = weiri_find(c->out, "X-WARP-04", weiri_place_of(&t->at),
                                  "task '%s' uses wgmma on warps { %d, %d }: a warpgroup is 4 warps, the first a multiple of 4",
                                  t->name, t->first_warp, t->num_warps);
@@ -162,13 +164,15 @@ static void check_idle(checker *c) {
                        4 * g + 3);
 }
 
-/* Tasks that share warpgroup g ask for one number of registers. */
+/* Tasks that share warpgroup g ask for one number of registers. Who stands wrong there, on another's warps or with wgmma across a border, has been
+ * told that. */
 static void check_shared_warpgroup(checker *c, int g) {
     const weiri_task *seen = NULL;
     for (int i = 0; i < c->k->tasks.n; i++) {
         const weiri_task *t = c->k->tasks.v[i];
-        if (!t->registers || t->warps_refused || t->first_warp >= 4 * g + 4 || end_of(t) <= 4 * g) continue;
-        if (seen && seen->registers != t->registers) {
+        if (!t->registers || t->warps_refused || misplaced(t) || t->first_warp >= 4 * g + 4 || end_of(t) <= 4 * g) continue;
+        const bool apart = seen && (t->first_warp >= end_of(seen) || seen->first_warp >= end_of(t));
+        if (apart && seen->registers != t->registers) {
             weir_finding *f =
                 weiri_find(c->out, "V-WG-02", weiri_place_of(&t->at),
                            "warps %d to %d are one warpgroup: task '%s' asks for %d registers there, task '%s' for %d", 4 * g,

@@ -18,6 +18,7 @@
 #define vd_check_warps weiri_vd_check_warps
 #define vd_make_graph weiri_vd_make_graph
 #define vd_check_graph weiri_vd_check_graph
+#define vd_check_unused weiri_vd_check_unused
 #define vd_check_self_edges weiri_vd_check_self_edges
 #define vd_check_releases weiri_vd_check_releases
 #define vd_check_pdl weiri_vd_check_pdl
@@ -107,6 +108,7 @@ void vd_check_warps(checker *c);
 /* validate_graph.c: makes the graph, for the checks of all files but those of tasks; checks it. */
 void vd_make_graph(checker *c);
 void vd_check_graph(checker *c);
+void vd_check_unused(checker *c);
 void vd_check_self_edges(checker *c);
 
 /* validate_order.c */

@@ -24,6 +24,10 @@ static const char *report(void) {
     weiri_findings f = { .a = &r->a };
     weiri_report_add(r, &k->faults);
     weiri_validate(k, &f);
+    int n = 0; /* A is declared for all and not used by all, which t/rules/M-UNUSED.lua is about */
+    for (int i = 0; i < f.list.n; i++)
+        if (strcmp(f.list.v[i].rule, "M-UNUSED")) f.list.v[n++] = f.list.v[i];
+    f.list.n = n;
     weiri_report_add(r, &f);
     weiri_report_finish(r);
     snprintf(out, sizeof out, "%s", weir_report_text(r));
@@ -239,11 +243,17 @@ static void test_warps(void) {
         "x.lua:30: error: task 'st' has warps 1 to 1, task 'ld' has warps 0 to 1 [X-WARP-01]\n"
         "    x.lua:10: the other task\n"
         "    hint: start it at warp 2\n"
+        "1 error\n",
+        report(), "warps overlap; that registers differ there follows from it");
+    declare();
+    task((spec){ .name = "ld", .registers = 40, .body = "{gapc}" }, 10);
+    task((spec){ .name = "st", .first = 1, .registers = 48, .body = "{wGor}" }, 30);
+    is_str(
         "x.lua:30: error: warps 0 to 3 are one warpgroup: task 'st' asks for 48 registers there, task 'ld' for 40 [V-WG-02]\n"
         "    x.lua:10: the other task\n"
         "    hint: one value per warpgroup, or other warps\n"
-        "2 errors\n",
-        report(), "warps overlap, registers differ");
+        "1 error\n",
+        report(), "side by side they differ");
     declare();
     task((spec){ .name = "x", .count = 4, .registers = 36, .body = "{go}" }, 10);
     is_str("x.lua:10: error: task 'x': registers = 36 [T-REG-01]\n    expected a multiple of 8, 24 to 256, got 36\n1 error\n",

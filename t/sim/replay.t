@@ -14,7 +14,7 @@ local as = {
   ["PROVE-COUNT"] = { "arrivals deadlock lap", "count stuck_count" }, ["PROVE-TX"] = { "tx deadlock", "tx stuck_tx" }, ["PROVE-PROXY"] = { "fence", "proxy" },
   ["PROVE-EXIT"] = { "exit exited", "exit" },
 }
-local tensors = { threads = "", tx = "", bar = "", mma = "X", cpm = "X", out = "Y" }   -- of a kind of pipe; others load and store
+local tensors = { threads = "", tx = "", bar = "", pdl = "", mma = "X", cpm = "X", out = "Y" }   -- of a kind of pipe; others load and store
 
 local function run(p, dev, s, at, tiles)
   local args = { N = at.N, M = at.M, T = tiles, R = 64 }

@@ -55,12 +55,6 @@ void em_tc_commit(emitter *e, const weiri_action *a) {
     else em_line(e, "W_AT(%d); %sw_umma_commit_%s(%s, %s);", a->id, guard, form, bar, em_mask(e, a->targets));
 }
 
-static const char *k_step(emitter *e, const weiri_operand *o, int steps) {
-    if (o->k_per_panel >= steps) return em_fmt(e, "kk * %d", o->k_step_bytes / 16);
-    return em_fmt(e, "kk / %d * %" PRId64 " + kk %% %d * %d", o->k_per_panel, o->k_panel_bytes / 16, o->k_per_panel,
-                  o->k_step_bytes / 16);
-}
-
 /* One batch: r += a * transpose(b) over the whole K of the operands. Effects: the sums, a, b. */
 void em_tc_mma(emitter *e, const weiri_action *a) {
     const weir_res *r = a->op->res;
@@ -73,8 +67,7 @@ void em_tc_mma(emitter *e, const weiri_action *a) {
     bool sums = false;
     weiri_tc_shape_of(e->p, a->op, &s, why, sizeof why);
     em_line(e, "W_AT(%d);", a->id);
-    em_line(e, "%s{", em_guard(e, a));
-    e->depth++;
+    em_open(e, "%s{", em_guard(e, a));
     for (int i = 0; i < 2; i++) {
         weiri_view v;
         weiri_view_of(e->k, a->op->arg[i], &v);
@@ -98,10 +91,9 @@ void em_tc_mma(emitter *e, const weiri_action *a) {
     em_line(e, "  w_umma_%s%s%s(%s, a + %s, b + %s, 0x%08x, %s);  // %d x %d", weiri_tc_kind_name(s.kind), sums ? "_ts" : "",
             s.pair ? "_pair" : "",
             em_region_addr(e, a->eff[0].region, a->eff[0].cur, a->eff[0].stage, a->eff[0].back),
-            sums ? em_fmt(e, "kk * %d", TC_K_BYTES / 4) : k_step(e, &o[0], steps), k_step(e, &o[1], steps), weiri_tc_idesc(&s),
-            on, s.m, s.n);
-    e->depth--;
-    em_line(e, "}");
+            sums ? em_fmt(e, "kk * %d", TC_K_BYTES / 4) : em_k_step(e, &o[0], steps), em_k_step(e, &o[1], steps),
+            weiri_tc_idesc(&s), on, s.m, s.n);
+    em_close(e);
     if (em_has_live_flag(e, r)) em_line(e, "%s_live = 1;", acc);
 }
 
@@ -151,8 +143,7 @@ static void to_gmem(emitter *e, uint32_t place, const weir_res *dst, int elems) 
         em_gmem_index(e, &v, row, from, elems, &index, &exists);
         em_line(e, "%s *out = %s + %s;", weiri_ctype(t->dtype), name, index);
         em_line(e, "if (%s && (u64)out %% 16 == 0) *(uint4 *)out = %s;", exists, packed(e, t->dtype));
-        em_line(e, "else {");
-        e->depth++;
+        em_open(e, "else {");
         em_line(e, "#pragma unroll");
     }
     em_gmem_index(e, &v, row, elems > 1 ? em_fmt(e, "(%s + i)", from) : from, 1, &index, &exists);
@@ -160,8 +151,7 @@ static void to_gmem(emitter *e, uint32_t place, const weir_res *dst, int elems) 
     em_line(e, "%sif (%s) %s[%s] = %s;", elems > 1 ? em_fmt(e, "for (int i = 0; i < %d; i++) ", elems) : "", exists, name,
             index, rounded(e, t->dtype, y));
     if (elems > 1) {
-        e->depth--;
-        em_line(e, "}");
+        em_close(e);
     }
 }
 
@@ -194,8 +184,7 @@ void em_tc_store(emitter *e, const weiri_action *a) {
         if (!g.swizzle && g.row_bytes % 16) elems = 1;
     }
     em_line(e, "W_AT(%d);", a->id);
-    em_line(e, "{");
-    e->depth++;
+    em_open(e, "{");
     em_line(e, "const u32 quarter = warp %% 4;");
     if (halves)
         em_line(e, "const i32 row = (i32)(quarter %% 2 * %d + lane), right = (i32)(quarter / 2) * %d;", TC_WARP_LANES, cols);
@@ -212,8 +201,7 @@ void em_tc_store(emitter *e, const weiri_action *a) {
                 TC_WARP_LANES, TC_LANE_SHIFT);
     }
     if (cols > chunk) em_line(e, "#pragma unroll 1");
-    em_line(e, "for (i32 first = 0; first < %d; first += %d) {", cols, chunk);
-    e->depth++;
+    em_open(e, "for (i32 first = 0; first < %d; first += %d) {", cols, chunk);
     for (int from = 0, to; from < e->tensor.n; from = to) { /* a few at once: what is in flight cannot leave its registers */
         to = from + TC_LOADS_IN_FLIGHT < e->tensor.n ? from + TC_LOADS_IN_FLIGHT : e->tensor.n;
         for (int i = from; i < to; i++) {
@@ -222,13 +210,9 @@ void em_tc_store(emitter *e, const weiri_action *a) {
         }
         for (int i = from; i < to; i++) em_line(e, "w_tmem_wait_ld<%d>(x%d);", chunk, i);
     }
-    if (half) {
-        em_line(e, "if (lane < %d) {  // 64 rows lie in the lower lanes of each quarter", TC_M64_LANES);
-        e->depth++;
-    }
+    if (half) em_open(e, "if (lane < %d) {  // 64 rows lie in the lower lanes of each quarter", TC_M64_LANES);
     em_line(e, "#pragma unroll");
-    em_line(e, "for (int j = 0; j < %d; j += %d) {", chunk, elems);
-    e->depth++;
+    em_open(e, "for (int j = 0; j < %d; j += %d) {", chunk, elems);
     em_line(e, "const i32 col = %sfirst + j;", halves ? "right + " : "");
     em_line(e, "float y[%d];", elems);
     e->row = "row";
@@ -239,8 +223,7 @@ void em_tc_store(emitter *e, const weiri_action *a) {
     if (dst->kind == WEIR_RES_GMEM) to_gmem(e, a->op->arg[1], dst, elems);
     else to_smem(e, a, dst, elems);
     for (int i = 0; i < (half ? 4 : 3); i++) {
-        e->depth--;
-        em_line(e, "}");
+        em_close(e);
     }
     e->tensor.n = 0;
 }

@@ -1,5 +1,5 @@
-/* Who sends to whom. A push names its target by a value; its guards and its task say which CTAs come to it. Both must follow from the
- * CTA's coordinates, for mbarriers count what comes to them. */
+/* Who sends to whom. A push names its target by a value; its guards and its task say which CTAs come to it. Both must follow from
+ * the CTA's coordinates, for mbarriers count what comes to them. */
 #include "plan_push.h"
 
 #include <inttypes.h>

@@ -12,7 +12,8 @@ typedef struct weiri_pushes {
     int8_t dest[WEIRI_MAX_CTAS];      /* by rank: the CTA that it sends to, -1 none */
 } weiri_pushes;
 
-/* Who pushes into stages of r. With findings (and then senders 0) where that does not follow from the CTA's coordinates, or cannot work. */
+/* Who pushes into stages of r. With findings (and then senders 0) where that does not follow from the CTA's coordinates, or cannot
+ * work. */
 weiri_pushes weiri_push_find(weiri_plan *p, const weir_res *r);
 /* Does the CTA come to that node of the task? What only the run can tell is taken as yes. */
 bool weiri_push_comes(const weir_kernel *k, const weiri_task *t, const weiri_node *n, int rank);

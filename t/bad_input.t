@@ -106,7 +106,7 @@ mistake("nil for a tensor", "tensor = A,", "tensor = a_tensor,", "k:gmem_tile: n
 mistake("unknown dtype", 'name = "A", dtype = "bf16"', 'name = "A", dtype = "bfloat16"', { "k:tensor: unknown dtype 'bfloat16'", "bf16 f32" })
 mistake("unknown dtype, nearly one", 'name = "A", dtype = "bf16"', 'name = "A", dtype = "fb16"', { "k:tensor: unknown dtype 'fb16'", "did you mean 'f16'?" })
 mistake("number for a dtype", 'name = "A", dtype = "bf16"', 'name = "A", dtype = 16', "k:tensor: a dtype is a string, got number")
-mistake("unknown arch", 'arch = "sm_90a"', 'arch = "sm_90"', "weir.kernel: arch = 'sm_90' is none of sm_80, sm_90a, sm_100a; did you mean 'sm_90a'?")
+mistake("unknown arch", 'arch = "sm_90a"', 'arch = "sm_90"', "weir.kernel: arch = 'sm_90' lacks wgmma and setmaxnreg, which ptxas has for sm_90a alone; write arch = \"sm_90a\"")
 for what, words in pairs { ["{ m = 0 }"] = "weir.kernel: cluster: m is 0; at least 1", ["{ n = -2 }"] = "weir.kernel: cluster: n is -2; at least 1",
   ["{ m = 9 }"] = "error: kernel 'gemm' has a cluster of 9 CTAs; at most 8 are portable [PLAN-CLUSTER]", ["2"] = "weir.kernel: cluster: a table of options expected, got number",
   ["{ v = 2 }"] = "error: kernel 'gemm': v = 2 (CTAs that share one MMA) needs sm_100a [PLAN-ARCH]" } do

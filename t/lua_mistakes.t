@@ -78,8 +78,11 @@ end)
 mistake("unknown dtype, the nearest", "did you mean 'bf16'?", function(p)
   line() p.k:tensor { name = "X", dtype = "bf1", shape = { p.M } }
 end)
-mistake("unknown arch", "weir.kernel: arch = 'sm_90' is none of sm_80, sm_90a, sm_100a; did you mean 'sm_90a'?", function()
-  line() weir.kernel { name = "x", arch = "sm_90" }
+mistake("unknown arch", "weir.kernel: arch = 'sm_90b' is none of sm_80, sm_90a, sm_100a; did you mean 'sm_90a'?", function()
+  line() weir.kernel { name = "x", arch = "sm_90b" }
+end)
+mistake("an arch without its own instructions", "weir.kernel: arch = 'sm_100' lacks tcgen05 and setmaxnreg, which ptxas has for sm_100a alone; write arch = \"sm_100a\"", function()
+  line() weir.kernel { name = "x", arch = "sm_100" }
 end)
 mistake("unknown raster", "raster = 'rows' is none of row, column, grouped; did you mean 'row'?", function(p)
   line() p.k:work_queue { name = "x", over = p.D, tile = { 64, 64 }, raster = "rows" }

@@ -73,6 +73,19 @@ for name, k in pairs(kernels) do
   tap.unlike("w_tmap *", text, name .. ": 44: and none is pointed to")
 end
 
+-- ---- 20 tilelang/pull/1828: the second kernel of a module waits for the wrong bytes --------------------------------------------------
+
+-- Each text in a context of its own, and once more where all the others were built before it.
+for name, make in pairs { gemm = function() return lab.gemm() end, cluster = function() return lab.gemm { cluster = 2 } end, copy = lab.tma_copy, threads = lab.thread_copy } do
+  local shared = make():source()
+  lab.weir = plan.open { cache_dir = "" }
+  package.loaded.weir = lab.weir
+  local own = dofile "t/lab.lua"
+  package.loaded.weir, lab.weir = weir, weir
+  local alone = ({ gemm = function() return own.gemm() end, cluster = function() return own.gemm { cluster = 2 } end, copy = own.tma_copy, threads = own.thread_copy })[name]():source()
+  tap.is(alone, shared, name .. ": 20: built behind others, the same text")
+end
+
 -- ---- 53 emmy/pull/200: right by luck until another buffer came first; 54 tilelang/issues/2528: 64 bytes a stage -----------------------
 
 -- Pads of 16 bytes are declared in front of the tiles named.

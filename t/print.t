@@ -142,6 +142,31 @@ do
   tap.is("- - - r", row[25], "GEMM: the store finishes last")
 end
 
+-- ---- G01 to G07 of the printout page ------------------------------------------------------------------
+
+-- { warps, count } of each task; the rule that refuses it; the last row. Warps that no task has idle with their warpgroup's value and count, too
+-- (G03, G07), and what asks for no number gets what is left (G06).
+for id, v in pairs {
+  G01 = { { { 1, 40 }, { 1, 40 }, { 1, 40 }, { 4, 160 }, { 1, 40 } }, "V-WG-02", "25600 of 65536 used, 39 blocks of 1024 free, balance 1248" },
+  G02 = { { { 12 } }, nil, "64512 of 65536 used, 1 block of 1024 free, balance 0" },
+  G03 = { { { 4 }, { 1 } }, nil, "65536 of 65536 used, 0 blocks of 1024 free, balance 0" },
+  G04 = { { { 4, 232 }, { 12, 96 } }, "V-REG-01", "66560 of 65536 used, 0 blocks of 1024 free, balance -32" },
+  G05 = { { { 4, 232 }, { 12, 88 } }, nil, "63488 of 65536 used, 2 blocks of 1024 free, balance 64" },
+  G06 = { { { 4, 232 }, { 4 }, { 1 } }, nil, "64512 of 65536 used, 1 block of 1024 free, balance 0" },
+  G07 = { { { 1 } }, nil, "32768 of 65536 used, 32 blocks of 1024 free, balance 0" },
+} do
+  local k <close> = weir.kernel { name = "t", arch = "sm_90a" }
+  local r = k:resource { name = "r", work = { step = weir.producer_work { code = ";" } } }
+  local first = 0
+  for i, t in ipairs(v[1]) do
+    k:task { name = "t" .. i, warps = { first, t[1] }, registers = t[2], schedule = function() r:step() end }
+    first = first + t[1]
+  end
+  local rule
+  for _, f in ipairs(k:verify().findings) do if f.severity == "error" then rule = f.rule end end
+  tap.is({ v[2], v[3] }, { rule, k:print "registers":match "([^\n]+)\n*$" }, id .. ": registers")
+end
+
 -- ---- wider than the page ----------------------------------------------------------------------------------------------------
 
 table_is("equal unknown bounds are equal", "P:1; Prod xn{A C} | Cons xn{a r}", "A -; C a; - r; A -; C a; - r",

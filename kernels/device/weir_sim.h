@@ -127,6 +127,7 @@ typedef struct w_sim_api {
     const void *image, *image_end;
     // the library's
     void (*access)(struct w_sim_api *api, const void *p, u64 size, u32 kind);
+    void (*misaligned)(struct w_sim_api *api, const void *p, u64 align, u32 kind);
 #define X(R, NAME, PARAMS, ARGS) R (*NAME)(struct w_sim_api *api, W_SIM_LIST PARAMS);
 #define X0(R, NAME) R (*NAME)(struct w_sim_api *api);
     W_SIM_CALLS(X, X0)
@@ -303,6 +304,15 @@ void __ubsan_handle_divrem_overflow(const w_sim_where *at, u64, u64) {
     snprintf(what, sizeof what, "a whole number is divided by 0, or the least one by -1, at %s:%u", at->file ? at->file : "?", at->line);
     if (w_api->running) w_api->w_sim_trap(w_api, what);
     __builtin_trap(); // of what runs before the threads: never reached
+}
+// An access by a type that asks for more alignment than the address has: of a vector, say, which the compiler may have taken apart
+// before the hooks above see it.
+typedef struct w_sim_mismatch { w_sim_where at; const void *type; u8 log_align, kind; } w_sim_mismatch; // kind: 0 a load, 1 a store, ...
+void __ubsan_handle_type_mismatch_v1(const w_sim_mismatch *m, const void *p) {
+    if (!w_api->running) return;
+    w_api->pc = (u32)(u64)__builtin_return_address(0);
+    w_api->misaligned(w_api, p, 1ull << m->log_align, m->kind);
+    w_api->pc = 0;
 }
 // Other sums wrap, as they do on a GPU.
 void __ubsan_handle_add_overflow(void *, u64, u64) {}

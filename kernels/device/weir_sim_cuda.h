@@ -561,7 +561,8 @@ W_FN double w_sim_lost(double a, double b, double s) { const double t = s - a; r
         return y.bits;                                                                                          \
     }                                                                                                           \
     W_FN u32 w_atom_add_##T##x2(void *p, u32 v) { /* each half is atomic by itself */                           \
-        return w_atom_add_##T(p, (u16)v) | (u32)w_atom_add_##T((u16 *)p + 1, (u16)(v >> 16)) << 16;             \
+        ushort2 *q = (ushort2 *)p;                                                                              \
+        return w_atom_add_##T(&q->x, (u16)v) | (u32)w_atom_add_##T(&q->y, (u16)(v >> 16)) << 16;                \
     }
 #define W_SIM_HALF2(T, OP, EXPR)                                                                                \
     W_FN u32 w_##T##x2_##OP(u32 a, u32 b) {                                                                     \

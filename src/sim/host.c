@@ -252,7 +252,7 @@ static const char *const compile_flags[] = {
     "-O1",
     "-fno-builtin",
     "-fsanitize=thread",
-    "-fsanitize=integer-divide-by-zero,signed-integer-overflow", /* its answers are among the hooks, too */
+    "-fsanitize=integer-divide-by-zero,signed-integer-overflow,alignment", /* its answers are among the hooks, too */
     "-fPIC",
     "-fvisibility=hidden",
     "-fno-strict-aliasing",

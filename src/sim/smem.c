@@ -246,6 +246,25 @@ static const cta *owner(const machine *m, const u8 *p) {
     return NULL;
 }
 
+/* A CPU's stack; a GPU's registers. */
+static bool on_stack(const thread *t, const u8 *p) { return (u64)(uintptr_t)p - (u64)(uintptr_t)t->f.stack < t->f.size; }
+
+static void off_size(const thread *t, const u8 *p, u64 size, const char *what) {
+    const machine *m = t->m;
+    char name[160];
+    if (p >= t->c->smem && p < t->c->smem + m->smem_bytes)
+        weiri_smem_name(t->c, (u32)(SMEM_BASE + (p - t->c->smem)), name, sizeof name);
+    else weiri_host_name(m->sim, p, name, sizeof name);
+    weiri_sim_fault(t->m, t, t->at, "sim-align", "%s %llu bytes at %s, an address that is no multiple of %llu", what, size, name, size);
+}
+
+/* An access by a type that asks for more alignment than the address has. kind: 0 a load, 1 a store; else the host's compiler does not
+ * say: of a part, or of the whole by a reference. */
+static void misaligned(w_sim_api *api, const void *p, u64 align, u32 kind) {
+    const thread *t = weiri_sim_self(api);
+    if (!on_stack(t, p)) off_size(t, p, align, kind == 0 ? "a load of" : kind == 1 ? "a store of" : "an access to");
+}
+
 void weiri_smem_access(w_sim_api *api, const void *p, u64 size, u32 kind) {
     machine *m = (machine *)(void *)api;
     thread *t = m->cur;
@@ -264,11 +283,9 @@ void weiri_smem_access(w_sim_api *api, const void *p, u64 size, u32 kind) {
         }
     }
     bool shared = b >= c->smem && b < c->smem + m->smem_bytes;
-    bool own = (u64)(uintptr_t)b - (u64)(uintptr_t)t->f.stack < t->f.size; /* a CPU's stack; a GPU's registers */
+    bool own = on_stack(t, b);
     if ((kind & W_SIM_ALIGNED) && !own && (uintptr_t)p % size)
-        weiri_sim_fault(m, t, t->at, "sim-align", "%s %llu bytes of %s at an address that is no multiple of %llu",
-                        write ? "a store of" : "a load of", (unsigned long long)size, shared ? "shared memory" : "memory",
-                        (unsigned long long)size);
+        off_size(t, b, size, write ? "a store of" : "a load of");
     if (shared) {
         u32 addr = (u32)(SMEM_BASE + (b - c->smem));
         if (write) write_bytes(t, addr, (u32)size, atomic, atomic ? "an atomic on" : "a store to");
@@ -376,6 +393,7 @@ static void fence_async(w_sim_api *api) {
 
 void weiri_smem_calls(w_sim_api *api) {
     api->access = weiri_smem_access;
+    api->misaligned = misaligned;
     api->w_ptr = ptr;
     api->w_addr = addr;
     api->w_fence_async = fence_async;

@@ -76,6 +76,37 @@ body("an operand past the shared memory", "sim-bounds", operands .. "w_wgmma_fen
 body("past the shared memory", "sim-bounds", "((u32 *)smem)[1024] = 1;", {}, "a store to shared bytes 4096 to 4099; the kernel has 4096")
 body("past a tensor", "sim-bounds", "y[tid + 1] = 1;", {}, "a store of 4 bytes", "0 bytes past the end of 'y' (512 bytes)")
 body("a misaligned mbarrier", "sim-align", "if (tid == 0) w_mbar_init(at + 4, 1);", {}, "an mbarrier at shared address 1028, which is no multiple of 8")
+-- Vectors at addresses that are no multiple of their size, however the host's compiler takes them apart. clang++ lets copies of
+-- structs of more than 8 bytes, or of several numbers, through.
+local compiler <close> = assert(io.popen((os.getenv "WEIR_CXX" or "c++") .. " --version"))
+local clang = compiler:read "a":find "clang" ~= nil
+for _, c in ipairs {
+  { "float2 stores", "((float2 *)y)[0] = make_float2(1, 2);", "((float2 *)(y + 1))[0] = make_float2(1, 2);", "a store of 8 bytes at 'y' byte 4", 8 },
+  { "float2 stores to shared memory", "*(float2 *)(smem + 8) = make_float2(1, 2);", "*(float2 *)(smem + 4) = make_float2(1, 2);", "a store of 8 bytes at 's' byte ", 8 },
+  { "float4 stores", "((float4 *)y)[0] = make_float4(1, 2, 3, 4);", "((float4 *)(y + 2))[0] = make_float4(1, 2, 3, 4);", "a store of 16 bytes at 'y' byte 8", 16, true },
+  { "float4 loads", "const float4 v = *(const float4 *)x; y[0] = (u32)(v.x + v.w);", "const float4 v = *(const float4 *)(x + 2); y[0] = (u32)(v.x + v.w);", " 16 bytes at 'x' byte 8", 16, true },
+  { "float4 copies", "*(float4 *)y = *(const float4 *)x;", "*(float4 *)y = *(const float4 *)(x + 1);", " 16 bytes at 'x' byte 4", 16, true },
+  { "uint2 loads by a function", "y[0] = __ldg((const uint2 *)x).y;", "y[0] = __ldg((const uint2 *)(x + 1)).y;", " 8 bytes at 'x' byte 4", 8 },
+  { "one member of a vector", "((float4 *)y)->y = 1;", "((float4 *)(y + 1))->y = 1;", "an access to 16 bytes at 'y' byte 4", 16 },
+  { "packs", "*(w_pack<u16, 4> *)(smem + 16) = { { 1, 2, 3, 4 } };", "*(w_pack<u16, 4> *)(smem + 20) = { { 1, 2, 3, 4 } };", "a store of 8 bytes at 's' byte ", 8, true },
+  { "packs of floats", "const w_pack<float, 4> p = *(const w_pack<float, 4> *)x; y[0] = (u32)p.x[3];", "const w_pack<float, 4> p = *(const w_pack<float, 4> *)(x + 2); y[0] = (u32)p.x[3];", " 16 bytes at 'x' byte 8", 16, true },
+  { "pairs of halves", "*(bf16x2 *)y = bf16x2(1.f, 2.f);", "*(bf16x2 *)((u16 *)y + 1) = bf16x2(1.f, 2.f);", "a store of 4 bytes at 'y' byte 2", 4 },
+  { "an atomic", "atomicAdd(y, 1u);", "atomicAdd((u32 *)((u16 *)y + 1), 1u);", " 4 bytes at 'y' byte 2", 4 },
+  { "an atomic of 64 bits", "atomicAdd((unsigned long long *)y, 1ull);", "atomicAdd((unsigned long long *)(y + 1), 1ull);", " 8 bytes at 'y' byte 4", 8 },
+  { "a vector atomic", "atomicAdd((float2 *)y, make_float2(1.f, 2.f));", "atomicAdd((float2 *)(y + 1), make_float2(1.f, 2.f));", " 8 bytes at 'y' byte 4", 8 },
+  { "an atomic of two halves", "atomicAdd((bf16x2 *)y, bf16x2(1.f, 2.f));", "atomicAdd((bf16x2 *)((u16 *)y + 1), bf16x2(1.f, 2.f));", " 4 bytes at 'y' byte 2", 4 },
+  { "whole numbers", "*(u32 *)y = 1;", "*(u32 *)((u8 *)y + 2) = 1;", "a store of 4 bytes at 'y' byte 2", 4 },
+  { "volatile numbers", "*(volatile u64 *)y = 1;", "*(volatile u64 *)(y + 1) = 1;", "a store of 8 bytes at 'y' byte 4", 8 },
+  { "structs of an author's own", "struct alignas(8) two { u32 a, b; }; *(two *)y = { 1, 2 };", "struct alignas(8) two { u32 a, b; }; *(two *)(y + 1) = { 1, 2 };", "a store of 8 bytes at 'y' byte 4", 8, true },
+} do
+  local name, right, wrong, said, bytes, whole = table.unpack(c)
+  body(name .. ", aligned", "right", "if (tid == 0) { " .. right .. " }", {})
+  if not (whole and clang) then body(name .. ", misaligned", "sim-align", "if (tid == 0) { " .. wrong .. " }", {}, said, ", an address that is no multiple of " .. bytes) end
+end
+body("an ldmatrix row off 16 bytes", "sim-align", "u32 r[4]; ((u32 *)smem)[tid] = tid; task_sync(); w_ldmatrix4(at + (lane == 9 ? 8 : 16 * (lane % 8)), r); y[tid] = r[0];", {}, "ldmatrix of shared address 1032, which is no multiple of 16")
+body("an stmatrix row off 16 bytes", "sim-align", "w_stmatrix1(at + 16 * (lane % 8) + (lane == 3 ? 4 : 0), tid);", { threads = 32 }, "stmatrix to shared address 1076, which is no multiple of 16")
+body("a cp.async off its size", "sim-align", "w_cp_async<8>(at + 8 * tid, (const u8 *)x + 4, 8); w_cp_commit(); w_cp_wait<0>();", {}, "a cp.async of 8 bytes from")
+body("a cp.async to an address off its size", "sim-align", "w_cp_async<16>(at + 8, x, 16); w_cp_commit(); w_cp_wait<0>();", {}, "shared address 1032, which is no multiple of 16")
 body("what nobody has written", "sim-uninit", "if (tid < 4) ((u32 *)smem)[tid] = 1; task_sync(); y[tid] = ((u32 *)smem)[tid];", {}, "a load of 's' byte", "which nothing has written")
 body("a variable that nothing has set", "sim-uninit", "float v[32]; if (x[0] == 9) v[tid % 32] = 1; y[tid] = w_pack_bf16(v[tid % 32], 0.f);", {}, "the value of a variable that nothing has set")
 body("a warp that has diverged", "sim-warp", "if (lane < 7) w_elect(); else w_sync_warp();", {}, "the warp has diverged: lane")

@@ -620,7 +620,8 @@ static const char *trace_text(search *s, replay *p, const weiri_fault *x, weiri_
     int shown = 0;
     for (int i = 0; i < p->r.log.n; i++)
         for (int c = 0; c < ncol; c++) shown += p->r.log.v[i].actor == col[c];
-    int skip = shown > ROWS ? shown - ROWS : 0;
+    int skip = shown > ROWS ? shown - ROWS : 0, tiles = g->tiles ? p->r.left + p->r.v[g->stream_at] : 1;
+    if (tiles > 1) weiri_put(&b, "  %d work tiles\n", tiles);
     if (skip) weiri_put(&b, "  (%d earlier steps)\n", skip);
     for (int i = 0; i < p->r.log.n; i++)
         for (int c = 0; c < ncol; c++) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env lua5.4
--- Counterexamples of the prover, run in the simulator: at the sizes that a finding names, random kernels (t/gen) stop, and are told the same; a
+-- Counterexamples of the prover, run in the simulator: at the sizes that a finding names and with the tiles that its steps take, random kernels (t/gen) stop, and are told the same; a
 -- deadlock stands at the same mbarrier. The explorer finds no fault of that kind at smaller sizes.
 package.path = "t/?.lua;./?.lua;" .. package.path
 local tap = require "tap"
@@ -49,6 +49,7 @@ end
 
 local wanted = tonumber(arg[1]) or 30
 local n, told, other, smaller, seed, culprits = 0, {}, {}, {}, tonumber(arg[2]) or 1000, 0
+local several = 0
 while n < wanted do
   local s = schedules.random(seed, { mistakes = seed % 2 + 1 })
   seed = seed + 1
@@ -61,23 +62,22 @@ while n < wanted do
     local at, named = { N = 2, M = 2 }, f.message:match "%(with (.-)%)$" or ""
     for dim, size in named:gmatch "(%u) = (%d+)" do at[dim] = tonumber(size) end
     local seen, same
-    for tiles = at.T or 1, s.tiles and not at.T and 5 or at.T or 1 do
-      for number = 1, 4 do
-        local dev = weir.device("sim", { seed = number })
-        local ok, message = run(p, dev, s, at, tiles)
-        dev:close()
-        if not ok then
-          seen = message
-          same = as[f.rule][1]:find(message:match "%[sim%-([%w-]+)%]" or "?", 1, true) ~= nil
-          if f.rule == "PROVE-DEADLOCK" and same then
-            same = deadlocks.same_culprit(p.report.findings, deadlocks.waits(message))
-            culprits = culprits + (same and 1 or 0)
-          end
+    local tiles = tonumber(p.report.proof.trace:match "(%d+) work tiles") or 1
+    for number = 1, 4 do
+      local dev = weir.device("sim", { seed = number })
+      local ok, message = run(p, dev, s, at, tiles)
+      dev:close()
+      if not ok then
+        seen = message
+        same = as[f.rule][1]:find(message:match "%[sim%-([%w-]+)%]" or "?", 1, true) ~= nil
+        if f.rule == "PROVE-DEADLOCK" and same then
+          same = deadlocks.same_culprit(p.report.findings, deadlocks.waits(message))
+          culprits = culprits + (same and 1 or 0)
         end
-        if same then break end
       end
       if same then break end
     end
+    if tiles > 1 then several = several + 1 end
     local name = ("%s: %s: %s"):format(schedules.text(s), f.rule, f.message)
     if same then told[f.rule] = (told[f.rule] or 0) + 1
     else other[#other + 1] = name .. "; the simulator: " .. tostring(seen) end
@@ -97,5 +97,6 @@ local list = {}
 for rule, count in pairs(told) do list[#list + 1] = ("%s %d"):format(rule, count) end
 table.sort(list)
 tap.is({}, other, ("%d counterexamples stop the simulator, as what they are (%s), %d deadlocks at the same mbarrier"):format(n, table.concat(list, ", "), culprits))
+tap.ok(several > wanted // 20, ("%d of them need several work tiles: as many as the steps say"):format(several))
 tap.ok(#smaller <= wanted // 20, ("%d have smaller sizes: %s"):format(#smaller, table.concat(smaller, "\n")))
 tap.done()

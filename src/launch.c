@@ -385,7 +385,7 @@ static weir_status check_tiles(weir_bound *b) {
 
 /* The proof counts in whole numbers, the machine in 32 bits: what would wrap in a loop's bounds is not launched. */
 static weir_status check_counts(weir_bound *b) {
-    weiri_env e = { .k = b->p->k, .dims = b->dims, .scalars = b->scalar, .cta = -1 };
+    weiri_env e = { .k = b->p->k, .dims = b->dims, .scalars = b->scalar, .wide = b->wide, .exact = b->exact, .cta = -1 };
     const weiri_node *loop;
     if (weiri_range_counts(&e, &loop)) return WEIR_OK;
     const weir_place *at = loop->at.n > 0 ? &loop->at.at[0] : NULL;

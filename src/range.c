@@ -158,6 +158,10 @@ static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
     case WEIR_OP_SCALAR:
         if (!e->scalars) return unknown;
         if (weiri_value_is_float(v->dtype)) return number(e->scalars[v->dim], v->dtype);
+        if (e->exact && e->exact[v->dim]) { /* a double has 53 bits */
+            n = (int64_t)e->wide[v->dim];
+            return v->dtype == WEIR_U64 && n < 0 ? unknown : fit(e, id, span(n, n));
+        }
         if (!(fabs(e->scalars[v->dim]) < 9e18)) return unknown;
         return fit(e, id, span((int64_t)e->scalars[v->dim], (int64_t)e->scalars[v->dim]));
     case WEIR_OP_COORD: return e->coord ? span(e->coord[v->i], e->coord[v->i]) : coordinate(e, v);

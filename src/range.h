@@ -24,6 +24,8 @@ typedef struct weiri_env {
     const weir_kernel *k;
     const int64_t *dims;         /* of k->dims; NULL: all that their bounds allow */
     const double *scalars;       /* of k->scalars; NULL: unknown */
+    const uint64_t *wide;        /* the same where `exact`: the 64 bits of an integer */
+    const bool *exact;           /* NULL: none is */
     const int64_t *coord;        /* of the tile; NULL: any of its queue's tiles */
     const int64_t *before[WEIRI_PAST];   /* of the tile so many tiles ago; NULL: any */
     const int64_t *qindex;       /* the tile's number, which a raster is given; NULL: any */

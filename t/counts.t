@@ -204,4 +204,17 @@ tap.is("SAFE", quotient(3, function(t) return weir.ceil_div(t.i * 3 + t.n - 2, 3
 tap.is("UNSAFE", quotient(4, third), "n below 4: it is not")
 tap.is("SAFE", quotient(3, function(t) return (t.i * 4 + t.n) // 4 end, { n = 2 }), "3 tiles along n, two CTAs: there are 4")
 tap.ok(quotient(3, third, { n = 2 }) ~= "SAFE", "of which the last changes the quotient")
+-- integers of 64 bits, of which a double keeps 53
+local BIG = (1 << 53) + 1
+local function long_if(n) return function(s, _, N) return weir.select(weir.eq(s, n), N * (1 << 30), 2) end end
+for _, c in ipairs { { "i64", BIG, BIG - 1, "runs" }, { "i64", BIG, BIG, "too large" }, { "i64", -BIG, -BIG, "too large" }, { "i64", -BIG, 1 - BIG, "runs" },
+  { "i64", math.maxinteger, math.maxinteger, "too large" }, { "i64", math.mininteger, math.mininteger + 1, "runs" }, { "u64", BIG, BIG - 1, "runs" }, { "u64", BIG, BIG, "too large" },
+  { "i64", 3.0, 3, "too large" }, { "i64", 3.0, 4, "runs" } } do
+  local dtype, s, n, ends = table.unpack(c)
+  check(("a bound that is long where %s s is %d, and it is %d"):format(dtype, n, s), "SAFE", ends, dtype, { s = s }, long_if(n), long_if(n))
+end
+check("half of the numbers of u64", "SAFE", "runs", "u64", { s = math.mininteger }, function(s) return weir.select(weir.eq(s, 5), 3, 2) end, function(s) return weir.select(weir.eq(s, 5), 3, 2) end)
+local _, said = run(pair("i64", {}, function(s) return s end, function(s) return s end), { s = BIG })
+tap.like("s reaches 9007199254740993 in the bounds", said, "every digit is told")
+
 tap.done()

@@ -1,5 +1,6 @@
 /* The plan as the prover runs it: flat code per task, actors per CTA, and the numbered bits and ints that make up a state. */
 #include <stdlib.h>
+#include "lower.h"
 #include "plan_tc.h"
 #include "prove_know.h"
 
@@ -107,6 +108,7 @@ weiri_rec_kind weiri_prog_kind(const weiri_action *act, const weiri_effect *e) {
 
 /* ---- code of a task ----------------------------------------------------------------------------------------------------- */
 
+typedef struct asked_as { uint32_t value; int tape; bool not; } asked_as;
 typedef struct builder {
     weiri_prog *g;
     weiri_code *c;
@@ -118,6 +120,7 @@ typedef struct builder {
     WEIRI_LIST(const char *) key_name;   /* by tape: of a key */
     WEIRI_LIST(bool) key_each;   /* asked once an iteration */
     WEIRI_LIST(uint32_t) key_value;
+    WEIRI_LIST(asked_as) asked;  /* conditions that are another's, in other values */
     int *cursors, *cursor_at;    /* cursors in order of their tasks; by task: its first */
 } builder;
 
@@ -208,21 +211,70 @@ bool weiri_key_at(const weir_kernel *k, const weiri_tape *t, int i, bool *truth)
     return true;
 }
 
-/* Does the guard ask once in each iteration of a loop, and nothing around that loop but loops and tiles? Then the condition on their indices
- * comes out alike, time for time, in every loop through the same numbers that asks so. */
-static bool asks_each_time(const builder *b, uint32_t value, const weiri_node *guard) {
-    const weiri_node *loop = weiri_val(b->g->p->k, value)->scope, *out;
-    if (loop->kind != NODE_LOOP || guard->parent != loop) return false;
-    for (out = loop; out->kind == NODE_LOOP; out = out->parent)
-        if (b->c->loops.v[loop_of(b, out)].deal) return false;
-    return out->kind == NODE_TILES || !out->parent; /* the root has no parent */
+/* A block that a condition which is computed alike may stand in: tasks come to what is inside in the same iterations. */
+static bool by_condition(const weiri_node *n) {
+    return n->kind == NODE_SKIPPABLE || (n->kind == NODE_GUARD && (n->guard == WEIR_GUARD_TRUE || n->guard == WEIR_GUARD_FALSE));
 }
 
-/* Do two guards stand in loops, one in the other, that run through the same numbers? */
-static bool in_same_loops(const weir_kernel *k, const weiri_node *x, const weiri_node *y) {
-    for (x = x->parent, y = y->parent; x->kind == NODE_LOOP && y->kind == NODE_LOOP; x = x->parent, y = y->parent)
-        if (!weiri_forms_same_loop(k, x, y)) return false;
-    return x->kind != NODE_LOOP && y->kind != NODE_LOOP;
+/* Do two guards stand in the same loops, under the same conditions, one in the other? */
+static bool in_same_blocks(const weir_kernel *k, const weiri_node *x, const weiri_node *y) {
+    bool skips = false, not;
+    for (x = x->parent, y = y->parent; x->parent && x->kind != NODE_TILES; x = x->parent, y = y->parent) {
+        if (x->kind != y->kind) return false;
+        if (x->kind == NODE_SKIPPABLE) skips = true;
+        else if (x->key && y->key ? strcmp(x->key, y->key) || x->guard != y->guard : x->key || y->key || !weiri_forms_same_loop(k, x, y))
+            return false;
+    }
+    return x->kind == y->kind && (!skips || (weiri_forms_alike(k, x->skip, y->skip, &not) && !not));
+}
+
+/* The next guard of the task on the value, under no name, behind `n`. */
+static const weiri_node *next_on(const weiri_node *n, uint32_t value) {
+    const weiri_node *root = n;
+    while (root->parent) root = root->parent;
+    do n = weiri_node_next(root, n);
+    while (n && !(n->kind == NODE_GUARD && n->of == value && !n->key));
+    return n;
+}
+
+/* A guard in the loop itself, and not under a condition in it, asks in each iteration: who asks behind it has been told. */
+static bool asks_always(const weir_kernel *k, const weiri_node *guard) { return guard->parent == weiri_val(k, guard->of)->scope; }
+
+/* Is the condition one on loops' indices, and is nothing around its guards but tiles, loops and conditions? Then it comes out alike, time for
+ * time, wherever it is asked in the same blocks. (In tiles of other lanes, guards that move nothing are not compiled: the one guard or none.) */
+static bool asks_by_index(const builder *b, const weiri_node *guard) {
+    const weir_kernel *k = b->g->p->k;
+    const weiri_node *loop = weiri_val(k, guard->of)->scope, *out;
+    if (weiri_lanes_of(b->g->p->tasks[b->task].task) && next_on(guard, guard->of)) return false;
+    for (const weiri_node *n = guard; n; n = asks_always(k, n) ? NULL : next_on(n, n->of)) {
+        bool inside = true;
+        if (loop->kind != NODE_LOOP) return false;
+        for (out = n->parent; out->parent && out->kind != NODE_TILES; out = out->parent) {
+            if (out == loop) inside = false;
+            if (out->kind == NODE_LOOP ? inside || b->c->loops.v[loop_of(b, out)].deal : !by_condition(out)) return false;
+        }
+    }
+    return true;
+}
+
+static bool asked_alike(const weir_kernel *k, const weiri_node *x, const weiri_node *y) {
+    while (x && y) {
+        if (!in_same_blocks(k, x, y)) return false;
+        if (asks_always(k, x)) return true;
+        x = next_on(x, x->of), y = next_on(y, y->of);
+    }
+    return !x && !y;
+}
+
+/* Does it hang on the CTA how often, or whether, one comes to what stands in the block? */
+static bool around_by_cta(const weir_kernel *k, const weiri_node *n) {
+    bool tile, cta = false;
+    for (; n && !cta; n = n->parent) {
+        const uint32_t of[] = { n->of, n->start, n->stop, n->step, n->skip };
+        for (int i = 0; i < 5 && !cta; i++)
+            if (of[i]) weiri_forms_varies(k, of[i], &tile, &cta);
+    }
+    return cta;
 }
 
 /* The key of a condition: one per name, or per value; how long its truth holds. *not: the key's truth is that of its opposite. */
@@ -232,23 +284,30 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
     bool tile, cta, known = !name && weiri_forms_settled(k, value, &tile, &cta);
     if (!known) tile = true;
     if (name) cta = false; /* the author says that it is one truth */
+    const bool own = !known && !name; /* nothing else tells it */
+    for (const weiri_node *of = n; of && own && !cta; of = next_on(of, value)) cta = around_by_cta(k, of->parent);
     weiri_key key = { .constant = known };
     bool in_tile = b->in_tiles && (known ? tile : true);
     key.scope = known ? -2 : b->open.n ? b->open.v[b->open.n - 1] : b->in_tiles ? -1 : -2;
-    if (!known && !name) { /* the value lives in the block that made it */
+    if (own) { /* the value lives in the block that made it */
         for (const weiri_node *s = weiri_val(k, value)->scope; s; s = s->parent) {
             if (s->kind == NODE_LOOP) { key.scope = loop_of(b, s); break; }
             if (s->kind == NODE_TILES) { key.scope = -1; break; }
         }
     }
-    const bool each = !known && !name && asks_each_time(b, value, n);
+    const bool each = own && asks_by_index(b, n);
     int tape = -1;
     *not = false;
+    for (int i = 0; i < b->asked.n && own && tape < 0; i++)
+        if (b->asked.v[i].value == value) tape = b->asked.v[i].tape, *not = b->asked.v[i].not;
     for (int i = 0; i < b->key_value.n && tape < 0; i++) {
         if (!b->key_name.v[i] != !name || g->tapes.v[i].tile != in_tile) continue;
         if (name ? !strcmp(b->key_name.v[i], name) : same_key(b, i, value, known, not)) tape = i;
-        else if (each && b->key_each.v[i] && in_same_loops(k, g->tapes.v[i].node, n) && weiri_forms_alike(k, b->key_value.v[i], value, not))
+        else if (each && b->key_each.v[i] && asked_alike(k, g->tapes.v[i].node, n) &&
+                 weiri_forms_alike(k, b->key_value.v[i], value, not)) {
             tape = i;
+            WEIRI_PUSH(g->a, b->asked, ((asked_as){ value, tape, *not }));
+        }
     }
     bool opposite;
     if (tape >= 0 && name && (!weiri_forms_alike(k, b->key_value.v[tape], value, &opposite) || opposite))
@@ -282,6 +341,17 @@ static int common(int x, int y) {
         x = y, y = r;
     }
     return x;
+}
+
+/* Is the guard's condition that of one around it, or its opposite? *runs: does its body run, then? */
+static bool told_around(const weir_kernel *k, const weiri_node *n, bool *runs) {
+    for (const weiri_node *out = n->parent; out; out = out->parent) {
+        bool not;
+        if (out->kind == NODE_SKIPPABLE || out->key || !by_condition(out) || !weiri_forms_alike(k, out->of, n->of, &not)) continue;
+        *runs = (out->guard == n->guard) != not;
+        return true;
+    }
+    return false;
 }
 
 static void compile(builder *b, const weiri_pnode *n);
@@ -415,9 +485,9 @@ static void compile_block(builder *b, const weiri_pnode *n) {
             i = (weiri_ins){ .op = IN_BEFORE, .a = s->guard == WEIR_GUARD_LAST_TILE ? 1 : 2, .b = s->lane };
             b->c->looks_back = true;
         } else if (s->guard == WEIR_GUARD_TRUE || s->guard == WEIR_GUARD_FALSE) {
-            bool want = s->guard == WEIR_GUARD_TRUE;
-            if (weiri_value_const(k, s->of, &truth)) {
-                if ((truth != 0) == want) compile(b, n->first);
+            bool want = s->guard == WEIR_GUARD_TRUE, runs = false;
+            if (weiri_value_const(k, s->of, &truth) ? (runs = (truth != 0) == want, true) : !s->key && told_around(k, s, &runs)) {
+                if (runs) compile(b, n->first);
                 return;
             }
             i = (weiri_ins){ .op = IN_CTA };
@@ -687,13 +757,16 @@ typedef struct trips_tape { int cls, deep, tape, code, from, to; bool in; } trip
 typedef WEIRI_LIST(trips_tape) trips_list;
 typedef struct stretch { int code, from, to; bool in; } stretch; /* of code, in or outside the loop over tiles */
 
-/* May a guard let a CTA ask more or less often than others? */
+/* May a guard or a loop let a CTA ask more or less often than others? */
 static bool by_cta(const builder *b, const stretch *s, int cls) {
     const weiri_code *c = &b->g->code.v[s->code];
     bool any = false;
     for (int i = s->from; i < s->to && !any; i++) {
         const weiri_ins *x = &c->ins.v[i];
-        any = (x->op == IN_CTA || x->op == IN_WHEN || x->op == IN_RAN) && next_ask(b, s->code, i + 1, x->jump, cls) < x->jump;
+        const bool differs = x->op == IN_CTA || x->op == IN_WHEN || x->op == IN_RAN ||
+                             (x->op == IN_LOOP && around_by_cta(b->g->p->k, c->loops.v[x->a].node));
+        const int end = inside_to(c, i);
+        any = differs && next_ask(b, s->code, i + 1, end, cls) < end;
     }
     return any;
 }

@@ -521,6 +521,159 @@ do
   k:close()
 end
 
+-- ---- under conditions on the tile --------------------------------------------------------------------------------------------------------
+
+-- Each task is a program over tiles m and steps i: a list of { condition on m, condition on i and m or false, condition in that }, each of which
+-- is a loop of its own (`joined`: all of them one loop); where its conditions hold, something is given or taken. Skipped: tiles by condition.
+local blocks = {
+  always = false,
+  third = function(w, m) return w.eq(m % 3, 1) end, others = function(w, m) return w.ne(m % 3, 1) end, first = function(w, m) return w.eq(m, 0) end,
+  both = function(w, m, i) return w.eq((i + m) % 3, 0) end, off = function(w, m, i) return w.eq((i + m) % 3, 1) end,
+  below = function(w, m, i) return w.lt(i, m) end, above = function(w, m, i) return w.ge(i, m) end, four = function(w, _, i) return w.ge(i * i, 5) end,
+}
+local function under(f, w, m, i, body)
+  if not f then return body() end
+  if w == weir then for _ in weir.when_true(f(weir, m, i)) do body() end elseif f(w, m, i) then body() end
+end
+local function walk(o, w, m, loop, move)
+  local function rows(i, from, to_row)
+    for q = from, to_row do under(blocks[o[q][2]], w, m, i, function() under(blocks[o[q][3]], w, m, i, move) end) end
+  end
+  if o.joined then return under(blocks[o[1][1]], w, m, nil, function() loop(function(i) rows(i, 1, #o) end) end) end
+  for q, x in ipairs(o) do under(blocks[x[1]], w, m, nil, function() loop(function(i) rows(i, q, q) end) end) end
+end
+-- skip: a condition, or one for each task. lanes: the takers are two tasks that take the tiles in turn, one when the other is done. A list may be a function of the tile,
+-- of the loop's body and of what moves.
+local function tiled(give, take, skip, lanes)
+  local k = weir.kernel { name = "tiled", arch = "sm_90a" }
+  local H, N = k:dim "H", k:dim "n"
+  local wq = k:work_queue { name = "wq", axes = { "m" }, extent = { H } }
+  local r = k:resource { name = "a", space = "smem", dtype = "i32", tile = { 32 }, pipeline = P.async_async { stages = 2 },
+    work = { fill = weir.producer_work { code = ";" }, use = weir.consumer_work { code = ";" } } }
+  local roles = { { "give", give, function() r:acquire(); r:fill(); r:commit() end }, { "take", take, function() r:wait(); r:use(); r:release() end } }
+  if lanes then roles[3] = { "take2", take, roles[2][3] } end
+  local turn = lanes and k:barrier { name = "turn", pipeline = P.async_async { stages = 1 } }
+  for at, role in ipairs(roles) do
+    k:task { name = role[1], warps = { at - 1, 1 }, schedule = function()
+      local skipped = blocks[type(skip) == "table" and skip[at] or skip]
+      for t in weir.work_tile_loop(wq, { skip = skipped and function(q) return skipped(weir, q.m) end, lane = lanes and at > 1 and at - 2 or nil, lanes = lanes and at > 1 and 2 or nil }) do
+        local function loop(body) for i in weir.domain_loop(0, N) do body(i) end end
+        local function all()
+          if type(role[2]) == "function" then role[2](t.m, loop, role[3]) else walk(role[2], weir, t.m, loop, role[3]) end
+        end
+        if turn and at == 2 then turn:acquire() elseif turn and at == 3 then turn:wait() end
+        if skip then for _ in t:skippable() do all() end else all() end
+        if turn and at == 2 then turn:commit() elseif turn and at == 3 then turn:release() end
+        wq:next()
+      end
+    end }
+  end
+  local p = assert(plan.of(k))
+  local verdict, findings, text = plan.prove(p, true)
+  p:close()
+  k:close()
+  return verdict, findings[1] and findings[1].rule or text
+end
+local function as_often(give, take, skip)
+  local w = setmetatable({}, { __index = in_lua })
+  for m = 0, 8 do
+    for length = 0, 8 do
+      local counts = {}
+      for at, o in ipairs { give, take } do
+        counts[at] = 0
+        if not (skip and blocks[skip](w, m)) then
+          walk(o, w, m, function(body) for i = 0, length - 1 do body(i) end end, function() counts[at] = counts[at] + 1 end)
+        end
+      end
+      if counts[1] ~= counts[2] then return false end
+    end
+  end
+  return true
+end
+for _, c in ipairs {
+  { "a loop under one", { { "others", "both" } } }, { "in a loop", { { "always", "below", "both" } } }, { "two loops", { { "third", "both" }, { "others", "both" } } },
+  { "both", { { "first", "four", "above" } } }, { "skipped", { { "always", "both" } }, skip = "third" }, { "twice in a loop", { joined = true, { "third", "below", "both" }, { "third", "below", "both" } } },
+  { "here and there in a loop", { joined = true, { "third", "below", "both" }, { "third", "always", "both" } } },
+} do
+  local give, take = {}, { joined = c[2].joined }
+  for i, x in ipairs(c[2]) do give[i], take[i] = x, x end
+  give.joined = c[2].joined
+  tap.is("SAFE", (tiled(give, take, c.skip)), "on tile and index, under conditions on the tile: " .. c[1])
+  take[#take] = { take[#take][1] == "others" and "third" or "others", take[#take][2], take[#take][3] }
+  if not c[2].joined then tap.ok(tiled(give, take, c.skip) ~= "SAFE", "  not the same ones") end
+end
+do
+  local function asks(f, o) return function(m, loop, move) loop(function(i) f(i, blocks.both(weir, m, i), move, o) end) end end
+  local function yes(c, body, key) for _ in weir.when_true(c, key and { key = key } or nil) do body() end end
+  local function named(_, c, move, o)
+    for _ in (o[3] and weir.when_false or weir.when_true)(c, o[2] and { key = o[2] } or nil) do yes(c, move, o[1]) end
+  end
+  local function apart(i, c, move, o) -- the first moves nothing: tiles of other lanes are compiled without it
+    yes(blocks.four(weir, nil, i), function() yes(c, function() if o then move() end end) end)
+    yes(blocks.below(weir, 3, i), function() yes(c, move) end)
+  end
+  tap.is("SAFE", (tiled(asks(named, { "k" }), asks(named, { "k" }))), "asked by name in a condition, and the other way round")
+  tap.is("SAFE", (tiled(asks(named, { nil, "k" }), asks(named, { nil, "k" }))), "  the other way round")
+  for _, unlike in ipairs { {}, { nil, "j" }, { nil, "k", "unless" } } do
+    tap.ok(tiled(asks(named, { nil, "k" }), asks(named, unlike)) ~= "SAFE", "  under another name")
+  end
+  local function within(_, c, move, o) for _ in weir.domain_loop(0, o) do yes(c, move) end end
+  tap.is("INCOMPLETE", (tiled(asks(within, 2), asks(within, 2))), "asked in a loop within, if that runs")
+  tap.is("SAFE", (tiled(asks(apart), asks(apart))), "asked twice, the first time for nothing")
+  tap.ok(tiled(asks(apart), asks(apart, true)) ~= "SAFE", "  and for something in the other task")
+  tap.is("INCOMPLETE", (tiled(asks(apart), asks(apart), nil, true)), "  by tasks that take the tiles in turn, compiled without it in those of others")
+  tap.is("SAFE", (tiled({ { "third", "both" } }, { { "third", "both" } }, nil, true)), "asked once by tasks that take the tiles in turn")
+  for _, unlike in ipairs { "others", "first" } do
+    tap.ok(tiled({ { "always", "both" } }, { { "always", "both" } }, { "third", unlike }) ~= "SAFE", "tasks that skip other tiles")
+  end
+end
+do
+  local names, outside, seen, wrong = { "both", "off", "below", "above", "four", "always" }, { "third", "others", "first", "always" }, { SAFE = 0, UNSAFE = 0, INCOMPLETE = 0 }, {}
+  for round = 1, 300 do
+    local give = { joined = pick(2) == 0 }
+    for q = 1, 1 + pick(2) do give[q] = { outside[pick(4) + 1], names[pick(6) + 1], names[pick(6) + 1] } end
+    local take, same = { joined = give.joined }, round % 3 == 0
+    for q, x in ipairs(give) do take[q] = { x[1], x[2], x[3] } end
+    if not same then
+      local x, at = take[pick(#take) + 1], pick(3) + 1
+      x[at] = at == 1 and outside[pick(4) + 1] or names[pick(6) + 1]
+    end
+    local skip = pick(4) == 0 and "third" or nil
+    local verdict, why = tiled(give, take, skip)
+    seen[verdict] = seen[verdict] + 1
+    -- two that are as often by chance may be refused: what tiles say is believed
+    if same and verdict ~= "SAFE" or verdict == "SAFE" and not as_often(give, take, skip) then wrong[#wrong + 1] = ("%d: %s, %s"):format(round, verdict, why) end
+  end
+  tap.is({}, wrong, ("programs on tiles and steps: %d SAFE, %d UNSAFE, %d INCOMPLETE, as counted out"):format(seen.SAFE, seen.UNSAFE, seen.INCOMPLETE))
+  tap.ok(seen.SAFE > 100 and seen.UNSAFE > 80, "many of each")
+end
+
+-- A CTA that comes to a condition, or a length, in other iterations than its peer has answers of its own: a stage of both is filled by both.
+local function peers(start, stop, inside)
+  local k = weir.kernel { name = "peers", arch = "sm_90a", cluster = { m = 2 } }
+  local H, s = k:dim "H", k:scalar { name = "s", dtype = "i32" }
+  local gx = k:gmem_tile { name = "gx", tensor = k:tensor { name = "X", dtype = "f32", shape = { H, 32 } }, tile = { 16, 32 } }
+  local a = k:smem_tile { name = "a", dtype = "f32", tile = { 16, 32 }, pipeline = P.tma_async { stages = 2 } }
+  local r = k:reg_tile { name = "r", dtype = "f32", tile = { 64, 32 } }
+  local function loop(move) return function() for i in weir.domain_loop(start(k.cta.m, H), stop(k.cta.m, H)) do inside(i, s, move) end end end
+  k:task { name = "load", warps = { 4, 1 }, schedule = loop(function() a:acquire(); a:tma_load(gx:at(0, 0), { multicast = "m" }); a:commit() end) }
+  k:task { name = "take", warps = { 0, 4 }, schedule = loop(function() a:wait(); r:set(a:read():rows(0, 1):load()); a:release() end) }
+  local verdict = k:verify().proof.verdict
+  k:close()
+  return verdict
+end
+local function alternate(i, s, body) for _ in weir.when_true(weir.eq((i + s) % 2, 0)) do body() end end
+local function by_index(i, _, body) for _ in weir.domain_loop(0, i) do body() end end
+local function zero() return 0 end
+local function own(m) return m end
+for _, c in ipairs {
+  { "the same iterations", "SAFE", zero, function(_, H) return H end }, { "the CTA's own index", "UNSAFE", own, function(m) return m + 1 end },
+  { "as many as the CTA says", "UNSAFE", zero, function(m) return m + 1 end }, { "from the CTA's own on", "UNSAFE", own, function(m, H) return m + H end },
+} do
+  tap.is(c[2], peers(c[3], c[4], alternate), "two CTAs fill a stage of both: " .. c[1])
+  tap.is(c[2], peers(c[3], c[4], by_index), "  a length by it")
+end
+
 -- Equal or not for every length, however written: as counted out.
 local told
 count, odd_ones, told = { SAFE = 0, UNSAFE = 0 }, {}, 0

@@ -317,7 +317,7 @@ odd("a product of an index", "INCOMPLETE", function(op, r) loop(0, 3, function(j
 local function of_cta(op, r) loop(0, r.N * (r.k.cta.m + 1), op) end
 odd("a product of a CTA", "SAFE", of_cta, function(op, r) loop(0, r.N, function() loop(0, r.k.cta.m + 1, op) end) end, { cluster = { m = 2 } })
 local function rest_of_cta(r) return T(ne((r.M + r.k.cta.m) % 20, 0)) end
-odd("a rest of a CTA", "INCOMPLETE", rests(rest_of_cta), rests(rest_of_cta, true), { cluster = { m = 2 } })
+odd("a rest of a CTA", "SAFE", rests(rest_of_cta), rests(rest_of_cta, true), { cluster = { m = 2 } })
 odd("chunks of two, by their index", "INCOMPLETE", all, function(op, r) loop(0, r.N, function(i) loop(0, min(2, r.N - i), op) end, 2) end)
 odd("further than a step, by another", "UNSAFE", function(op, r) loop(0, cd(r.N, 2), op) end, function(op, r) loop(0, r.N, function(i) when(lt(i + r.M, r.L), op) end, 2) end)
 odd("up to a step", "INCOMPLETE", function(op, r) loop(0, cd(r.N, 2), op) end, function(op, r) loop(0, r.N, function(i) when(gt(r.N - i, 2), op) end, 2); when(gt(r.N, 0), op) end)

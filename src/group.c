@@ -1,4 +1,4 @@
-/* Pipeline groups: members that share one side of their mbarriers. Whether members fit is protocol.c's to say. */
+/* Pipeline groups: members that share one side of their mbarriers. Whether members fit is protocol_group.c's to say. */
 #include <string.h>
 
 #include "model.h"

@@ -206,7 +206,7 @@ static void test_launch(void) {
     ok(*(float *)m->params[6] == 0.5f && *(uint64_t *)m->params[7] == weir_buffer_address(D) &&
            *(int64_t *)m->params[8] == 72 && *(int32_t *)m->params[9] == 72,
        "scalar, address, stride, extent");
-    ok((uintptr_t)m->params[0] % 64 == 0, "maps are aligned");
+    ok((uintptr_t)m->params[0] % 128 == 0, "maps are aligned, more than any driver header asks (64, from CUDA 13 on 128)");
     forget();
     weir_launch_desc again = { .args = args, .nargs = 4, .device = d, .pdl = true };
     is_int(WEIR_OK, weir_launch(p, &again), "again");

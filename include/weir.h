@@ -428,8 +428,9 @@ WEIR_API weir_status weir_program_export(weir_program *p, const char *dir);  /* 
 /* times of the last build, milliseconds; compile: nvrtc, which NVRTC itself took, opening it and compiling, and the cache on disk */
 typedef struct weir_times { double validate, plan, prove, emit, compile, nvrtc, load; bool cache_hit; } weir_times;
 WEIR_API weir_times weir_program_times(const weir_program *p);
-/* The compiled kernels on disk, as this context has met them so far. Misses: `absent` of a name that has no entry yet, `changed` of one that
- * has entries of another source, target, compiler or weir, `damaged` of an entry that was not whole. why: of the last one, "" none. */
+/* The compiled kernels on disk, as this context has met them so far. Misses: `absent` of a name that has no entry yet,
+ * `changed` of one that has entries of another source, target, compiler or weir, `damaged` of an entry that was not whole.
+ * why: of the last one, "" none. */
 typedef struct weir_cache { const char *dir; int hits, misses, absent, changed, damaged; const char *why; } weir_cache;
 WEIR_API weir_cache weir_cache_stats(weir_ctx *ctx);
 
@@ -569,9 +570,9 @@ typedef struct weir_launch_desc {
 } weir_launch_desc;
 /* Asynchronous on a GPU; done on return in the simulator. E_LAUNCH: weir_error names the argument, both numbers. */
 WEIR_API weir_status weir_launch(weir_program *p, const weir_launch_desc *desc);
-/* Would weir_launch take these sizes? Runs nothing and needs no device. Tensors may come as a shape without an address, or be left out where
- * every dim is given: then they count as packed or, if that is what a launch would refuse, with rows padded to 16 bytes, and *needs (unless
- * NULL) says why. So may scalars of float dtypes. E_LAUNCH: weir_error says what a launch would. */
+/* Would weir_launch take these sizes? Runs nothing and needs no device. Tensors may come as a shape without an address, or be
+ * left out where every dim is given: then they count as packed or, if that is what a launch would refuse, with rows padded to
+ * 16 bytes, and *needs (unless NULL) says why. So may scalars of float dtypes. E_LAUNCH: weir_error says what a launch would. */
 WEIR_API weir_status weir_accepts(weir_program *p, const weir_launch_desc *desc, const char **needs);
 /* Median milliseconds of `reps` launches, events around each (GPU only). */
 WEIR_API weir_status weir_time(weir_program *p, const weir_launch_desc *desc, int reps, double *ms);

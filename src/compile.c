@@ -2,8 +2,9 @@
  *
  * * The cache's key is everything that decides the binary: source, options, architecture, NVRTC's version, weir's version.
  * An entry is written under a name of its own, flushed and renamed, so that readers see a whole entry or none; a short or
- * damaged one is a miss and is written again. Its head says what it was compiled from, so that a miss can be explained. Opening NVRTC takes 10 ms and more, so a second small file remembers which
- * library the search found and its version: a hit opens no library at all. */
+ * damaged one is a miss and is written again. Its head says what it was compiled from, so that a miss can be explained.
+ * Opening NVRTC takes 10 ms and more, so a second small file remembers which library the search found and its version: a
+ * hit opens no library at all. */
 #define _GNU_SOURCE /* dladdr */
 #include "compile.h"
 
@@ -808,7 +809,8 @@ weir_status weiri_program_note(weir_program *p, const char *log) {
     if (!*text) return WEIR_OK;
     weiri_put(&p->noted, "%s (NVRTC %d.%d)", text, n->major, n->minor);
     if (p->notes == WEIR_NOTES_ERROR)
-        return weiri_fail(p->ctx, WEIR_E_COMPILE, "kernel '%s' compiles, with what notes = \"error\" does not take: %s", p->name, p->noted.s);
+        return weiri_fail(p->ctx, WEIR_E_COMPILE, "kernel '%s' compiles, with what notes = \"error\" does not take: %s", p->name,
+                          p->noted.s);
     if (p->notes == WEIR_NOTES_WARN) weiri_log(p->ctx, WEIR_LOG_WARNING, "weir: kernel '%s': %s", p->name, p->noted.s);
     return WEIR_OK;
 }

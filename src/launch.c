@@ -340,7 +340,7 @@ static weir_status check_shapes(weir_bound *b) {
                               stride);
             g->stride[a] = stride;
             step = stride * (g->shape[a] > 0 ? g->shape[a] : 1);
-            const int64_t rows = b->pad > weir_dtype_size(t->dtype) ? b->pad / weir_dtype_size(t->dtype) : 1; /* of whole such pieces */
+            const int64_t rows = b->pad > weir_dtype_size(t->dtype) ? b->pad / weir_dtype_size(t->dtype) : 1; /* of so many */
             if (packed && a == t->rank - 1) step = (step + rows - 1) / rows * rows;
         }
         bool empty = false;
@@ -530,7 +530,9 @@ static weir_status check_grid(weir_bound *b, int64_t *tiles) {
     if (b->grid_asked < 0 || b->grid_asked % size)
         return refuse(b, "the grid is %d CTAs; it must be a positive multiple of the cluster's %d", b->grid_asked, size);
     if (*tiles >= 0 && !plan->persistent && b->grid_asked / size < *tiles)
-        return refuse(b, "the grid is %d CTAs, and %" PRId64 " are needed: with a queue of kind \"grid\" each tile has CTAs of its own",
+        return refuse(b,
+                      "the grid is %d CTAs, and %" PRId64
+                      " are needed: with a queue of kind \"grid\" each tile has CTAs of its own",
                       b->grid_asked, *tiles * size);
     return WEIR_OK;
 }

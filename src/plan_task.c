@@ -262,6 +262,7 @@ void pl_check_named(weiri_plan *p) {
     weiri_buf_init(&who, p->k->ctx);
     for (int i = 0; i < p->named.n; i++)
         weiri_put(&who, "%s%d of %s", i ? ", " : "", p->named.v[i].id, p->named.v[i].owner);
-    f->hint = weiri_arena_fmt(&p->a, "each warpgroup that multiplies takes one, and each task of several warps whose threads meet: %s", who.n ? who.s : "");
+    f->hint = weiri_arena_fmt(&p->a, "each warpgroup that multiplies takes one, and each task of several warps whose threads meet: %s",
+                              who.s ? who.s : ""); /* cover: memory */
     weiri_buf_free(&who);
 }

@@ -140,8 +140,9 @@ static void check_named(checker *c) {
             find(c, "PROVE-PLAN", NULL, NULL, TEXT("%s joins at named barrier %d", n->owner, n->id), "1 to 15", TEXT("%d", n->id));
         for (int j = 0; j < i; j++)
             if (n->id == p->named.v[j].id)
-                find(c, "PROVE-PLAN", NULL, NULL, TEXT("%s and %s join at the same named barrier, %d", p->named.v[j].owner, n->owner, n->id),
-                     "an id each", TEXT("%d", n->id));
+                find(c, "PROVE-PLAN", NULL, NULL,
+                     TEXT("%s and %s join at the same named barrier, %d", p->named.v[j].owner, n->owner, n->id), "an id each",
+                     TEXT("%d", n->id));
     }
 }
 

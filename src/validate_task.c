@@ -164,8 +164,8 @@ static void check_idle(checker *c) {
                        4 * g + 3);
 }
 
-/* Tasks that share warpgroup g ask for one number of registers. Who stands wrong there, on another's warps or with wgmma across a border, has been
- * told that. */
+/* Tasks that share warpgroup g ask for one number of registers. Who stands wrong there, on another's warps or with wgmma across
+ * a border, has been told that. */
 static void check_shared_warpgroup(checker *c, int g) {
     const weiri_task *seen = NULL;
     for (int i = 0; i < c->k->tasks.n; i++) {

@@ -18,6 +18,17 @@ local makers = {
   threads = function() return lab.thread_copy(2, 4) end,
   split = function() return push.split_k {} end,
   umma = function() return sm100a.gemm {} end,
+  leader = function() -- its two loading warps meet before one of them arms
+    local weir = lab.weir
+    local k = weir.kernel { name = "leader", arch = "sm_90a" }
+    local N = k:dim "N"
+    local x = k:gmem_tile { name = "x", tensor = k:tensor { name = "X", dtype = "f32", shape = { N, 64 } }, tile = { 8, 64 } }
+    local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y", dtype = "f32", shape = { N, 64 }, out = true }, tile = { 8, 64 } }
+    local s = k:smem_tile { name = "s", dtype = "f32", tile = { 8, 64 }, pipeline = weir.pipeline.tma_async { stages = 2, producer_signaling = "task_warp_leader" } }
+    k:task { name = "load", warps = { 0, 2 }, schedule = function() for i in weir.domain_loop(0, N) do s:acquire(); s:tma_load(x:at(i, 0)); s:commit() end end }
+    k:task { name = "put", warps = { 2, 1 }, schedule = function() for i in weir.domain_loop(0, N) do s:wait(); y:store(s:read(), y:at(i, 0)); s:release() end end }
+    return k
+  end,
   fork = function()
     return schedules.kernel(lab.weir, schedules.parse "p1:tma/2 p2:tma/2 g=fork | t1(1) for N{ p1.acquire p2.acquire p1.fill g.commit } | t2(1) for N{ p1.wait p1.use p1.release } | t3(1) for N{ p2.wait p2.use p2.release }")
   end,
@@ -108,6 +119,8 @@ for id, whose in pairs { [0] = "__syncthreads", [2] = "nobody", [16] = "nobody" 
   changed(("a join at named barrier %d"):format(id), "gemm", "PROVE-PLAN", ("task 'mma' joins at named barrier %d, which is that of %s"):format(id, whose),
     function(p) put("action", lab.action(p, "named_sync"), "named", id)(p) end)
 end
+changed("a join of a task's warps at nobody's", "leader", "PROVE-PLAN", "task 'load' joins at named barrier 3, which is that of nobody",
+  function(p) put("action", lab.action(p, "named_sync"), "named", 3)(p) end)
 changed("a join at another group's", "two", "PROVE-PLAN", "task 'mma' joins at named barrier 2, which is that of warpgroup 1 of mma",
   function(p) put("action", lab.action(p, "named_sync"), "named", 2)(p) end)
 

@@ -341,11 +341,13 @@ weir_dtype weirl_todtype(lua_State *L, int idx, const char *what) {
 weir_arch weirl_arch(const weirl_desc *d) {
     static const char *const archs[] = { "sm_80", "sm_90a", "sm_100a", NULL };
     static const weir_arch arch_of[] = { WEIR_ARCH_SM_80, WEIR_ARCH_SM_90A, WEIR_ARCH_SM_100A };
-    static const char *const plain[][3] = { { "sm_90", "sm_90a", "wgmma and setmaxnreg" }, { "sm_100", "sm_100a", "tcgen05 and setmaxnreg" } };
+    static const char *const plain[][3] = { { "sm_90", "sm_90a", "wgmma and setmaxnreg" },
+                                            { "sm_100", "sm_100a", "tcgen05 and setmaxnreg" } };
     const char *s = weirl_str(d, "arch");
     for (size_t i = 0; s && i < sizeof plain / sizeof *plain; i++)
         if (!strcmp(s, plain[i][0]))
-            weirl_raise(d->L, "%s: arch = '%s' lacks %s, which ptxas has for %s alone; write arch = \"%s\"", d->fn, s, plain[i][2], plain[i][1], plain[i][1]);
+            weirl_raise(d->L, "%s: arch = '%s' lacks %s, which ptxas has for %s alone; write arch = \"%s\"", d->fn, s,
+                        plain[i][2], plain[i][1], plain[i][1]);
     int arch = weirl_choice(d, "arch", archs, -1);
     return arch >= 0 ? arch_of[arch] : WEIR_ARCH_DEFAULT;
 }

@@ -121,8 +121,8 @@ static void mbar_init(w_sim_api *api, u32 addr, u32 count) {
 /* The open phase ends. Whoever has seen the one before must have done so ahead of some arrival of this one, not only by chance: a
  * thread that came later would find that the parity it waits for has come round. Ahead: the arrival's thread knows of it, of an
  * operation of all of its warp, or of a wgmma of all of its warpgroup, that the thread was part of afterwards. Of the peer of a pair
- * (v = 2) the leader knows by bytes alone, which clocks do not show: pairs are not looked at. Elsewhere a kernel whose CTA is released by
- * others alone, and arms nothing there itself, would be told of a lap that its bytes rule out; weir emits none. */
+ * (v = 2) the leader knows by bytes alone, which clocks do not show: pairs are not looked at. Elsewhere a kernel whose CTA is
+ * released by others alone, and arms nothing there itself, would be told of a lap that its bytes rule out; weir emits none. */
 static void check_seen(const cta *c, const bar *b, const thread *by, u32 at) {
     if (c->m->plan->k->cluster.v > 1) return;
     for (int i = 0; i < b->nseen; i++) {

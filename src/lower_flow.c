@@ -10,9 +10,11 @@
 
 /* The groups that may be open, newest first, for one way through the program. */
 #define QMAX 12
+#define AHEAD 8
 typedef struct queue {
     int n;
     bool cut;
+    uint8_t ahead[AHEAD]; /* stages without barriers that are acquired and not yet waited for, by the pipe's place; saturates */
     struct {
         int16_t tag, use;
         uint16_t age;
@@ -21,12 +23,12 @@ typedef struct queue {
 #define QSET 48
 typedef struct qset {
     queue v[QSET];
-    int n;
+    int n, back; /* of the bulk store before its commit: how many stages ago it was opened */
     bool full;
 } qset;
 
 static bool same_queue(const queue *a, const queue *b) {
-    if (a->n != b->n || a->cut != b->cut) return false;
+    if (a->n != b->n || a->cut != b->cut || memcmp(a->ahead, b->ahead, sizeof a->ahead)) return false;
     for (int i = 0; i < a->n; i++)
         if (a->e[i].tag != b->e[i].tag || a->e[i].use != b->e[i].use || a->e[i].age != b->e[i].age) return false;
     return true;
@@ -45,17 +47,17 @@ static bool join_queue(qset *s, const queue *q) {
 }
 
 static void tidy(qset *s) {
-    qset out = { .n = 0, .full = s->full };
+    qset out = { .n = 0, .full = s->full, .back = s->back };
     for (int i = 0; i < s->n; i++) join_queue(&out, &s->v[i]);
     *s = out;
 }
 
-static void push_group(queue *q, int tag, int use) {
+static void push_group(queue *q, int tag, int use, int age) {
     if (q->n == QMAX) q->n--, q->cut = true;
     memmove(&q->e[1], &q->e[0], sizeof q->e[0] * (size_t)q->n);
     q->e[0].tag = (int16_t)tag;
     q->e[0].use = (int16_t)use;
-    q->e[0].age = 0;
+    q->e[0].age = (uint16_t)age;
     q->n++;
 }
 
@@ -113,7 +115,7 @@ static void mma_step(lw_ways *w, const void *leaf, void *state) {
             const weiri_value *x = weiri_val(l->k, a->op->arg[i]);
             if (x->op == WEIR_OP_READ_REG) use = x->res->index;
         }
-        for (int i = 0; i < s->n; i++) push_group(&s->v[i], a->reg, use);
+        for (int i = 0; i < s->n; i++) push_group(&s->v[i], a->reg, use, 0);
         tidy(s);
     } else if (a->kind == ACT_MMA_WAIT && a->op->atom == ATOM_NONE) { /* a commit or release that drains all */
         for (int i = 0; i < s->n; i++) {
@@ -137,20 +139,34 @@ static int oldest_held(const lowering *l, const weiri_op *op) {
     return least;
 }
 
+/* The place of a pipe without barriers among those; AHEAD or more: it is not followed. */
+static int place_of_pipe(const weiri_plan *p, int pipe) {
+    int n = 0;
+    for (int i = 0; i < pipe; i++) n += p->pipes.v[i].full < 0;
+    return n;
+}
+
 static void bulk_step(lw_ways *w, const void *leaf, void *state) {
     lowering *l = w->l;
     qset *s = state;
     weiri_action *a = ((const weiri_pnode *)leaf)->act;
-    if (a->kind == ACT_BULK_COMMIT) {
-        for (int i = 0; i < s->n; i++) push_group(&s->v[i], a->pipe, -1);
-        tidy(s);
-    } else if (a->kind == ACT_ADVANCE && a->stage == STAGE_NEXT &&
-               l->p->cursors.v[a->cur].producer == (l->p->pipes.v[l->p->cursors.v[a->cur].pipe].full < 0)) {
-        /* uses are counted by the side that asks: the acquire, or the storing task's wait where they have barriers */
-        int pipe = l->p->cursors.v[a->cur].pipe, stages = l->p->pipes.v[pipe].stages;
+    const weiri_plan *p = l->p;
+    const int pipe = a->kind == ACT_ADVANCE ? p->cursors.v[a->cur].pipe : a->pipe;
+    const bool counted = pipe >= 0 && p->pipes.v[pipe].full < 0; /* uses are counted by the acquires, else by the waits */
+    const int stages = pipe >= 0 ? p->pipes.v[pipe].stages : 0, at = counted ? place_of_pipe(p, pipe) : AHEAD;
+    if (a->kind == ACT_STORE_BULK) s->back = a->back;
+    if (a->kind == ACT_BULK_COMMIT) { /* what it reads was opened so many opens ago */
         for (int i = 0; i < s->n; i++)
-            for (int j = 0; j < s->v[i].n; j++)
+            push_group(&s->v[i], a->pipe, -1, s->back + (at < AHEAD ? s->v[i].ahead[at] : counted ? stages : 0));
+        tidy(s);
+    } else if (a->kind == ACT_ADVANCE && a->stage == STAGE_NEXT) {
+        const bool producer = p->cursors.v[a->cur].producer;
+        for (int i = 0; i < s->n; i++) {
+            for (int j = 0; producer == counted && j < s->v[i].n; j++)
                 if (s->v[i].e[j].tag == pipe && s->v[i].e[j].age < stages) s->v[i].e[j].age++; /* nobody asks for more */
+            if (at < AHEAD && producer && s->v[i].ahead[at] < stages && s->v[i].ahead[at] < 255) s->v[i].ahead[at]++;
+            else if (at < AHEAD && !producer && s->v[i].ahead[at]) s->v[i].ahead[at]--;
+        }
         tidy(s);
     } else if (a->kind == ACT_BULK_WAIT) {
         if (a->read) {

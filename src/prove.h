@@ -117,7 +117,7 @@ bool weiri_forms_settled(const weir_kernel *k, uint32_t id, bool *tile, bool *ct
 
 typedef enum weiri_ins_op {
     IN_ACT, IN_LOOP, IN_TEST, IN_BACK, IN_DEAL, IN_TILES, IN_FIRST, IN_LAST, IN_EVERY, IN_TRUTHS, IN_WHEN, IN_RAN, IN_UNITS, IN_CTA, IN_BEFORE,
-    IN_HELD, IN_JUMP, IN_END
+    IN_HELD, IN_SPENT, IN_JUMP, IN_END
 } weiri_ins_op;
 typedef struct weiri_ins {
     weiri_ins_op op;
@@ -323,6 +323,7 @@ typedef struct weiri_prog {
     int gmem_ring;               /* -1: no tensor is shared */
     int gmem_back;               /* 1: a task accesses one at a place of the tile it had before */
     int *local;                  /* by cursor: its number in its task's code */
+    int *mate;                   /* by cursor of a pipeline without barriers, which one task fills and empties: the other side's; -1 */
     weiri_bari *bars;            /* [cta * nbars + bar] */
     int nbars, nctas;
     int *root_tape, *tile_tape;  /* by tape: index among its kind */

@@ -558,6 +558,8 @@ static void note_cursors(const weiri_prog *g, weiri_code *c) {
     for (int i = 0; i < c->ins.n; i++) {
         const weiri_ins *x = &c->ins.v[i];
         if (x->op == IN_HELD) c->matters[C_OPEN][x->a] = c->matters[C_CLOSE][x->a] = true;
+        if (x->op == IN_SPENT) /* each side looks at how far the other has closed */
+            c->matters[C_OPEN][x->a] = c->matters[C_CLOSE][x->a] = c->matters[C_OPEN][x->b] = c->matters[C_CLOSE][x->b] = true;
         if (x->op != IN_ACT) continue;
         const weiri_action *a = x->act;
         note_cursor(g, c, a->kind == ACT_ADVANCE ? c->moves : c->matters, a->cur, a->stage);
@@ -581,6 +583,20 @@ static void sort_cursors(builder *b) {
     }
 }
 
+/* Where one task fills a stage and stores it, its own order stands for barriers. */
+static void find_mates(weiri_prog *g) {
+    const weiri_plan *p = g->p;
+    g->mate = WEIRI_NEW_N(g->a, int, p->cursors.n + 1);
+    for (int i = 0; i < p->cursors.n; i++) g->mate[i] = -1;
+    for (int i = 0; i < p->cursors.n; i++)
+        for (int j = 0; j < i; j++) {
+            const weiri_cursor *x = &p->cursors.v[i], *y = &p->cursors.v[j];
+            if (x->pipe != y->pipe || p->pipes.v[x->pipe].full >= 0 || x->task != y->task || x->producer == y->producer) continue;
+            g->mate[i] = j;
+            g->mate[j] = i;
+        }
+}
+
 static void *copied(weiri_arena *a, const void *v, size_t size) { return size ? memcpy(weiri_arena_alloc(a, size), v, size) : NULL; }
 
 /* A list as long as it is, and what it grew in free for the next. */
@@ -601,6 +617,11 @@ static void compile_task(builder *b, int task) {
     compile(b, g->p->prologue);
     b->c->from = b->c->ins.n;
     if (task >= 0) compile(b, g->p->tasks[task].root);
+    for (int q = 0; q < b->c->ncursors; q++) {
+        const int cur = b->c->cursor[q];
+        if (g->mate[cur] >= 0 && g->p->cursors.v[cur].producer)
+            emit(b, (weiri_ins){ .op = IN_SPENT, .a = q, .b = g->local[g->mate[cur]] });
+    }
     b->c->to = b->c->ins.n;
     compile(b, g->p->epilogue);
     emit(b, (weiri_ins){ .op = IN_END });
@@ -1646,6 +1667,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     g->forms = weiri_forms_new(p->k, a);
     builder b = { .g = g };
     sort_cursors(&b);
+    find_mates(g);
     WEIRI_ROOM(a, g->code, p->ntasks + 1);
     for (int i = 0; i < p->ntasks; i++) compile_task(&b, i);
     compile_task(&b, -1);

@@ -546,6 +546,48 @@ static bool rendezvous(weiri_run *r, int ai, const weiri_action *act) {
     return true;
 }
 
+/* ---- stages without barriers ------------------------------------------------------------------------------------------------ */
+
+static const char *stage_of(const weiri_run *r, int cur, int use) {
+    const weiri_cursor *c = &r->g->p->cursors.v[cur];
+    if (c->stages == 1) return weiri_arena_fmt(r->a, "'%s'", c->name);
+    return weiri_arena_fmt(r->a, "stage %d of '%s'", mod(use, c->stages), c->name);
+}
+
+/* A task opens a stage that it fills and empties itself: nothing makes it wait, so its own order must be right. */
+static void in_turn(weiri_run *r, int ai, const weiri_action *act, const int *c) {
+    const weiri_actor *me = &r->g->actors.v[ai];
+    const weiri_cursor *cur = &r->g->p->cursors.v[act->cur];
+    const int mate = r->g->mate[act->cur], closed = cursor_vars(r, me, mate)[C_CLOSE], ahead = c[C_OPEN] - closed;
+    weiri_fault *f = NULL;
+    if (cur->producer && ahead > cur->stages) {
+        if (!(f = weiri_fault_add(r, "PROVE-LOST", act, ai, -1))) return;
+        f->text = weiri_arena_fmt(r->a, "'%s' fills %s again before what it has committed there is stored", me->name,
+                                  stage_of(r, act->cur, c[C_OPEN] - cur->stride));
+        f->hint = "wait, store and release first, or give the pipeline more stages";
+    } else if (!cur->producer && ahead > 0) {
+        if (!(f = weiri_fault_add(r, "PROVE-RACE", act, ai, -1))) return;
+        f->text = weiri_arena_fmt(r->a, "'%s' takes %s, to which it has committed nothing since it stored it", me->name,
+                                  stage_of(r, act->cur, c[C_OPEN] - cur->stride));
+        f->hint = "fill and commit the stage first";
+    } else return;
+    f->object = cur->name;
+}
+
+/* The task has ended. */
+static void spent(weiri_run *r, int ai, const weiri_ins *x) {
+    const weiri_actor *me = &r->g->actors.v[ai];
+    const int *in = r->v + me->cursors + C_VARS * x->a, *out = r->v + me->cursors + C_VARS * x->b;
+    if (in[C_CLOSE] <= out[C_OPEN]) return;
+    const int cur = r->g->code.v[me->code].cursor[x->a];
+    weiri_fault *f = weiri_fault_add(r, "PROVE-LOST", NULL, ai, -1 - x->a);
+    if (!f) return;
+    f->text = weiri_arena_fmt(r->a, "what '%s' has committed to %s is never stored", me->name, stage_of(r, cur, out[C_OPEN]));
+    f->hint = "wait, store and release what is left before the task ends";
+    f->object = r->g->p->cursors.v[cur].name;
+    f->at = r->g->p->cursors.v[cur].res->at.at;
+}
+
 /* Executes the action; false: it must wait. */
 static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
     const weiri_prog *g = r->g;
@@ -603,6 +645,7 @@ static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
     case ACT_ADVANCE: {
         int *c = cursor_vars(r, me, act->cur);
         c[act->stage == STAGE_CLOSE ? C_CLOSE : C_OPEN] += p->cursors.v[act->cur].stride;
+        if (act->stage != STAGE_CLOSE && g->mate[act->cur] >= 0) in_turn(r, ai, act, c);
         return true; /* no event */
     }
     case ACT_LOAD_BULK: case ACT_PUSH_BULK: land(r, ai, pc, act, use, stage); break;
@@ -857,6 +900,7 @@ static outcome step(weiri_run *r, int ai, int *want) {
         v[V_PC] = k[C_OPEN] - k[C_CLOSE] > x->b * g->p->cursors.v[c->cursor[x->a]].stride ? pc + 1 : x->jump;
         return MOVED;
     }
+    case IN_SPENT: spent(r, ai, x); v[V_PC] = pc + 1; return MOVED;
     case IN_JUMP: v[V_PC] = x->jump; return MOVED;
     default: return ENDED; /* IN_END */
     }

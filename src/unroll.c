@@ -458,9 +458,22 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
     }
 }
 
+/* A stage that one task fills and stores has no barriers: is each opened in its turn, and at the end nothing left? */
+static void own_order(walker *w, int cur, bool end) {
+    const weiri_cursor *x = &w->p->cursors.v[cur];
+    if (w->p->pipes.v[x->pipe].full >= 0 || x->task != w->task) return;
+    for (int i = 0; i < w->p->cursors.n; i++) {
+        const weiri_cursor *y = &w->p->cursors.v[i];
+        if (y->pipe != x->pipe || y->task != x->task || y->producer == x->producer) continue;
+        if (x->producer) w->u->lost = w->u->lost || (end ? w->close[cur] > w->open[i] : w->open[cur] - w->close[i] > x->stages);
+        else w->u->stale = w->u->stale || w->open[cur] > w->close[i];
+    }
+}
+
 static void act(walker *w, const weiri_action *a) {
     if (a->kind == ACT_ADVANCE) {
         *(a->stage == STAGE_CLOSE ? &w->close[a->cur] : &w->open[a->cur]) += w->p->cursors.v[a->cur].stride;
+        if (a->stage != STAGE_CLOSE) own_order(w, a->cur, false);
         return;
     }
     if (a->bar >= 0 && w->p->bars.v[a->bar].stages != w->p->cursors.v[a->cur].stages)
@@ -664,6 +677,7 @@ static void walk_actors(walker *w) {
         w->tile = -1;
         walk(w, p->prologue);
         if (runs_on(w, t->task, t->cta)) walk(w, p->tasks[t->task].root);
+        for (int q = 0; q < p->cursors.n; q++) own_order(w, q, true);
         walk(w, p->epilogue);
     }
 }

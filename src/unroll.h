@@ -78,6 +78,7 @@ typedef struct weiri_unrolled {
     WEIRI_LIST(weiri_upl) places;
     int firings;                  /* bits of `truths` that were asked for */
     int nmoves;
+    bool lost, stale;             /* a task does not store what it has committed to a stage without barriers; stores what it has not */
 } weiri_unrolled;
 
 weiri_unrolled *weiri_unroll(const weiri_plan *p, const weiri_sizes *sizes);   /* NULL: no memory */

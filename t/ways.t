@@ -146,12 +146,15 @@ local function gemm(o)
   local gd = k:gmem_tile { name = "gd", tensor = D, tile = { 64, 32 } }
   local a = k:smem_tile { name = "a", dtype = "bf16", tile = { 64, 64 }, swizzle = 128, pipeline = P.tma_async { stages = 3 } }
   local b = k:smem_tile { name = "b", dtype = "bf16", tile = { 32, 64 }, swizzle = 128, pipeline = P.tma_async { stages = 3 } }
-  local out = k:smem_tile { name = "out", dtype = "f32", tile = { 64, 32 }, pipeline = P.async_tma { stages = 2 } }
+  local out = k:smem_tile { name = "out", dtype = "f32", tile = { 64, 32 }, pipeline = P.async_tma { stages = o.stages or 2 } }
   local ab = k:group { name = "ab", mode = "fused_merge", members = { a, b } }
   local acc, kept = k:wgmma_tile { name = "acc", tile = { 64, 32 } }, k:reg_tile { name = "kept", dtype = "f32", tile = { 64, 32 } }
   e.acc, e.kept, e.steps = acc, kept, cd(e.K, 64)
   function e.step() ab:wait(); acc:mma(ab.a:read(), ab.b:read()) end
   function e.drain(n) acc:drain(n); ab:release(n or 0) end
+  e.wq = wq
+  function e.fill(x) out:acquire(); out:store(x or acc:read()); out:commit() end
+  function e.send(t) out:wait(); gd:tma_store(out:read(), t); out:release() end
   function e.stage(t, x) out:acquire(); out:store(x); out:commit(); out:wait(); gd:tma_store(out:read(), t); out:release() end
   function e.put(t, x) gd:store(x or acc:read(), t) end
   k:task { name = "load", warps = { 0, 1 }, schedule = function()
@@ -168,6 +171,7 @@ local function gemm(o)
       o.body(e, t)
       wq:next()
     end
+    if o.behind then o.behind(e) end
   end }
   return k
 end
@@ -180,7 +184,7 @@ local function run_gemm(o)
     for i = 1, m * kk do x[i] = (i * 7 + 3) % 5 - 2 end
     for i = 1, n * kk do y[i] = (i * 5 + 1) % 7 - 3 end
     local d = dev:tensor { dtype = "f32", shape = { m, n } }:fill(-99)
-    local ok, why = p:launch({ A = dev:tensor { dtype = "bf16", shape = { m, kk } }:set(x), B = dev:tensor { dtype = "bf16", shape = { n, kk } }:set(y), D = d, s = s, f = 1.5 })
+    local ok, why = p:launch({ A = dev:tensor { dtype = "bf16", shape = { m, kk } }:set(x), B = dev:tensor { dtype = "bf16", shape = { n, kk } }:set(y), D = d, s = s, f = 1.5 }, { grid = o.grid })
     if not ok then return why end
     local got = d:get()
     for r = 0, m - 1 do
@@ -284,5 +288,42 @@ for _, c in ipairs {
 } do
   tap.is(c[2], said(gemm(c)), c[1])
   if c[2] == "SAFE" then tap.is("right", run_gemm(c), c[1] .. ": in the simulator") end
+end
+
+-- ---- stages that one task fills and stores: nothing makes it wait, so its own order is all there is ----------------------------------------
+
+local function sums(e)
+  e.acc:zero()
+  for _ in weir.domain_loop(0, e.steps) do e.step(); e.drain() end
+end
+local function last(e) for b in weir.last_tile(e.wq) do e.send(b) end end
+for _, c in ipairs {
+  { "stored a tile late, before the next is filled", "SAFE", stages = 1, behind = last,
+    body = function(e) sums(e); for b in weir.previous_tile(e.wq) do e.send(b) end; e.fill() end },
+  { "stored a tile late, once the next is filled", "SAFE", behind = last,
+    body = function(e) sums(e); e.fill(); for b in weir.previous_tile(e.wq) do e.send(b) end end },
+  { "... of three stages", "SAFE", stages = 3, behind = last,
+    body = function(e) sums(e); e.fill(); for b in weir.previous_tile(e.wq) do e.send(b) end end },
+  { "filled again before it is stored", "PROVE-LOST", stages = 1, behind = last,
+    body = function(e) sums(e); e.fill(); for b in weir.previous_tile(e.wq) do e.send(b) end end, text = "'mma' fills 'out' again before what it has committed there is stored" },
+  { "the last one is not stored", "PROVE-LOST", body = function(e) sums(e); for b in weir.previous_tile(e.wq) do e.send(b) end; e.fill() end,
+    text = "what 'mma' has committed to stage 0 of 'out' is never stored" },
+  { "stored in one branch", "PROVE-LOST", body = function(e, t) sums(e); e.fill(); for _ in yes(weir.eq(e.s, 0)) do e.send(t) end end },
+  { "filled in one branch", "PROVE-RACE", body = function(e, t) sums(e); for _ in yes(weir.eq(e.s, 0)) do e.fill() end; e.send(t) end,
+    text = "to which it has committed nothing since it stored it" },
+  { "filled and stored in each branch", "SAFE", want = function(x, s) return s == 0 and x or 2 * x end, body = function(e, t)
+    sums(e)
+    for _ in yes(weir.eq(e.s, 0)) do e.fill() end
+    for _ in no(weir.eq(e.s, 0)) do e.fill(e.acc:read() * 2) end
+    e.send(t)
+  end },
+} do
+  local k = gemm(c)
+  tap.is(c[2], said(k), c[1])
+  if c.text then tap.like(c.text, k:verify().text, c[1] .. ": the text") end
+  if c[2] == "SAFE" then
+    c.grid = 1
+    tap.is("right", run_gemm(c), c[1] .. ": in the simulator")
+  end
 end
 tap.done()

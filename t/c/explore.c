@@ -555,6 +555,7 @@ static void expand(explorer *x, size_t i, int depth) {
     uint16_t *s = at(x, x->now, i);
     bool waited = false;   /* a GRID_WAIT lies behind */
     int kinds = races(x, s), nenabled = 0, nleft = 0;
+    if (!depth) kinds |= (u->lost ? WEIRX_LOST : 0) | (u->stale ? WEIRX_UNFILLED : 0);
     for (int t = 0; t < u->threads.n; t++)
         for (int p = 0; p < s[t] && !waited; p++) waited = u->threads.v[t].moves.v[p].kind == MOVE_GRID_WAIT;
     for (int t = 0; t < u->threads.n; t++) {

@@ -61,29 +61,38 @@ static bool in_order(const weir_kernel *k, const weiri_value *v) {
     return !weiri_value_is_float(weiri_val(k, v->arg[0])->dtype) && !weiri_value_is_float(weiri_val(k, v->arg[1])->dtype);
 }
 
-static const struct twin {
-    weir_op a, b;
-    bool turned, not;
-} twins[] = {
-    { WEIR_OP_LT, WEIR_OP_GT, true, false }, { WEIR_OP_LE, WEIR_OP_GE, true, false }, { WEIR_OP_LT, WEIR_OP_GE, false, true },
-    { WEIR_OP_GT, WEIR_OP_LE, false, true }, { WEIR_OP_LT, WEIR_OP_LE, true, true },  { WEIR_OP_GT, WEIR_OP_GE, true, true },
-    { WEIR_OP_EQ, WEIR_OP_NE, false, true }, { WEIR_OP_EQ, WEIR_OP_NE, true, true },  { WEIR_OP_EQ, WEIR_OP_EQ, true, false },
-    { WEIR_OP_NE, WEIR_OP_NE, true, false },
-};
+/* What `a op b` is as `b op a`. */
+static weir_op turned(weir_op op) {
+    return op == WEIR_OP_LT   ? WEIR_OP_GT
+           : op == WEIR_OP_GT ? WEIR_OP_LT
+           : op == WEIR_OP_LE ? WEIR_OP_GE
+           : op == WEIR_OP_GE ? WEIR_OP_LE
+                              : op;
+}
+
+/* What `a op b` is where it does not hold; of what is no number neither a < b nor a >= b does. */
+static weir_op contrary(weir_op op) {
+    return op == WEIR_OP_LT   ? WEIR_OP_GE
+           : op == WEIR_OP_GE ? WEIR_OP_LT
+           : op == WEIR_OP_GT ? WEIR_OP_LE
+           : op == WEIR_OP_LE ? WEIR_OP_GT
+           : op == WEIR_OP_EQ ? WEIR_OP_NE
+                              : WEIR_OP_EQ;
+}
 
 /* Is y the condition x, or its opposite? Equal values share an id, and one that is read or returned anew has another. */
 static bool same_condition(const weir_kernel *k, uint32_t x, uint32_t y, bool *opposite) {
     *opposite = false;
     const weiri_value *v = bare(k, x, opposite), *w = bare(k, y, opposite);
     if (v == w) return true;
-    if (v->nargs != 2 || w->nargs != 2) return false;
-    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++) {
-        if (!((v->op == twins[i].a && w->op == twins[i].b) || (v->op == twins[i].b && w->op == twins[i].a))) continue;
-        const int turn = twins[i].turned;
+    if (v->op < WEIR_OP_LT || v->op > WEIR_OP_NE || w->op < WEIR_OP_LT || w->op > WEIR_OP_NE) return false;
+    const bool equality = v->op == WEIR_OP_EQ || v->op == WEIR_OP_NE;
+    for (int turn = 0; turn < 2; turn++) {
         if (v->arg[0] != w->arg[turn] || v->arg[1] != w->arg[1 - turn]) continue;
-        const bool equality = twins[i].a == WEIR_OP_EQ || twins[i].a == WEIR_OP_NE;
-        if (twins[i].not && !equality && !in_order(k, v)) continue; /* of what is no number neither a < b nor a >= b holds */
-        *opposite ^= twins[i].not ;
+        const weir_op op = turn ? turned(w->op) : w->op;
+        if (op == v->op) return true;
+        if (op != contrary(v->op) || !(equality || in_order(k, v))) continue;
+        *opposite ^= true;
         return true;
     }
     return false;
@@ -141,9 +150,7 @@ static bool is_end(const lw_ways *w, const weiri_node *guard, const weiri_node *
         if (next) i = weiri_val(k, i->arg[0]);
         if (i->op != WEIR_OP_INDEX || !is_number(k, i->loop->step, 1)) continue;
         const weiri_node *of = i->loop;
-        weir_op op = v->op;
-        if (turn && (op == WEIR_OP_LT || op == WEIR_OP_GT)) op = op == WEIR_OP_LT ? WEIR_OP_GT : WEIR_OP_LT;
-        else if (turn && (op == WEIR_OP_LE || op == WEIR_OP_GE)) op = op == WEIR_OP_LE ? WEIR_OP_GE : WEIR_OP_LE;
+        const weir_op op = turn ? turned(v->op) : v->op;
         const bool at_first = !next && equal(k, y, of->start), at_last = next ? equal(k, y, of->stop) : is_sum(k, y, of->stop, -1);
         if (at_first && (op == WEIR_OP_EQ || op == WEIR_OP_LE || op == WEIR_OP_NE || op == WEIR_OP_GT)) *first = true;
         else if (at_last && (op == WEIR_OP_EQ || op == WEIR_OP_GE || op == WEIR_OP_NE || op == WEIR_OP_LT)) *first = false;

@@ -567,9 +567,9 @@ static void in_turn(weiri_run *r, int ai, const weiri_action *act, const int *c)
         f->hint = "wait, store and release first, or give the pipeline more stages";
     } else if (!cur->producer && ahead > 0) {
         if (!(f = weiri_fault_add(r, "PROVE-RACE", act, ai, -1))) return;
-        f->text = weiri_arena_fmt(r->a, "'%s' takes %s, to which it has committed nothing since it stored it", me->name,
+        f->text = weiri_arena_fmt(r->a, "'%s' takes %s, to which it has committed nothing new", me->name,
                                   stage_of(r, act->cur, c[C_OPEN] - cur->stride));
-        f->hint = "fill and commit the stage first";
+        f->hint = "fill the stage before it is committed";
     } else return;
     f->object = cur->name;
 }
@@ -583,7 +583,7 @@ static void spent(weiri_run *r, int ai, const weiri_ins *x) {
     weiri_fault *f = weiri_fault_add(r, "PROVE-LOST", NULL, ai, -1 - x->a);
     if (!f) return;
     f->text = weiri_arena_fmt(r->a, "what '%s' has committed to %s is never stored", me->name, stage_of(r, cur, out[C_OPEN]));
-    f->hint = "wait, store and release what is left before the task ends";
+    f->hint = "wait, store and release first, or give the pipeline more stages";
     f->object = r->g->p->cursors.v[cur].name;
     f->at = r->g->p->cursors.v[cur].res->at.at;
 }

@@ -310,7 +310,7 @@ for _, c in ipairs {
     text = "what 'mma' has committed to stage 0 of 'out' is never stored" },
   { "stored in one branch", "PROVE-LOST", body = function(e, t) sums(e); e.fill(); for _ in yes(weir.eq(e.s, 0)) do e.send(t) end end },
   { "filled in one branch", "PROVE-RACE", body = function(e, t) sums(e); for _ in yes(weir.eq(e.s, 0)) do e.fill() end; e.send(t) end,
-    text = "to which it has committed nothing since it stored it" },
+    text = "to which it has committed nothing new" },
   { "filled and stored in each branch", "SAFE", want = function(x, s) return s == 0 and x or 2 * x end, body = function(e, t)
     sums(e)
     for _ in yes(weir.eq(e.s, 0)) do e.fill() end

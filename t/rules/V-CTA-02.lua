@@ -33,7 +33,6 @@ end }
 return k
 --[[ report
 V-CTA-02.lua:16: error: a:tma_load: the CTAs along m that it serves name different tiles: t.m is another number in each [V-CTA-02]
-    expected one tile for all of them, got a slice of each one's own
-    hint: leave multicast = "m" out, or multicast along the axis that t.m does not follow
+    hint: multicast along an axis that t.m does not follow
 1 error
 ]]

@@ -348,6 +348,31 @@ case("__sinf __cosf __log2f __log10f", modest, fl { "__sinf(fa / 64)", "__cosf(f
   2.0 ^ -21.4 / 1e-4)                                     -- __sinf: 2^-21.41 absolute
 case("rsqrtf __frsqrt_rn rcbrtf __fdividef", modest, fl { "rsqrtf(fabsf(fa))", "__frsqrt_rn(fabsf(fa))", "rcbrtf(fabsf(fa))", "__fdividef(fa, fb)" },
   function(_, a, b) local x = math.abs(f32(a)) return x ^ -.5, x ^ -.5, x ^ (-1 / 3), f32(a) / f32(b) end, 1e-6)
+-- ex2, lg2, rcp and rsqrt .approx.ftz, tanh.approx (PTX ISA, their tables of special numbers): a row an argument, its bits
+local ftz = {
+  -- argument    w_exp2      w_log2      w_rcp       w_rsqrt     w_tanh
+  { 0x00000001, 0x3f800000, 0xff800000, 0x7f800000, 0x7f800000, 0x00000001 },
+  { 0x80000001, 0x3f800000, 0xff800000, 0xff800000, 0xff800000, 0x80000001 },
+  { 0x007fffff, 0x3f800000, 0xff800000, 0x7f800000, 0x7f800000, 0x007fffff },
+  { 0x807fffff, 0x3f800000, 0xff800000, 0xff800000, 0xff800000, 0x807fffff },
+  { 0x00000000, 0x3f800000, 0xff800000, 0x7f800000, 0x7f800000, 0x00000000 },
+  { 0x80000000, 0x3f800000, 0xff800000, 0xff800000, 0xff800000, 0x80000000 },
+  { 0x7f000000, 0x7f800000, "any",      0x00000000, "any",      0x3f800000 }, -- 2^127: its reciprocal is subnormal
+  { 0xff000000, 0x00000000, "nan",      0x80000000, "nan",      0xbf800000 },
+  { 0x7ec00000, 0x7f800000, "any",      0x00000000, "any",      0x3f800000 }, -- 1.5 * 2^126
+  { 0x7f7fffff, 0x7f800000, "any",      0x00000000, "any",      0x3f800000 },
+  { 0xff7fffff, 0x00000000, "nan",      0x80000000, "nan",      0xbf800000 },
+  { 0x7f800000, 0x7f800000, 0x7f800000, 0x00000000, 0x00000000, 0x3f800000 },
+  { 0xff800000, 0x00000000, "nan",      0x80000000, "nan",      0xbf800000 },
+  { 0xc2fd0000, 0x00000000, "nan",      "any",      "nan",      0xbf800000 }, -- -126.5: 2 to it is subnormal
+  { 0xc2fe0000, 0x00000000, "nan",      "any",      "nan",      0xbf800000 }, -- -127
+  { 0xc3150000, 0x00000000, "nan",      "any",      "nan",      0xbf800000 }, -- -149
+}
+local edges = { {}, {}, {} }
+for j = 1, 3 do for i = 1, THREADS do edges[j][i] = ftz[(i - 1) % #ftz + 1][1] end end
+case("w_exp2 w_log2 w_rcp w_rsqrt of subnormals and to them", edges, fl { "w_exp2(fa)", "w_log2(fa)", "w_rcp(fa)", "w_rsqrt(fa)" },
+  function(i) return table.unpack(ftz[i % #ftz + 1], 2, 5) end)
+case("w_tanh of subnormals", edges, fl { "w_tanh(fa)", "0.f", "0.f", "0.f" }, function(i) return ftz[i % #ftz + 1][6], 0, 0, 0 end)
 case("__fdividef beyond 2^126", modest, fl { "__fdividef(fa, copysignf(0x1.8p126f, fb))", "__fdividef(fa, 0x1p125f)", "fdividef(fa, fb)", "__fdividef(0.f, fb)" },
   function(_, a, b) local x, y = f32(a), f32(b) return "zero", x / 2.0 ^ 125, x / y, "zero" end, 1e-5)
 case("sinpif cospif exp10f normcdff", modest, fl { "sinpif(fa)", "cospif(fa)", "exp10f(fa / 32)", "normcdff(fa / 32)" },
@@ -584,7 +609,7 @@ local function compare(c, words)
         local v = f32(seen)
         good = math.abs(v - w) <= c.near * math.max(math.abs(w), c.from)
       else good = w == seen or (type(w) == "number" and w & 0x7fffffff > 0x7f800000 and c.inputs == floats and f32(seen) ~= f32(seen)) end
-      if not good then wrong[#wrong + 1] = ("thread %d, o[%d]: %s wanted, %s seen"):format(i, j - 1, c.near and w or ("0x%x"):format(w), c.near and f32(seen) or ("0x%x"):format(seen)) end
+      if not good then wrong[#wrong + 1] = ("thread %d, o[%d]: %s wanted, %s seen"):format(i, j - 1, (c.near or type(w) == "string") and w or ("0x%x"):format(w), c.near and f32(seen) or ("0x%x"):format(seen)) end
     end
   end
   return wrong

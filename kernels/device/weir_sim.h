@@ -623,10 +623,13 @@ W_FN u32 w_pack_bf16(float lo, float hi) { return (u32)w_sim_bf16(lo) | (u32)w_s
 W_FN u32 w_pack_f16(float lo, float hi) { return w_sim_from_float(W_SIM_F16, lo) | w_sim_from_float(W_SIM_F16, hi) << 16; }
 W_FN float w_unpack_bf16(u32 x, u32 high) { return __uint_as_float(high ? x & 0xffff0000u : x << 16); }
 W_FN float w_unpack_f16(u32 x, u32 high) { f16 h; h.bits = (u16)(high ? x >> 16 : x); return (float)h; }
-W_FN float w_exp2(float x) { return exp2f(x); }
-W_FN float w_log2(float x) { return log2f(x); }
-W_FN float w_rcp(float x) { return 1.f / x; }
-W_FN float w_rsqrt(float x) { return 1.f / sqrtf(x); }
+// These are .ftz on a GPU: a subnormal is a zero of its sign, as an argument and as a result. (Of 2^x no argument matters, of the others
+// that have none no result.) w_tanh is not.
+W_FN float w_sim_flush(float x) { return fabsf(x) < FLT_MIN ? copysignf(0.f, x) : x; }
+W_FN float w_exp2(float x) { return w_sim_flush(exp2f(x)); }
+W_FN float w_log2(float x) { return log2f(w_sim_flush(x)); }
+W_FN float w_rcp(float x) { return w_sim_flush(1.f / w_sim_flush(x)); }
+W_FN float w_rsqrt(float x) { return 1.f / sqrtf(w_sim_flush(x)); }
 W_FN float w_tanh(float x) { return tanhf(x); }
 // Divisions may stand where their result is not needed, and their divisor be 0: a GPU gives some number, a CPU would stop.
 // -2^31 / -1 wraps as it does on the GPU; the host's division would raise a signal, as for 0.

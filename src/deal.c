@@ -8,31 +8,11 @@
 
 /* ---- how elements are dealt out ------------------------------------------------------------------------------------------ */
 
-static const weiri_preg *widest(const weiri_plan *p, int task, uint32_t id) {
-    const weiri_value *v = weiri_val(p->k, id);
-    if (!weiri_visit(p->k, id)) return NULL;
-    if (v->op == WEIR_OP_READ_REG || v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL) {
-        int i = weiri_preg_of(p, task, v->res);
-        return i >= 0 ? &p->regs.v[i] : NULL;
-    }
-    const weiri_preg *best = NULL;
-    for (int i = 0; i < v->nargs; i++) {
-        const weiri_preg *g = widest(p, task, v->arg[i]);
-        if (g && (!best || g->cols > best->cols)) best = g;
-    }
-    return best;
-}
-
-const weiri_preg *weiri_deal_tile(const weiri_plan *p, int task, uint32_t value) {
-    weiri_visit_begin(p->k);
-    return widest(p, task, value);
-}
-
 bool weiri_deal_matrix(const weiri_plan *p, int task, const weir_res *s) {
     const weir_dtype t = weiri_stage_dtype(p, s);
     weiri_tile_geom g;
-    return (t == WEIR_BF16 || t == WEIR_F16) && weiri_geom(p, s, &g) && g.swizzle &&
-           weiri_share_cols(&p->tasks[task], g.cols) / 8 % 2 == 0;
+    weiri_geom(p, s, &g);
+    return (t == WEIR_BF16 || t == WEIR_F16) && g.swizzle && weiri_share_cols(&p->tasks[task], g.cols) / 8 % 2 == 0;
 }
 
 int weiri_deal_place(const weiri_plan *p, const weiri_op *op, int *cols) {
@@ -42,7 +22,7 @@ int weiri_deal_place(const weiri_plan *p, const weiri_op *op, int *cols) {
     memcpy(shape, dst->tile, sizeof shape);
     if (place && weiri_val(p->k, place)->op != WEIR_OP_VIEW_TILE) rank = weiri_view_shape(p->k, place, shape);
     for (int d = 0; d + 1 < rank; d++) rows *= shape[d];
-    *cols = rank ? shape[rank - 1] : 1;
+    *cols = shape[rank - 1];
     return rows;
 }
 
@@ -52,17 +32,14 @@ static bool tensor_packs(const weiri_view *v, const weir_res *dst, int elems) {
     if (r->kind != WEIR_RES_GMEM || v->t || v->nsub || v->row0 || v->col0 || v->limit ||
         (v->op != WEIR_OP_VIEW_AT && v->op != WEIR_OP_VIEW_TILE))
         return false;
-    int cols = r->tile[r->rank - 1];
-    return cols > 1 && cols % elems == 0 && cols * weir_dtype_size(r->tensor->dtype) % 16 == 0;
+    return r->tile[r->rank - 1] % elems == 0;
 }
 
 /* Of a stage in shared memory: a swizzle moves 16 bytes at a time. */
 static bool stage_packs(const weiri_plan *p, const weiri_view *v, int elems) {
     weiri_tile_geom g;
-    if (!v->res || weiri_region_of(p, v->res) < 0 || p->smem.v[weiri_region_of(p, v->res)].tmem || v->op != WEIR_OP_VIEW_READ ||
-        v->t || v->nsub || v->row0 || v->col0 || v->nrows || v->ncols || v->limit || !weiri_geom(p, v->res, &g))
-        return false;
-    return g.cols % elems == 0 && g.row_bytes % 16 == 0 && (elems * g.elem <= 16 || !g.swizzle); /* powers of two, both */
+    if (v->t || v->nsub || v->row0 || v->col0 || v->nrows || v->ncols || v->limit || !weiri_geom(p, v->res, &g)) return false;
+    return g.cols % elems == 0 && (elems * g.elem <= 16 || !g.swizzle);
 }
 
 bool weiri_deal_packs(const weiri_plan *p, uint32_t view, const weir_res *dst, int elems) {
@@ -81,15 +58,18 @@ static bool all_pack(const weiri_plan *p, uint32_t id, const weir_res *dst, int 
     return true;
 }
 
-int weiri_deal_piece(const weiri_plan *p, int task, const weiri_op *op) {
+int weiri_deal_piece(const weiri_plan *p, const weiri_op *op) {
     const weir_res *dst = op->res;
     const bool gmem = dst->kind == WEIR_RES_GMEM;
     const int elems = 16 / weir_dtype_size(gmem ? dst->tensor->dtype : dst->dtype);
     int cols;
     weiri_view v;
     weiri_deal_place(p, op, &cols);
-    if (p->tasks[task].solo || cols % elems) return 1;
-    if (gmem) return weiri_view_of(p->k, op->arg[1], &v) && tensor_packs(&v, dst, elems) ? elems : 1; /* cover: assert it is a view */
+    if (cols % elems) return 1;
+    if (gmem) {
+        weiri_view_of(p->k, op->arg[1], &v);
+        return tensor_packs(&v, dst, elems) ? elems : 1;
+    }
     weiri_visit_begin(p->k);
     return all_pack(p, op->arg[0], dst, elems) ? elems : 1;
 }
@@ -117,17 +97,15 @@ static weiri_deal deal_of(const weiri_plan *p, int task, weiri_deal_kind kind) {
     d.kind = kind;
     if (kind <= DEAL_NONE) return d;
     d.each = t->lanes > 0;
-    d.threads = t->solo ? 1 : t->lanes ? 32 : 32 * t->task->num_warps;
+    d.threads = t->lanes ? 32 : 32 * t->task->num_warps;
     return d;
 }
 
-/* Of a tile of so many columns that lies as r does; NULL: it lies otherwise. */
-static weiri_deal fragments(const weiri_plan *p, int task, weiri_deal_kind kind, const weiri_preg *r, int cols) {
+/* Of a tile or value in registers, of so many rows and columns: one a row, or one a column, lies several times over in them. */
+static weiri_deal fragments(const weiri_plan *p, int task, weiri_deal_kind kind, int rows, int cols) {
     const weiri_ptask *t = &p->tasks[task];
-    weiri_deal d = deal_of(p, task, r ? kind : DEAL_ALL);
-    if (!r) return d;
-    d.wgs = t->warpgroups > 1 ? t->warpgroups : 1;
-    d.rows = d.wgs > 1 && !t->by_cols ? r->rows : 0;
+    weiri_deal d = deal_of(p, task, rows > 1 && cols >= 8 ? kind : DEAL_ALL);
+    if (t->warpgroups > 1 && !t->by_cols) d.rows = rows;
     d.width = t->by_cols ? weiri_frag_cols(t, cols) : 0;
     return d;
 }
@@ -151,18 +129,13 @@ static weiri_deal walk_of(const weiri_plan *p, int task, const weiri_op *op) {
             d.rows = v->rows;
             return d; /* of one warpgroup (plan_tc.c) */
         }
-        if (weiri_value_in_regs(k, op->arg[0]))
-            return fragments(p, task, DEAL_FRAGMENT, v->rows > 1 && v->cols >= 8 ? weiri_deal_tile(p, task, op->arg[0]) : NULL,
-                             v->cols);
+        if (weiri_value_in_regs(k, op->arg[0])) return fragments(p, task, DEAL_FRAGMENT, v->rows, v->cols);
         d = deal_of(p, task, DEAL_ORDER);
-        d.piece = weiri_deal_piece(p, task, op);
+        d.piece = weiri_deal_piece(p, op);
         weiri_deal_place(p, op, &d.cols);
         return d;
     }
-    case ATOM_SET: {
-        int r = weiri_preg_of(p, task, op->res);
-        return fragments(p, task, DEAL_FRAGMENT, r >= 0 && op->res->tile[1] >= 8 ? &p->regs.v[r] : NULL, op->res->tile[1]);
-    }
+    case ATOM_SET: return fragments(p, task, DEAL_FRAGMENT, op->res->tile[0], op->res->tile[1]);
     case ATOM_CP_ASYNC: {
         weiri_tile_geom g;
         if (!weiri_geom(p, op->res, &g)) return d;
@@ -176,31 +149,23 @@ static weiri_deal walk_of(const weiri_plan *p, int task, const weiri_op *op) {
     }
 }
 
-/* Do columns of a value come from others than those that they are? Not by whole groups of 8, in registers. */
-static bool moves_columns(const weir_kernel *k, uint32_t id, bool held) {
-    const weiri_value *v = weiri_val(k, id);
-    if (!weiri_visit(k, id)) return false;
-    if (v->op == WEIR_OP_TILE_COLS && !(held && v->i % 8 == 0 && v->cols >= 8)) return true;
-    for (int i = 0; i < v->nargs; i++)
-        if (moves_columns(k, v->arg[i], held)) return true;
-    return false;
-}
-
 weiri_deal weiri_deal_walk(const weiri_plan *p, int task, const weiri_op *op) {
     weiri_deal d = walk_of(p, task, op);
-    weiri_visit_begin(p->k);
-    for (int i = 0; d.kind > DEAL_NONE && i < op->nargs; i++)
-        if (moves_columns(p->k, op->arg[i], d.kind == DEAL_FRAGMENT)) d.kind = DEAL_ALL;
+    for (int i = 0; d.kind > DEAL_NONE && d.kind != DEAL_FRAGMENT && i < op->nargs; i++) /* fragments: by whole groups of 8 */
+        if (weiri_value_uses(p->k, op->arg[i], WEIR_OP_TILE_COLS)) d.kind = DEAL_ALL;
     return d;
 }
 
-/* The part of a stage that the view names. */
+/* Of all of a stage. */
+static void in_stage(const weiri_plan *p, weiri_deal *d, const weir_res *s) {
+    weiri_tile_geom g;
+    weiri_geom(p, s, &g);
+    d->region = weiri_region_of(p, s);
+    d->nrows = g.rows;
+}
+
+/* Of the part of its stage that the view names. */
 static void place(const weiri_plan *p, weiri_deal *d, const weiri_view *v) {
-    d->slab_row = v->row0;
-    d->nrows = v->nrows;
-    d->ncols = v->ncols;
-    d->row = v->row0;
-    d->col = v->col0;
     for (int i = 0; i < v->nsub; i++) {
         int64_t x;
         int step = 1;
@@ -209,18 +174,26 @@ static void place(const weiri_plan *p, weiri_deal *d, const weiri_view *v) {
             d->kind = DEAL_ALL;
             return;
         }
-        d->slab = step;
+        d->slab = d->nrows = step;
         if (weiri_value_const(p->k, v->sub[i], &x)) d->row += (int)x * step;
         else d->step = step; /* slabs of slabs: the last are the smallest */
     }
+    d->slab_row = v->row0;
+    d->row += v->row0;
+    d->col = v->col0;
+    d->ncols = v->ncols;
+    if (v->nrows) d->nrows = v->nrows;
 }
 
 int weiri_deal_write(weiri_plan *p, int task, const weiri_op *op) {
     weiri_deal d = walk_of(p, task, op);
     weiri_view v;
-    d.region = weiri_region_of(p, op->res);
+    in_stage(p, &d, op->res);
     if (d.kind == DEAL_FRAGMENT && weiri_deal_matrix(p, task, op->res)) d.kind = DEAL_MATRIX;
-    if (op->atom == ATOM_STORE && op->nargs > 1 && weiri_view_of(p->k, op->arg[1], &v) && v.res == op->res) place(p, &d, &v);
+    if (op->atom == ATOM_STORE && op->nargs > 1) {
+        weiri_view_of(p->k, op->arg[1], &v);
+        if (v.res == op->res) place(p, &d, &v);
+    }
     return entry(p, &d);
 }
 
@@ -229,20 +202,17 @@ int weiri_deal_read(weiri_plan *p, const weiri_deal *walk, uint32_t view) {
     weiri_view v;
     const weiri_value *x = weiri_val(p->k, view);
     weiri_view_of(p->k, view, &v);
-    const int region = weiri_region_of(p, v.res);
-    if (p->smem.v[region].tmem) return 0; /* a warp's lanes have theirs */
+    if (p->smem.v[weiri_region_of(p, v.res)].tmem) return 0; /* a warp's lanes have theirs */
     if (d.kind <= DEAL_NONE) return entry(p, &d);
-    d.region = region;
+    in_stage(p, &d, v.res);
     if (v.t || x->rows == 1 || x->cols == 1) d.kind = DEAL_ALL;
     else if (d.kind != DEAL_ALL) place(p, &d, &v);
     return entry(p, &d);
 }
 
 int weiri_deal_spill(weiri_plan *p, int task, const weir_res *s) {
-    int r = weiri_preg_of(p, task, s);
-    weiri_deal d =
-        fragments(p, task, weiri_deal_matrix(p, task, s) ? DEAL_MATRIX : DEAL_FRAGMENT, r >= 0 ? &p->regs.v[r] : NULL, s->tile[1]);
-    d.region = weiri_region_of(p, s);
+    weiri_deal d = fragments(p, task, weiri_deal_matrix(p, task, s) ? DEAL_MATRIX : DEAL_FRAGMENT, s->tile[0], s->tile[1]);
+    in_stage(p, &d, s);
     return entry(p, &d);
 }
 
@@ -253,24 +223,17 @@ static bool lie_alike(const weiri_plan *p, int x, int y) {
     const weiri_region *r = &p->smem.v[x], *q = &p->smem.v[y];
     weiri_tile_geom a, b;
     if (x == y) return true;
-    if (r->offset != q->offset || r->stage_bytes != q->stage_bytes) return false;
     weiri_geom(p, r->res, &a);
     weiri_geom(p, q->res, &b);
-    return a.rows == b.rows && a.cols == b.cols && a.elem == b.elem && a.swizzle == b.swizzle;
+    return r->offset == q->offset && a.rows == b.rows && a.cols == b.cols && a.elem == b.elem && a.swizzle == b.swizzle;
 }
 
 static bool ranges_apart(int x, int nx, int y, int ny) { return x + nx <= y || y + ny <= x; }
 
 /* Parts with no element in common: rows apart, for what is written has all columns. */
-static bool apart(const weiri_plan *p, const weiri_deal *x, const weiri_deal *y) {
-    weiri_tile_geom g;
-    weiri_geom(p, p->smem.v[x->region].res, &g);
-    const int rows = x->slab ? x->slab : g.rows, nx = x->nrows ? x->nrows : rows,
-              ny = y->nrows  ? y->nrows
-                   : y->slab ? y->slab
-                             : g.rows;
-    if (x->slab == y->slab && ranges_apart(x->slab_row, nx, y->slab_row, ny)) return true;
-    return !x->step && !y->step && ranges_apart(x->row, nx, y->row, ny);
+static bool apart(const weiri_deal *x, const weiri_deal *y) {
+    if (x->slab == y->slab && ranges_apart(x->slab_row, x->nrows, y->slab_row, y->nrows)) return true;
+    return !x->step && !y->step && ranges_apart(x->row, x->nrows, y->row, y->nrows);
 }
 
 /* Two parts that are the same, or have no element in common: they begin so many rows into one of the slabs of a stage. */
@@ -282,113 +245,77 @@ int weiri_deal_in_place(weiri_plan *p, int read, int write) {
     if (read <= DEAL_NONE) return read;
     weiri_deal d = p->deals.v[read];
     const weiri_deal *w = &p->deals.v[write];
-    if (!lie_alike(p, d.region, w->region) || one_grid(&d, w) || apart(p, &d, w)) return read;
+    if (!lie_alike(p, d.region, w->region) || one_grid(&d, w) || apart(&d, w)) return read;
     d.kind = DEAL_ALL;
     return entry(p, &d);
 }
 
-/* Is the row that a piece of it begins in one thread's, whichever it begins at? */
-static bool orders_agree(const weiri_deal *x, const weiri_deal *y) {
-    const int64_t pieces = x->cols / x->piece, n = x->threads; /* of a row */
-    if (x->piece != y->piece || x->cols != y->cols) return false;
-    if (one_grid(x, y)) return true; /* else of all columns, for what is written has those */
-    if (x->step * pieces % n || y->step * pieces % n) return false;
-    return x->row * pieces % n == y->row * pieces % n;
+/* Is what lies between the beginnings of the two, of so many pieces a row, a multiple of n pieces, if they have elements in common? */
+static bool in_step(const weiri_deal *x, const weiri_deal *y, int64_t pieces, int n) {
+    if (x->slab == y->slab) return (x->slab_row - y->slab_row) * pieces % n == 0;
+    return x->step * pieces % n == 0 && y->step * pieces % n == 0 && (x->row - y->row) * pieces % n == 0;
 }
 
-static bool fragments_agree(const weiri_deal *x, const weiri_deal *y) {
-    if (x->rows != y->rows || x->width != y->width) return false;
-    if (one_grid(x, y)) return true;
-    if (x->rows && (x->step || y->step || x->row != y->row)) return false; /* a warpgroup's rows */
-    if (x->width ? x->col != y->col : x->col % 8 != y->col % 8) return false;
-    return x->step % 64 == 0 && y->step % 64 == 0 && x->row % 64 == y->row % 64;
+/* Two of one kind, one of which is written, and so has all columns. */
+static bool agree(const weiri_deal *x, const weiri_deal *y) {
+    switch (x->kind) {
+    case DEAL_ORDER: return x->piece == y->piece && x->cols == y->cols && in_step(x, y, x->cols / x->piece, x->threads);
+    case DEAL_TENSOR: return x->rows == y->rows && in_step(x, y, 1, x->rows);
+    default: /* fragments: of 64 rows, or of all that several warpgroups share, and of 8 columns */
+        return x->rows == y->rows && x->width == y->width && (x->col - y->col) % 8 == 0 && in_step(x, y, 1, x->rows ? x->rows : 64);
+    }
 }
 
 weiri_owners weiri_deal_owners(const weiri_plan *p, int i, int j, int actors) {
     if (!i || !j) return OWNERS_OPEN;
     const weiri_deal *x = &p->deals.v[i], *y = &p->deals.v[j];
     if (x->kind == DEAL_NONE || y->kind == DEAL_NONE) return OWNERS_SAME;
-    if (actors > 1 && (x->each || y->each)) return OWNERS_OTHER;
-    if (x->threads == 1 && y->threads == 1) return OWNERS_SAME;
+    if ((actors > 1 && x->each) || x->kind == DEAL_ALL || y->kind == DEAL_ALL) return OWNERS_OTHER;
     if (!lie_alike(p, x->region, y->region)) return OWNERS_OTHER;
-    if (x->kind < DEAL_TENSOR && y->kind < DEAL_TENSOR && apart(p, x, y)) return OWNERS_SAME;
-    if (x->kind != y->kind) return OWNERS_OTHER;
-    switch (x->kind) {
-    case DEAL_ORDER: return orders_agree(x, y) ? OWNERS_SAME : OWNERS_OTHER;
-    case DEAL_FRAGMENT:
-    case DEAL_MATRIX: return fragments_agree(x, y) ? OWNERS_SAME : OWNERS_OTHER;
-    case DEAL_TENSOR: return x->rows == y->rows && one_grid(x, y) ? OWNERS_SAME : OWNERS_OTHER;
-    default: return OWNERS_OTHER;
-    }
-}
-
-/* Has each warpgroup in the bulk store of that view the elements that it has in the other access? */
-static bool stores_own(const weiri_plan *p, int task, int deal, const weiri_view *stored) {
-    const weiri_ptask *t = &p->tasks[task];
-    weiri_tile_geom g;
-    weiri_deal part;
-    if (!deal || !weiri_geom(p, stored->res, &g)) return false;
-    const weiri_deal *x = &p->deals.v[deal];
-    if (x->kind == DEAL_NONE) return true;
-    if ((x->kind != DEAL_FRAGMENT && x->kind != DEAL_MATRIX) || x->wgs != t->warpgroups) return false;
-    memset(&part, 0, sizeof part);
-    part.kind = x->kind;
-    place(p, &part, stored);
-    if (part.kind != x->kind) return false;
-    const int rows = part.nrows ? part.nrows : part.slab ? part.slab : g.rows, cols = part.ncols ? part.ncols : g.cols;
-    if (t->by_cols) return x->width == cols / t->warpgroups && x->col == part.col;
-    return x->rows == rows / t->warpgroups && (one_grid(x, &part) || (!x->step && !part.step && x->row == part.row));
+    return apart(x, y) || (x->kind == y->kind && agree(x, y)) ? OWNERS_SAME : OWNERS_OTHER;
 }
 
 /* ---- shares of warpgroups ------------------------------------------------------------------------------------------------ */
 
-typedef struct shares {
-    weiri_plan *p;
-    int task;
-    const weir_res *res;
-    WEIRI_LIST(int) deals;
-    WEIRI_LIST(uint32_t) views; /* read by threads, then stored by bulk copies */
-} shares;
-
-/* Views of the stage in a value that is used. */
-static void find_views(shares *s, uint32_t id) {
-    const weiri_value *v = weiri_val(s->p->k, id);
-    weiri_view view;
-    if (!weiri_visit(s->p->k, id)) return;
-    if (v->kind == WEIR_VALUE_VIEW && weiri_view_of(s->p->k, id, &view) && view.res == s->res)
-        WEIRI_PUSH(&s->p->a, s->views, id);
-    for (int i = 0; i < v->nargs && v->kind != WEIR_VALUE_VIEW; i++) find_views(s, v->arg[i]);
+/* Has each warpgroup the elements there that it has in a bulk store of all of s? */
+static bool is_own(const weiri_plan *p, int task, int deal, const weir_res *s) {
+    const weiri_ptask *t = &p->tasks[task];
+    const weiri_deal *x = &p->deals.v[deal];
+    weiri_tile_geom g;
+    weiri_geom(p, s, &g);
+    if (x->kind != DEAL_FRAGMENT && x->kind != DEAL_MATRIX) return x->kind == DEAL_NONE;
+    return t->by_cols ? x->width == g.cols / t->warpgroups : x->rows == g.rows;
 }
 
-/* What threads access of the stage in the op. */
-static void note_accesses(shares *s, const weiri_op *op) {
-    weiri_plan *p = s->p;
-    const bool body = op->atom == ATOM_CUSTOM;
-    if (op->res == s->res && op->atom == ATOM_STORE) WEIRI_PUSH(&p->a, s->deals, weiri_deal_write(p, s->task, op));
-    if (op->res == s->res && body) WEIRI_PUSH(&p->a, s->deals, 0);
-    const weiri_deal walk = weiri_deal_walk(p, s->task, op);
-    s->views.n = 0;
-    weiri_visit_begin(p->k);
-    for (int i = 0; i < op->nargs; i++)
-        find_views(s, op->arg[i]);
-    for (int i = 0; i < s->views.n; i++) WEIRI_PUSH(&p->a, s->deals, body ? 0 : weiri_deal_read(p, &walk, s->views.v[i]));
+/* ... what an op that walks so reads of s in a value. */
+static bool reads_own(weiri_plan *p, int task, const weiri_deal *walk, uint32_t id, const weir_res *s) {
+    const weiri_value *v = weiri_val(p->k, id);
+    if (!weiri_visit(p->k, id)) return true;
+    if (v->kind == WEIR_VALUE_VIEW) return weiri_view_base(p->k, id) != s || is_own(p, task, weiri_deal_read(p, walk, id), s);
+    for (int i = 0; i < v->nargs; i++)
+        if (!reads_own(p, task, walk, v->arg[i], s)) return false;
+    return true;
 }
 
 static bool bulk_store(const weiri_op *op) { return op->atom == ATOM_TMA_STORE || op->atom == ATOM_TMA_REDUCE_ADD; }
 
-/* Does each warpgroup of the task fill what it stores? */
-static bool owns(weiri_plan *p, int task, const weir_res *r) {
+/* Does each warpgroup of the task fill and read what it stores of s, if it does? */
+static bool owns(weiri_plan *p, int task, const weir_res *s) {
     const weiri_node *root = p->tasks[task].task->root;
-    shares s = { .p = p, .task = task, .res = r };
-    weiri_view v;
-    for (const weiri_node *n = weiri_node_next(root, NULL); n; n = weiri_node_next(root, n))
-        if (n->kind == NODE_OP && !bulk_store(n->op) && n->op->atom != ATOM_READ) note_accesses(&s, n->op);
+    bool own = true, stores = false;
     for (const weiri_node *n = weiri_node_next(root, NULL); n; n = weiri_node_next(root, n)) {
-        if (n->kind != NODE_OP || !bulk_store(n->op) || !weiri_view_of(p->k, n->op->arg[0], &v) || v.res != r) continue;
-        for (int i = 0; i < s.deals.n; i++)
-            if (!stores_own(p, task, s.deals.v[i], &v)) return false;
+        const weiri_op *op = n->op;
+        if (n->kind != NODE_OP || op->atom == ATOM_NONE || op->atom == ATOM_READ) continue;
+        if (bulk_store(op)) {
+            stores |= weiri_view_base(p->k, op->arg[0]) == s;
+            continue;
+        }
+        if (op->res == s && op->atom != ATOM_LOAD) own &= is_own(p, task, weiri_deal_write(p, task, op), s);
+        const weiri_deal walk = weiri_deal_walk(p, task, op);
+        weiri_visit_begin(p->k);
+        for (int i = 0; i < op->nargs; i++) own &= reads_own(p, task, &walk, op->arg[i], s);
     }
-    return true;
+    return own || !stores;
 }
 
 void weiri_deal_find_own(weiri_plan *p) {
@@ -397,7 +324,7 @@ void weiri_deal_find_own(weiri_plan *p) {
         if (x->type != WEIR_ASYNC_TMA || x->full >= 0) continue;
         x->own = true;
         for (int t = 0; t < p->ntasks && x->region >= 0; t++)
-            if (p->tasks[t].warpgroups > 1) x->own = x->own && owns(p, t, x->res);
+            if (p->tasks[t].warpgroups > 1) x->own &= owns(p, t, x->res);
     }
 }
 
@@ -452,24 +379,19 @@ static bool bytes_meet(const weiri_plan *p, const access *x, const access *y) {
 }
 
 static bool others(const meeter *m, const access *x, const access *y) {
-    const weiri_ptask *t = &m->p->tasks[m->task];
     if (!x->write && !y->write) return false;
     if (!bytes_meet(m->p, x, y)) return false;
-    weiri_owners who = weiri_deal_owners(m->p, x->deal, y->deal, 1);
-    if (who != OWNERS_OTHER && t->actors > 1 && !t->lanes) who = weiri_deal_owners(m->p, x->deal, y->deal, 2);
+    const weiri_owners who = weiri_deal_owners(m->p, x->deal, y->deal, 1);
     return who == OWNERS_OTHER || (who == OWNERS_OPEN && !(x->write && y->write));
 }
 
+/* Does a warp of the task work by itself? */
+static bool by_warp(const meeter *m) { return m->p->tasks[m->task].lanes || m->p->tasks[m->task].task->num_warps == 1; }
+
 /* Do all threads of the task (with lanes: of each warp) meet there? */
 static bool all_meet(const meeter *m, const weiri_action *a) {
-    const weiri_ptask *t = &m->p->tasks[m->task];
-    switch (a->kind) {
-    case ACT_WARP_SYNC: return t->lanes || t->task->num_warps == 1;
-    case ACT_NAMED_SYNC: return a->threads == 32 * t->task->num_warps;
-    case ACT_CTA_SYNC:
-    case ACT_CLUSTER_WAIT: return true;
-    default: return false;
-    }
+    if (a->kind == ACT_WARP_SYNC) return by_warp(m);
+    return a->kind == ACT_NAMED_SYNC && a->threads == 32 * m->p->tasks[m->task].task->num_warps;
 }
 
 /* Another use of the stages begins, or this one ends: the moves' own affair. */
@@ -481,15 +403,14 @@ static void forget_moved(const meeter *m, const weir_res *moved, uint8_t *s) {
 }
 
 static weiri_pnode *meeting(meeter *m, weiri_pnode *next) {
-    const weiri_ptask *t = &m->p->tasks[m->task];
-    const bool warp = t->lanes || t->task->num_warps == 1;
+    const bool warp = by_warp(m);
     weiri_action *a = WEIRI_NEW(&m->p->a, weiri_action);
     weiri_pnode *n = WEIRI_NEW(&m->p->a, weiri_pnode);
     a->kind = warp ? ACT_WARP_SYNC : ACT_NAMED_SYNC;
     a->bar = a->cur = a->copy = a->reg = a->pipe = -1;
     a->op = next->act->op;
     a->note = "its bytes are other threads' than before";
-    if (!warp) a->named = weiri_task_barrier(m->p, m->task), a->threads = 32 * t->task->num_warps;
+    if (!warp) a->named = weiri_task_barrier(m->p, m->task), a->threads = 32 * m->p->tasks[m->task].task->num_warps;
     n->kind = PN_ACTION;
     n->act = a;
     n->parent = next->parent;
@@ -537,7 +458,6 @@ static void walk(meeter *m, weiri_pnode **at, uint8_t *s) {
 
 void weiri_deal_join(weiri_plan *p, int task, weiri_pnode *root) {
     meeter m = { .p = p, .task = task };
-    if (p->tasks[task].solo) return;
     number_all(&m, root->first);
     if (m.all.n < 2) return;
     for (int i = 0; i < m.all.n; i++)

@@ -4,14 +4,12 @@
 
 #include "plan.h"
 
-/* The register tile that decides how a value lies in registers: the widest one it reads; NULL: it lies in none. */
-const weiri_preg *weiri_deal_tile(const weiri_plan *p, int task, uint32_t value);
 /* Are fragments stored to a stage of s by stmatrix? */
 bool weiri_deal_matrix(const weiri_plan *p, int task, const weir_res *s);
 /* Of a store: rows (leading axes folded) and columns of the place; columns that a thread stores at a time, 16 bytes of them,
  * or 1. */
 int weiri_deal_place(const weiri_plan *p, const weiri_op *op, int *cols);
-int weiri_deal_piece(const weiri_plan *p, int task, const weiri_op *op);
+int weiri_deal_piece(const weiri_plan *p, const weiri_op *op);
 /* Can packs of so many elements be loaded of a view, wherever a tile of the tensor starts? dst: what is stored to. */
 bool weiri_deal_packs(const weiri_plan *p, uint32_t view, const weir_res *dst, int elems);
 

@@ -317,8 +317,6 @@ bool weiri_emit(const weiri_plan *p, weiri_buf *out) {
     e.part = WEIRI_NEW_N(e.a, value_part, n);
     e.sign = WEIRI_NEW_N(e.a, uint8_t, n);
     e.range = WEIRI_NEW_N(e.a, value_range, n);
-    e.frag = WEIRI_NEW_N(e.a, const weiri_preg *, n);
-    e.frag_task = WEIRI_NEW_N(e.a, int, n);
     count_uses(&e);
     weiri_put(out, "#line 1 \"%s.cu\"\n", k->name);
     e.counted = out->n; /* the line after #line is 1 */

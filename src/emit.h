@@ -67,8 +67,6 @@ typedef struct emitter {
     uint32_t names, last_names, last_part;
     uint8_t *sign;           /* by value: 1 known to be at least 0, 2 not, 0 not asked yet */
     value_range *range;      /* by value */
-    const weiri_preg **frag; /* by value: the register tile it lies like in frag_task[] - 1 */
-    int *frag_task;
     bool ahead; /* a value is computed where it may not be needed: its divisors may be 0 */
 } emitter;
 
@@ -104,6 +102,7 @@ typedef struct emitter {
 #define em_expr weiri_em_expr
 #define em_packed_word weiri_em_packed_word
 #define em_share weiri_em_share
+#define em_frags weiri_em_frags
 #define em_math weiri_em_math
 #define em_whole weiri_em_whole
 #define em_load_type weiri_em_load_type
@@ -124,7 +123,6 @@ typedef struct emitter {
 #define em_view_element weiri_em_view_element
 #define em_stage_pointer weiri_em_stage_pointer
 #define em_slab weiri_em_slab
-#define em_frag_tile weiri_em_frag_tile
 #define em_count_uses weiri_em_count_uses
 #define em_make weiri_em_make
 #define em_ensure weiri_em_ensure
@@ -203,7 +201,8 @@ bool em_is_float(weir_dtype t);
 const char *em_type(const weiri_value *v); /* that it is computed in */
 const char *em_expr(emitter *e, uint32_t id);
 const char *em_packed_word(emitter *e, uint32_t id, weir_dtype dtype);
-int em_share(const emitter *e, const weiri_preg *r, int cols);
+int em_share(const emitter *e, int rows, int cols);
+int em_frags(const emitter *e, int rows);
 const char *em_math(emitter *e, weir_dtype t, const char *name);
 const char *em_whole(emitter *e, weir_dtype t, const char *name);
 const char *em_load_type(emitter *e, weir_dtype t, const char *lvalue);
@@ -230,7 +229,6 @@ const char *em_stage_pointer(emitter *e, uint32_t view, const char *row, const c
 const char *em_slab(emitter *e, const weiri_view *v, const char **col);
 
 /* emit_regs.c */
-const weiri_preg *em_frag_tile(emitter *e, uint32_t id);
 void em_count_uses(emitter *e, uint32_t id, uint8_t *seen);
 void em_make(emitter *e, uint32_t id, uint8_t how);
 void em_ensure(emitter *e, uint32_t id);

@@ -4,31 +4,7 @@
 
 #include <string.h>
 
-/* ---- how a value lies ---------------------------------------------------------------------------------------------------- */
-
-static const weiri_preg *widest(emitter *e, uint32_t id) {
-    const weiri_value *v = weiri_val(e->k, id);
-    if ((v->op == WEIR_OP_READ_REG || v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL) && v->res) {
-        int i = weiri_preg_of(e->p, e->task, v->res);
-        return i >= 0 ? &e->p->regs.v[i] : NULL;
-    }
-    const weiri_preg *best = NULL;
-    for (int i = 0; i < v->nargs; i++) {
-        const weiri_preg *g = em_frag_tile(e, v->arg[i]);
-        if (g && (!best || g->cols > best->cols)) best = g;
-    }
-    return best;
-}
-
-/* The register tile that decides how a value lies in registers: the widest one it reads. */
-const weiri_preg *em_frag_tile(emitter *e, uint32_t id) {
-    if (!id || !weiri_value_in_regs(e->k, id)) return NULL;
-    if (e->frag_task[id] != e->task + 1) { /* values are equal in all tasks, tiles are one's */
-        e->frag[id] = widest(e, id);
-        e->frag_task[id] = e->task + 1;
-    }
-    return e->frag[id];
-}
+/* ---- which are arrays ----------------------------------------------------------------------------------------------------- */
 
 void em_count_uses(emitter *e, uint32_t id, uint8_t *seen) {
     if (e->uses[id] < UINT16_MAX) e->uses[id]++;
@@ -107,13 +83,13 @@ static const char *reduced(emitter *e, const weiri_value *v) {
 }
 
 /* Rows reduced: two chains (even and odd columns), joined at the end; then what the four lanes of a quad have, who share it. */
-static void make_reduction(emitter *e, uint32_t id, const weiri_value *v, const weiri_preg *pr) {
+static void make_reduction(emitter *e, uint32_t id, const weiri_value *v) {
     const weiri_value *x = weiri_val(e->k, v->arg[0]);
     const char *op = reduced(e, v), *type = em_type(v);
     const char *name = v->op == WEIR_OP_ROW_MAX ? "row_max" : v->op == WEIR_OP_ROW_MIN ? "row_min" : "row_sum";
-    em_line(e, "%s v%u[%d];  // %s of %d columns", type, id, 2 * pr->frags, name, x->cols);
+    em_line(e, "%s v%u[%d];  // %s of %d columns", type, id, 2 * e->frags, name, x->cols);
     em_line(e, "#pragma unroll");
-    em_line(e, "for (int f = 0; f < %d; f++) {", pr->frags);
+    em_line(e, "for (int f = 0; f < %d; f++) {", e->frags);
     em_line(e, "#pragma unroll");
     em_open(e, "for (int h = 0; h < 2; h++) {");
     e->fr = "f";
@@ -146,21 +122,21 @@ static void make_reduction(emitter *e, uint32_t id, const weiri_value *v, const 
 /* x / y for a y that a whole row or column shares: one division for it, multiplications for the elements. */
 static void make_inverse(emitter *e, uint32_t id, uint32_t divisor) {
     const weiri_value *y = weiri_val(e->k, divisor);
-    const weiri_preg *pr = em_frag_tile(e, id);
-    if (!pr || e->made[id]) return;
+    const int rows = weiri_val(e->k, id)->rows;
+    if (!weiri_value_in_regs(e->k, id) || e->made[id]) return;
     bool by_col = y->rows == 1;
     const int cols = weiri_frag_cols(e->pt, y->cols);
-    e->frags = pr->frags;
-    e->share = em_share(e, pr, y->cols);
+    e->frags = em_frags(e, rows);
+    e->share = em_share(e, rows, y->cols);
     e->fr = by_col ? "0" : "f";
     e->el = "i";
-    em_line(e, "float r%u[%d];", id, by_col ? cols / 4 : 2 * pr->frags);
+    em_line(e, "float r%u[%d];", id, by_col ? cols / 4 : 2 * e->frags);
     em_line(e, "#pragma unroll");
     if (by_col) {
         em_line(e, "for (int i = 0; i < %d; i += (i & 1) ? 3 : 1) r%u[(i >> 2) * 2 + (i & 1)] = 1.f / %s;", cols / 2, id,
                 em_expr(e, divisor));
     } else {
-        em_line(e, "for (int f = 0; f < %d; f++) {", pr->frags);
+        em_line(e, "for (int f = 0; f < %d; f++) {", e->frags);
         em_line(e, "#pragma unroll");
         em_line(e, "for (int i = 0; i < 4; i += 2) r%u[f * 2 + (i >> 1)] = 1.f / %s; }", id, em_expr(e, divisor));
     }
@@ -170,12 +146,12 @@ static void make_inverse(emitter *e, uint32_t id, uint32_t divisor) {
 static bool spreads(const weiri_value *v) { return v->rows == 1 || v->cols == 1 || v->cols == 4; }
 
 /* Each element of a tile, or one of a row or column of a tile. */
-static void make_array(emitter *e, uint32_t id, const weiri_value *v, const weiri_preg *pr) {
+static void make_array(emitter *e, uint32_t id, const weiri_value *v) {
     const bool by_row = v->cols == 1 || v->cols == 4, by_col = v->rows == 1;
-    const int cols = weiri_frag_cols(e->pt, v->cols), n = by_row ? 2 * pr->frags : by_col ? cols / 4 : pr->frags * cols / 2;
+    const int cols = weiri_frag_cols(e->pt, v->cols), n = by_row ? 2 * e->frags : by_col ? cols / 4 : e->frags * cols / 2;
     em_line(e, "%s v%u[%d];", em_type(v), id, n);
     if (!by_col) em_line(e, "#pragma unroll");
-    em_open(e, "for (int f = 0; f < %d; f++) {", by_col ? 1 : pr->frags);
+    em_open(e, "for (int f = 0; f < %d; f++) {", by_col ? 1 : e->frags);
     e->fr = "f";
     e->el = "i";
     const char *x = em_expr(e, id);
@@ -199,12 +175,11 @@ static void ensure_part(emitter *e, uint32_t id, bool wider) {
     const bool leaf = v->op == WEIR_OP_ROW || v->op == WEIR_OP_COL || v->op == WEIR_OP_TILE_COLS || v->op == WEIR_OP_LOAD;
     const bool shared = wider && spreads(v) && v->kind == WEIR_VALUE_TILE && em_is_float(v->dtype);
     const bool reduces = weiri_is_reduction(v->op);
-    const weiri_preg *pr = em_frag_tile(e, id);
-    if ((!reduces && (leaf || (e->uses[id] < 2 && !shared))) || !pr) return;
-    e->share = em_share(e, pr, v->cols);
-    e->frags = pr->frags;
-    if (reduces) make_reduction(e, id, v, pr);
-    else make_array(e, id, v, pr);
+    if ((!reduces && (leaf || (e->uses[id] < 2 && !shared))) || !weiri_value_in_regs(e->k, id)) return;
+    e->share = em_share(e, v->rows, v->cols);
+    e->frags = em_frags(e, v->rows);
+    if (reduces) make_reduction(e, id, v);
+    else make_array(e, id, v);
     em_make(e, id, MADE);
 }
 
@@ -230,7 +205,7 @@ void em_set(emitter *e, const weiri_action *a) {
     e->fr = "f";
     e->el = "i";
     e->frags = pr->frags;
-    e->share = em_share(e, pr, r->tile[1]);
+    e->share = em_share(e, r->tile[0], r->tile[1]);
     const char *pack;
     const uint32_t value = a->op->arg[0];
     em_line(e, "#pragma unroll");

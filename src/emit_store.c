@@ -27,8 +27,8 @@ bool em_pack_name(weir_dtype t, const char **name) {
 
 /* What goes where. A loop over f has the m64 blocks, one over j the groups of 8 columns. */
 typedef struct to_stage {
-    uint32_t value;       /* 0: the register tile itself */
-    const weiri_preg *pr; /* that the value lies as */
+    uint32_t value; /* 0: the sums of the stage's own tile */
+    const weir_res *to;
     weir_dtype dtype;
     weiri_tile_geom g;
     const char *base;  /* address of the stage, or of the panels that the warpgroup has of it */
@@ -40,8 +40,8 @@ typedef struct to_stage {
 /* Element e->el of what is stored. */
 static const char *stored_element(emitter *e, const to_stage *s) {
     if (s->value) return em_expr(e, s->value);
-    const char *name = em_reg(e, s->pr->res);
-    return s->pr->frags > 1 ? em_fmt(e, "%s[f * %d + %s]", name, s->pr->cols / 2, e->el) : em_fmt(e, "%s[%s]", name, e->el);
+    const char *name = em_reg(e, s->to);
+    return e->frags > 1 ? em_fmt(e, "%s[f * %d + %s]", name, s->groups * 4, e->el) : em_fmt(e, "%s[%s]", name, e->el);
 }
 
 /* Four matrices of 8 by 8 at a time: two neighbouring groups of 16 rows. */
@@ -91,24 +91,23 @@ static void store_pairs(emitter *e, const to_stage *s) {
 
 void em_store_frag_smem(emitter *e, const weiri_action *a, uint32_t value, const weir_res *dst) {
     const weiri_effect *ef = &a->eff[a->neff - 1];
-    const bool several = e->pt->warpgroups > 1;
-    to_stage s = { .value = value, .dtype = weiri_stage_dtype(e->p, dst), .group = "j" };
-    s.pr = value ? em_frag_tile(e, value) : &e->p->regs.v[weiri_preg_of(e->p, e->task, dst)];
+    const int rows = value ? weiri_val(e->k, value)->rows : dst->tile[0];
+    to_stage s = { .value = value, .to = dst, .dtype = weiri_stage_dtype(e->p, dst), .group = "j" };
     weiri_geom(e->p, dst, &s.g);
     s.groups = weiri_share_cols(e->pt, s.g.cols) / 8;
     s.base = em_region_addr(e, ef->region, ef->cur, ef->stage, ef->back);
-    s.row0 = several && !e->pt->by_cols ? em_fmt(e, "wg * %d + ", s.pr->rows) : "";
+    s.row0 = e->pt->warpgroups > 1 && !e->pt->by_cols ? em_fmt(e, "wg * %d + ", weiri_share_rows(e->pt, rows)) : "";
     if (e->slab) s.row0 = em_fmt(e, "(u32)(%s) + %s", e->slab, s.row0);
     const bool panels = e->pt->by_cols && s.g.panels > 1 && s.groups * 8 % s.g.panel_cols == 0; /* each has whole ones */
     if (panels) s.base = em_fmt(e, "%s + wg * %" PRId64, s.base, s.groups * 8 / s.g.panel_cols * s.g.panel_bytes);
     else if (e->pt->by_cols) s.group = em_fmt(e, "(wg * %d + j)", s.groups);
-    e->share = em_share(e, s.pr, s.g.cols);
-    e->frags = s.pr->frags;
+    e->share = em_share(e, rows, s.g.cols);
+    e->frags = em_frags(e, rows);
     e->fr = "f";
     em_line(e, "{");
     e->depth++;
     em_line(e, "#pragma unroll");
-    em_open(e, "for (int f = 0; f < %d; f++) {", s.pr->frags);
+    em_open(e, "for (int f = 0; f < %d; f++) {", e->frags);
     const char *pack;
     if (weiri_deal_matrix(e->p, e->task, dst) && em_pack_name(s.dtype, &pack)) store_matrices(e, &s, pack);
     else store_pairs(e, &s);
@@ -142,7 +141,7 @@ static to_tensor tensor_of(emitter *e, uint32_t value, uint32_t place, const wei
     s.place_cols = s.v.ncols ? s.v.ncols : g->tile[last];
     const int all = val->cols == 1 ? s.place_cols : val->cols;
     s.cols = weiri_frag_cols(e->pt, all);
-    e->share = em_share(e, em_frag_tile(e, value), all);
+    e->share = em_share(e, val->rows, all);
     s.row0 = g->rank >= 2 ? em_origin(e, &s.v, g, last - 1) : "0";
     const char *tile0 = s.col0 = em_origin(e, &s.v, g, last);
     if (s.v.row0) s.row0 = em_fmt(e, "%s + %d", s.row0, s.v.row0);
@@ -205,12 +204,11 @@ static void store_columns(emitter *e, const to_tensor *s, bool packs, const char
 }
 
 static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const weir_res *g) {
-    const weiri_preg *pr = em_frag_tile(e, value);
     const to_tensor s = tensor_of(e, value, place, g);
     const bool few = s.place_cols <= 4, apart = e->pt->warpgroups > 1 && !e->pt->by_cols;
     const char *pack;
     const bool packs = (em_pack_name(s.t->dtype, &pack) || s.t->dtype == WEIR_F32) && !few;
-    e->frags = pr->frags;
+    e->frags = em_frags(e, weiri_val(e->k, value)->rows);
     em_line(e, "{");
     e->depth++;
     if (packs) { /* it may begin off a pair */
@@ -218,10 +216,10 @@ static void store_frag_gmem(emitter *e, uint32_t value, uint32_t place, const we
         em_line(e, "const bool pairs = %s_pairs%s;", em_tensor(e, s.t), off ? em_fmt(e, " && (%s) %% 2 == 0", s.col0) : "");
     }
     em_line(e, "#pragma unroll");
-    em_open(e, "for (int fh = 0; fh < %d; fh++) {", pr->frags * 2);
+    em_open(e, "for (int fh = 0; fh < %d; fh++) {", e->frags * 2);
     em_line(e, "const int f = fh / 2, h = fh %% 2;");
     em_line(e, "const i32 row = (i32)(%sf * 64 + warp %% 4 * 16 + lane / 4 + h * 8) + %s;",
-            apart ? em_fmt(e, "wg * %d + ", pr->rows) : "", s.row0);
+            apart ? em_fmt(e, "wg * %d + ", e->share) : "", s.row0);
     em_line(e, "%s *out = %s + (i64)row * %s_stride%d%s;", weiri_ctype(s.t->dtype), em_arg(e, s.t->name), em_tensor(e, s.t),
             g->rank - 2, s.lead);
     if (few) store_few(e, &s);
@@ -283,7 +281,7 @@ static bool store_packed(emitter *e, const weiri_action *a, uint32_t value, uint
     const bool gmem = dst->kind == WEIR_RES_GMEM;
     const weir_dtype dtype = gmem ? dst->tensor->dtype : dst->dtype;
     const char *type = weiri_ctype(dtype), *out, *one;
-    const int elems = weiri_deal_piece(e->p, e->task, a->op);
+    const int elems = weiri_deal_piece(e->p, a->op);
     int cols, rows = weiri_deal_place(e->p, a->op, &cols);
     if (elems == 1) return false;
     e->dest = dst;

@@ -71,16 +71,15 @@ static const char *frag_col(emitter *e, int share) {
     return em_fmt(e, "(i32)(%s(%s >> 2) * 8 + lane %% 4 * 2 + (%s & 1))", wg, e->el, e->el);
 }
 
-/* Rows that each warpgroup has of what lies as the tile does or, where they share those, of so many columns; 0: each has all of
- * them. */
-int em_share(const emitter *e, const weiri_preg *r, int cols) {
-    return !e->pt->by_cols ? r->rows : cols >= 8 ? weiri_frag_cols(e->pt, cols) : 0;
+/* Rows that each warpgroup has of so many or, where they share those, columns; 0: each has all of them. */
+int em_share(const emitter *e, int rows, int cols) {
+    return !e->pt->by_cols ? weiri_share_rows(e->pt, rows) : cols >= 8 ? weiri_frag_cols(e->pt, cols) : 0;
 }
 
-static int share_of(emitter *e, const weir_res *r) {
-    int pr = weiri_preg_of(e->p, e->task, r);
-    return pr >= 0 ? em_share(e, &e->p->regs.v[pr], r->tile[1]) : 0;
-}
+/* Blocks of 64 rows that each has. */
+int em_frags(const emitter *e, int rows) { return weiri_share_rows(e->pt, rows) / 64; }
+
+static int share_of(const emitter *e, const weir_res *r) { return em_share(e, r->tile[0], r->tile[1]); }
 
 /* ---- arguments and conversions ------------------------------------------------------------------------------------------- */
 

@@ -34,7 +34,9 @@ bool weiri_view_part(const weiri_plan *p, const weiri_view *v, int part, int par
  * few for the least number of columns, *unit, which asks for *need. */
 int weiri_mma_columns(const weiri_plan *p, const weiri_tile_geom *b, bool transposed, int cols, bool a_in_registers, int *unit,
                       int *need);
-/* Columns that a warpgroup of the task has of a tile or value of so many. */
+/* Rows that a warpgroup of the task has of a tile or value in registers, of so many. */
+static inline int weiri_share_rows(const weiri_ptask *t, int rows) { return t->by_cols || !t->warpgroups ? rows : rows / t->warpgroups; }
+/* Columns that it has of a tile or value of so many. */
 static inline int weiri_share_cols(const weiri_ptask *t, int cols) { return t->by_cols && cols >= 8 ? cols / t->warpgroups : cols; }
 /* ... that a warpgroup's fragments have of them: whole groups of 8, the last of which may be wider than what is left. */
 static inline int weiri_frag_cols(const weiri_ptask *t, int cols) { return (weiri_share_cols(t, cols) + 7) / 8 * 8; }

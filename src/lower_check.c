@@ -29,18 +29,21 @@ static void check_store_place(lowering *l, const weiri_op *op) {
                     "stores to a part of a tile that cannot be built yet");
 }
 
-/* A value of one row, or one of a few columns into shared memory: its elements lie several times over in the registers. */
-static void narrow_store(lowering *l, const weiri_op *op) {
+/* A value of one row, or one of a few columns into shared memory: its elements lie several times over in the registers. Of many
+ * rows, which only col_index() has in registers: they are a register tile's, too. */
+static void check_held_shape(lowering *l, const weiri_op *op) {
     const weiri_value *v = weiri_val(l->k, op->arg[0]);
-    if (v->kind != WEIR_VALUE_TILE ||
-        (!weiri_value_uses(l->k, op->arg[0], WEIR_OP_READ_REG) && !weiri_value_uses(l->k, op->arg[0], WEIR_OP_COL) &&
-         !weiri_value_uses(l->k, op->arg[0], WEIR_OP_ROW)))
-        return;
+    if (v->kind != WEIR_VALUE_TILE || !weiri_value_in_regs(l->k, op->arg[0])) return;
     bool smem = op->res->kind != WEIR_RES_GMEM;
+    const int wgs = l->pt->by_cols || !l->pt->warpgroups ? 1 : l->pt->warpgroups;
     if (v->rows == 1 || (smem && v->cols < 8))
         lw_complain(l, "PLAN-UNSUPPORTED", op,
                     smem ? "store it to global memory, or a wider value" : "store a value of whole rows",
                     "stores a value of a single row, or of few columns to shared memory, which cannot be built yet");
+    else if (v->rows % (64 * wgs))
+        lw_complain(l, "PLAN-TILE", op, weiri_arena_fmt(&l->p->a, "store a multiple of %d rows, or leave col_index() out", 64 * wgs),
+                    weiri_arena_fmt(&l->p->a, "stores %d rows of a value in registers, where %s hold%s 64 rows at a time", v->rows,
+                                    wgs > 1 ? weiri_arena_fmt(&l->p->a, "%d warpgroups each", wgs) : "a warpgroup", wgs > 1 ? "" : "s"));
 }
 
 /* Warpgroups that share columns have all rows of them alone: what looks along a row, or takes other columns, they cannot have. */
@@ -56,8 +59,7 @@ static void check_columns(lowering *l, const weiri_op *op) {
             text = "takes cols(first, n) of a tile of which each warpgroup has only its columns (split = \"n\")",
             hint = "store the whole tile: each warpgroup stores its columns";
         const int cols = weiri_val(k, op->arg[i])->cols;
-        const weiri_preg *r = op->atom == ATOM_STORE && !i ? weiri_deal_tile(l->p, l->task, op->arg[i]) : NULL;
-        if (r && r->split == 'w' && cols >= 8 && cols % (8 * l->pt->warpgroups))
+        if (op->atom == ATOM_STORE && !i && weiri_value_in_regs(k, op->arg[i]) && cols >= 8 && cols % (8 * l->pt->warpgroups))
             text = weiri_arena_fmt(&l->p->a, "stores %d columns, of which %d warpgroups (split = \"n\") would have no whole groups of 8",
                                    cols, l->pt->warpgroups),
             hint = weiri_arena_fmt(&l->p->a, "store a multiple of %d columns, or store in a task of its own", 8 * l->pt->warpgroups);
@@ -192,7 +194,7 @@ void lw_check_work(lowering *l, const weiri_op *op) {
     if (l->pt->by_cols) check_columns(l, op);
     check_reductions(l, op);
     check_fragments(l, op);
-    if (op->atom == ATOM_STORE) narrow_store(l, op), check_store_place(l, op);
+    if (op->atom == ATOM_STORE) check_held_shape(l, op), check_store_place(l, op);
     if (op->atom == ATOM_CUSTOM) check_body_views(l, op);
 }
 

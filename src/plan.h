@@ -97,10 +97,10 @@ typedef struct weiri_deal {
     int each;            /* 1: every actor of the task has all of it, dealt to its own threads */
     int threads;         /* that share it; 1: all is the one's */
     int piece, cols;     /* ORDER: elements of a piece, of a row */
-    int wgs, rows, width;/* FRAGMENT, MATRIX: warpgroups, and the rows or columns that each has where they share those, else 0. TENSOR: rows */
+    int rows, width;     /* FRAGMENT, MATRIX: all rows, or the columns of each, where warpgroups share those, else 0. TENSOR: rows */
     int row, col;        /* where the part begins, as far as that is a plain number (leading axes folded into rows) */
     int step;            /* ... besides some multiple of so many rows; 0: nothing else */
-    int slab, slab_row, nrows, ncols;   /* the part: rows of the slabs that it names, rows and columns of it in one; 0: all */
+    int slab, slab_row, nrows, ncols;   /* the part: rows of the slabs that it names, rows and columns of it in one; slab, ncols 0: all */
 } weiri_deal;
 
 typedef struct weiri_action {

@@ -181,7 +181,6 @@ static void place(const weiri_plan *p, weiri_deal *d, const weiri_view *v) {
     d->slab_row = v->row0;
     d->row += v->row0;
     d->col = v->col0;
-    d->ncols = v->ncols;
     if (v->nrows) d->nrows = v->nrows;
 }
 
@@ -236,16 +235,12 @@ static bool apart(const weiri_deal *x, const weiri_deal *y) {
     return !x->step && !y->step && ranges_apart(x->row, x->nrows, y->row, y->nrows);
 }
 
-/* Two parts that are the same, or have no element in common: they begin so many rows into one of the slabs of a stage. */
-static bool one_grid(const weiri_deal *x, const weiri_deal *y) {
-    return x->slab == y->slab && x->slab_row == y->slab_row && x->nrows == y->nrows && x->col == y->col && x->ncols == y->ncols;
-}
-
 int weiri_deal_in_place(weiri_plan *p, int read, int write) {
     if (read <= DEAL_NONE) return read;
     weiri_deal d = p->deals.v[read];
-    const weiri_deal *w = &p->deals.v[write];
-    if (!lie_alike(p, d.region, w->region) || one_grid(&d, w) || apart(&d, w)) return read;
+    const weiri_deal *w = &p->deals.v[write]; /* as many rows and columns */
+    const bool same = d.slab == w->slab && d.slab_row == w->slab_row; /* or slabs that have nothing in common */
+    if (!lie_alike(p, d.region, w->region) || same || apart(&d, w)) return read;
     d.kind = DEAL_ALL;
     return entry(p, &d);
 }

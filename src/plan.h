@@ -95,12 +95,12 @@ typedef struct weiri_deal {
     weiri_deal_kind kind;
     int region;          /* index in smem[]: whose rows and columns */
     int each;            /* 1: every actor of the task has all of it, dealt to its own threads */
-    int threads;         /* that share it; 1: all is the one's */
+    int threads;         /* that share it */
     int piece, cols;     /* ORDER: elements of a piece, of a row */
     int rows, width;     /* FRAGMENT, MATRIX: all rows, or the columns of each, where warpgroups share those, else 0. TENSOR: rows */
     int row, col;        /* where the part begins, as far as that is a plain number (leading axes folded into rows) */
     int step;            /* ... besides some multiple of so many rows; 0: nothing else */
-    int slab, slab_row, nrows, ncols;   /* the part: rows of the slabs that it names, rows and columns of it in one; slab, ncols 0: all */
+    int slab, slab_row, nrows;   /* the part: rows of the slabs that it names (0: of the whole), where in one it begins, its rows */
 } weiri_deal;
 
 typedef struct weiri_action {

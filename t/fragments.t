@@ -87,6 +87,77 @@ end)
 case("col_index() of four columns", { from = 8, to = 4, held = 4, says = "takes col_index() of a register tile of four columns" },
   function(_, gy, r) r:set(weir.cast(r:col_index(), "f32")); gy:store(r:read(), gy:at(0, 0)) end)
 
+-- ---- rows of a value ------------------------------------------------------------------------------------------------------------
+
+-- A value has its own rows, whatever register tiles it reads: o.rows of X, with t:col_index() (16 columns, t of o.tile rows), stored by o.warps,
+-- to o.by "stage" in shared memory or straight to Y, of which rows beyond it stay as they were.
+local function rows_of(name, o)
+  local k = weir.kernel { name = "rows", arch = "sm_90a" }
+  local x = k:gmem_tile { name = "x", tile = { o.rows, 16 }, tensor = k:tensor { name = "X", dtype = "f32", shape = { o.rows, 16 } } }
+  local y = k:gmem_tile { name = "y", tile = { o.rows, 16 }, tensor = k:tensor { name = "Y", dtype = "f32", shape = { 2 * o.rows, 16 }, out = true } }
+  local t, r = k:reg_tile { name = "t", dtype = "f32", tile = { o.tile, 16 } }, o.held and k:reg_tile { name = "r", dtype = "f32", tile = { o.rows, 16 } }
+  local s = o.by == "stage" and k:smem_tile { name = "s", dtype = "f32", tile = { o.rows, 16 } }
+  k:task { name = "t", warps = { 0, o.warps }, schedule = function()
+    t:set(3)
+    if r then r:set(x:at(0, 0):load()) end
+    local v = weir.cast(t:col_index(), "f32") + (r and r:read() or x:at(0, 0):load())
+    if s then s:store(v); y:store(s:read(), y:at(0, 0)) else y:store(v, y:at(0, 0)) end
+  end }
+  if o.says then
+    local text = k:verify().text
+    k:close()
+    return tap.like(o.says, text, name)
+  end
+  local p = k:build { device = dev }
+  local X, Y, v = dev:tensor { dtype = "f32", shape = { o.rows, 16 } }, dev:tensor { dtype = "f32", shape = { 2 * o.rows, 16 } }:fill(-9), {}
+  for i = 1, o.rows * 16 do v[i] = i % 61 end
+  X:set(v)
+  local ok, message = p:launch({ X = X, Y = Y }, { grid = 1 })
+  local bad, got = 0, Y:get()
+  for i = 1, 2 * o.rows * 16 do if got[i] ~= (i <= o.rows * 16 and v[i] + (i - 1) % 16 or -9) then bad = bad + 1 end end
+  tap.is({ true, 0 }, { ok, bad }, name)
+  if not ok then tap.diag(tostring(message)) end
+  k:close()
+end
+for _, by in ipairs { "stage", "tensor" } do
+  rows_of("col_index() of 128 rows beside a tile of 64, to a " .. by, { rows = 64, tile = 128, held = true, warps = 4, by = by })
+  rows_of("col_index() of 64 rows beside 128 that are loaded, to a " .. by, { rows = 128, tile = 64, warps = 4, by = by })
+  rows_of("col_index() of 128 rows beside 256 that are loaded, by two warpgroups, to a " .. by, { rows = 256, tile = 128, warps = 8, by = by })
+  rows_of("col_index() beside 32 rows that are loaded, to a " .. by, { rows = 32, tile = 64, warps = 4, by = by, says = ":store stores 32 rows of a value in registers, where a warpgroup holds 64 rows at a time [PLAN-TILE]" })
+  rows_of("col_index() beside 192 rows, by two warpgroups, to a " .. by, { rows = 192, tile = 128, warps = 8, by = by, says = ":store stores 192 rows of a value in registers, where 2 warpgroups each hold 64 rows at a time [PLAN-TILE]" })
+end
+
+-- ---- several elements at a time ----------------------------------------------------------------------------------------------------
+
+-- { 16, cols } of X to Y, as they are, by way of a stage if it has a swizzle (0: none): in packs of so many, or one by one.
+local function packs(from, to, cols, swizzle, n)
+  local k = weir.kernel { name = "packs", arch = "sm_90a" }
+  local x = k:gmem_tile { name = "x", tile = { 16, cols }, tensor = k:tensor { name = "X", dtype = from, shape = { 16, cols } } }
+  local y = k:gmem_tile { name = "y", tile = { 16, cols }, tensor = k:tensor { name = "Y", dtype = to, shape = { 16, cols }, out = true } }
+  local s = swizzle and k:smem_tile { name = "s", dtype = from, tile = { 16, cols }, swizzle = swizzle }
+  k:task { name = "t", warps = { 0, 2 }, schedule = function()
+    if s then s:store(x:at(0, 0)); y:store(s:read(), y:at(0, 0)) else y:store(x:at(0, 0), y:at(0, 0)) end
+  end }
+  local p = k:build { device = dev }
+  local X, Y, v = dev:tensor { dtype = from, shape = { 16, cols } }, dev:tensor { dtype = to, shape = { 16, cols } }, {}
+  for i = 1, 16 * cols do v[i] = i * 7 % 32 end
+  X:set(v)
+  local ok, message = p:launch({ X = X, Y = Y }, { grid = 1 })
+  local text = p:source():match ".*W_AT%(%d+%)(.*)" -- the last action
+  tap.is({ true, v, n }, { ok, Y:get(), tonumber(text:match "w_pack<%w+, (%d+)> p" or 1) },
+    ("%d columns of %s to %s%s: %d at a time"):format(cols, from, to, swizzle and ", from a stage with swizzle " .. swizzle or "", n))
+  if not ok then tap.diag(tostring(message)) end
+  k:close()
+end
+packs("bf16", "f32", 4, nil, 4)
+packs("bf16", "f32", 12, nil, 4)
+packs("f32", "bf16", 8, nil, 8)
+packs("f32", "bf16", 12, nil, 1)
+packs("bf16", "f32", 12, 0, 4)
+packs("f32", "bf16", 32, 0, 8)
+packs("f32", "bf16", 32, 128, 1)
+packs("bf16", "f32", 64, 128, 4)
+
 -- ---- pairs of columns at odd places ----------------------------------------------------------------------------------------------
 
 for _, dtype in ipairs { "bf16", "f32" } do -- two of bf16 are one store, which the simulator wants aligned

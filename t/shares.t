@@ -68,7 +68,7 @@ local function kernel(warps, f, o)
   local outs, n = {}, k:dim "N"
   local function tile(name, shape, x)
     x = x or {}
-    return k:smem_tile { name = name, dtype = x.dtype or "f32", tile = shape, swizzle = x.swizzle, pipeline = x.pipeline, storage = x.storage }
+    return k:smem_tile { name = name, dtype = x.dtype or "f32", tile = shape, swizzle = x.swizzle, pipeline = x.pipeline, storage = x.storage or nil }
   end
   local function out(shape, dtype)
     local name, at = "Y" .. #outs + 1, {}
@@ -235,14 +235,54 @@ check("what lies on each other, in a swizzle and without", 2, function()
     return function() a:store(1); y:store(a:read(), at); c:store(2); y:store(c:read(), at) end
   end)
 end)
+-- Two tiles in one place, each stored and read by fragments.
+local function on_storage(x, y)
+  return function()
+    return kernel(4, function(k, tile, out)
+      local a = tile("a", x[1], { dtype = x[2] })
+      local c = tile("c", y[1], { dtype = y[2], storage = not y[3] and a })
+      if y[3] then k:alias { { a }, { c } } end
+      local function of(name, s) return k:reg_tile { name = name, dtype = "f32", tile = s[1] } end
+      local r, q = of("r", x), of("q", y)
+      local z, at = out(x[1])
+      local v, there = out(y[1])
+      return function() r:set(3); a:store(r:read()); r:set(a:read()); z:store(r:read(), at); q:set(2); c:store(q:read()); q:set(c:read()); v:store(q:read(), there) end
+    end)
+  end
+end
+check("on one storage, fragments of rows of another length", 2, on_storage({ { 64, 16 }, "f32" }, { { 64, 32 }, "bf16" }))
+check("on one storage, fragments of another size", 2, on_storage({ { 64, 16 }, "f32" }, { { 64, 16 }, "bf16", true }))
+check("on one storage, fragments that lie alike", 0, on_storage({ { 64, 16 }, "f32" }, { { 64, 16 }, "f32" }))
+check("in place, from rows that are not written", 2, parts(1, { 2, 16, 8 }, function(_, s, y, at)
+  return function() s:store(2); s:store(s:read():sub(0):rows(0, 8) + 1, s:sub(0):rows(8, 8)); y:store(s:read(), at) end
+end, { out = { 2, 16, 8 } }))
+for _, c in ipairs { { "rows from 32 on of a slab", 96, 64, 32, 64, 2 }, { "rows from 64 on of a slab", 160, 128, 64, 64, 0 } } do
+  local name, slab, n, first, m, meetings = table.unpack(c)
+  check(name .. ", in another loop than they are stored in", meetings, parts(4, { 2, slab, 8 }, function(k, s, y)
+    local r, q = k:reg_tile { name = "r", dtype = "f32", tile = { n, 8 } }, k:reg_tile { name = "q", dtype = "f32", tile = { m, 8 } }
+    return function()
+      r:set(3)
+      for i in weir.domain_loop(0, 2) do
+        s:store(r:read(), s:sub(i):rows(0, n))
+        if first < 64 then s:store(r:read(), s:sub(i):rows(first, n)) end
+      end
+      for i in weir.domain_loop(0, 2) do q:set(s:read():sub(i):rows(first, m)) y:store(q:read(), y:at(0, 0)) end
+    end
+  end, { out = { m, 8 } }))
+end
+check("rows of two warpgroups that begin at other ones of a slab", 2, parts(8, { 2, 192, 8 }, function(k, s, y, at)
+  local r = k:reg_tile { name = "r", dtype = "f32", tile = { 128, 8 } }
+  return function() r:set(3); s:store(r:read(), s:sub(1):rows(0, 128)); s:store(r:read(), s:sub(1):rows(64, 128)); r:set(s:read():sub(1):rows(64, 64 * 2)); y:store(r:read(), at) end
+end, { out = { 128, 8 } }))
 -- Warpgroups that share columns.
 local function columns(cols, f, o)
   return function()
     return kernel(8, function(k, tile, out)
       local s = tile("s", { 64, cols }, o)
-      local y, at = out({ 64, cols }, o and o.dtype)
+      local y, at = out({ 64, o and o.half and cols // 2 or cols }, o and o.dtype)
       local w = k:wgmma_tile { name = "w", tile = { 64, cols }, split = "n" }
-      return function() w:zero(); f(s, w, y, at) end
+      local h = o and o.half and k:wgmma_tile { name = "h", tile = { 64, cols // 2 }, split = "n" }
+      return function() w:zero(); f(s, w, y, at, h) end
     end)
   end
 end
@@ -251,6 +291,7 @@ check("columns of each warpgroup", 0, columns(128, function(s, w, y, at)
 end))
 check("columns of each warpgroup, by stmatrix", 2, columns(128, function(s, w, y, at) s:store(w:read()); y:store(s:read(), at) end, { dtype = "bf16", swizzle = 128 }))
 check("columns of each warpgroup, three groups of 8", 2, columns(48, function(s, w, y, at) s:store(w:read()); y:store(s:read(), at) end, { dtype = "bf16", swizzle = 32 }))
+check("columns of two warpgroups, and half of them", 2, columns(64, function(s, w, y, at, h) s:store(w:read()); h:set(s:read():cols(32, 32)); y:store(h:read(), at) end, { half = true }))
 for name, c in pairs { ["f32"] = { "f32", 128 }, ["bf16, by stmatrix"] = { "bf16", 128 } } do
   check("columns that each warpgroup stores by TMA, " .. name, 0, columns(128, function(s, w, y, at)
     s:acquire(); s:store(w:read()); s:commit(); s:wait(); y:tma_store(s:read(), at); s:release()
@@ -282,6 +323,28 @@ for name, c in pairs {
   tap.is(c[1], threads_of_joins(c[3]), "two warpgroups store " .. name .. ": threads that meet")
   check("two warpgroups store " .. name, c[2], c[3])
 end
+-- A stage of which each warpgroup stores its rows, beside others.
+local function beside(body)
+  return function()
+    return kernel(8, function(k, tile, out)
+      local s, y, at = tile("s", { 128, 16 }, { pipeline = P.async_tma { stages = 1 } }), out { 128, 16 }
+      local p, r = tile("p", { 128, 16 }), k:reg_tile { name = "r", dtype = "f32", tile = { 128, 16 } }
+      local z, there = out { 128, 16 }
+      return function() body(function(fill) s:acquire(); fill(s); s:commit(); s:wait() end, s, r, y, at, p, z, there) end
+    end)
+  end
+end
+for name, c in pairs {
+  ["added by TMA, rows of their own"] = { { 128, 128 }, function(use, s, r, y, at) r:set(3); use(function() s:store(r:read()) end); y:tma_reduce_add(s:read(), at); s:release() end },
+  ["added by TMA, rows of either"] = { { 256, 256 }, function(use, s, _, y, at) use(function() s:store(1) end); y:tma_reduce_add(s:read(), at); s:release() end },
+  ["loaded by each as it has them"] = { { 128, 128 }, function(use, s, r, y, at) r:set(3); use(function() s:store(r:read()) end); y:tma_store(s:read(), at); local v = s:read():load(); r:set(v); s:release() end },
+  ["read by others"] = { { 256, 256 }, function(use, s, r, y, at, _, z, there) r:set(3); use(function() s:store(r:read()) end); y:tma_store(s:read(), at); z:store(s:read(), there); s:release() end },
+} do
+  tap.is(c[1], threads_of_joins(beside(c[2])), "a stage of two warpgroups " .. name .. ": threads that meet")
+end
+local between = beside(function(use, s, r, y, at, p) p:store(2); use(function() r:set(p:read()); s:store(r:read()) end); y:tma_store(s:read(), at); s:release() end)
+tap.is({ 256, 128, 256, 128 }, threads_of_joins(between), "what others wrote, read between the moves of a stage of two warpgroups: threads that meet")
+check("what others wrote, read between the moves of a stage of two warpgroups", 2, between)
 do -- a body, whose threads may have any of it, says nothing of rows
   local function body()
     local k = weir.kernel { name = "k", arch = "sm_90a" }
@@ -311,6 +374,17 @@ for _, warps in ipairs { 1, 4 } do
   check("a body reads what another wrote, " .. warps .. " warps", 2, bodies(warps, ""))
   tap.is("SAFE", bodies(warps, " task_sync();")():verify().proof.verdict, "one that lets its threads meet, " .. warps .. " warps")
 end
+do -- what a body's copies bring is there when the full barrier says so
+  local k = weir.kernel { name = "k", arch = "sm_90a" }
+  local n, s = k:dim "N", k:resource { name = "s", space = "smem", dtype = "f32", tile = { 64 }, pipeline = P.tma_async { stages = 1 },
+    work = { fill = weir.producer_work { code = ";", tx_bytes = 256 }, use = weir.consumer_work { code = ";" } } }
+  k:task { name = "t", warps = { 0, 1 }, schedule = function() for _ in weir.domain_loop(0, n) do s:acquire(); s:fill(); s:commit(); s:wait(); s:use(); s:release() end end }
+  local program = assert(plan.of(k))
+  local notes = {}
+  for i, id in ipairs(campaign.meetings(plan, program)) do notes[i] = plan.get(program, "action", id, "note") end
+  tap.is({ "every thread has waited", "release" }, notes, "bytes that a body brings to its own warp: no meeting but the moves'")
+  tap.is("SAFE", (plan.prove(program)), "  and none is wanted")
+end
 -- Two tiles on one storage: the bytes of one lie otherwise than those of the other.
 check("what lies on each other", 2, function()
   return kernel(2, function(_, tile, out)
@@ -321,6 +395,62 @@ check("what lies on each other", 2, function()
     return function() a:store(1); y:store(a:read(), at); b:store(2); z:store(b:read(), there) end
   end)
 end)
+-- Two warps, each of which fills every second stage by itself.
+local function dealt(put)
+  return function()
+    local k = weir.kernel { name = "k", arch = "sm_90a" }
+    local n = k:dim "N"
+    local s = k:smem_tile { name = "s", dtype = "f32", tile = { 3, 8, 20 }, pipeline = P.async_async { stages = 2, interleave = { 2, 2, 1, 1 } } }
+    local p = k:smem_tile { name = "p", dtype = "f32", tile = { 3, 8, 20 } }
+    local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y1", dtype = "f32", shape = { 3, 8, 20 }, out = true }, tile = { 3, 8, 20 } }
+    k:task { name = "fill", warps = { 0, 2 }, schedule = function() for _ in weir.domain_loop(0, n) do s:acquire(); put(s, p); s:commit() end end }
+    k:task { name = "out", warps = { 4, 1 }, schedule = function() for _ in weir.domain_loop(0, n) do s:wait(); y:store(s:read(), y:at(0, 0, 0)); s:release() end end }
+    return k, { { name = "Y1", dtype = "f32", shape = { 3, 8, 20 } } }
+  end
+end
+check("a slab and then all, by each of two warps", 1, dealt(function(s) s:store(1, s:sub(1)); s:store(2) end))
+-- Sums of 64 and of 128 rows in tensor memory, a row a lane.
+local function tensor(stores)
+  return function()
+    local k = weir.kernel { name = "k", arch = "sm_100a" }
+    local n, outs = k:dim "N", {}
+    local function tensor_of(name, shape, dtype, out)
+      outs[#outs + 1] = { name = name, dtype = dtype, shape = shape }
+      return k:gmem_tile { name = name:lower(), tile = shape, tensor = k:tensor { name = name, dtype = dtype, shape = shape, out = out } }
+    end
+    local y = tensor_of("Y", { 64, 16 }, "f32", true)
+    local b = tensor_of("B", { 16, 64 }, "bf16")
+    local function operand(name, rows) return k:smem_tile { name = name, dtype = "bf16", tile = { rows, 64 }, swizzle = 128, pipeline = P.tma_umma { stages = 1 } } end
+    local sb = operand("sb", 16)
+    local a, acc = {}, {}
+    for i, rows in ipairs { 64, 128 } do
+      a[i] = { tensor_of("A" .. i, { rows, 64 }, "bf16"), operand("sa" .. i, rows) }
+      acc[i] = k:tmem_tile { name = "acc" .. i, tile = { rows, 16 }, pipeline = P.umma_async { stages = 1 } }
+    end
+    local o = k:smem_tile { name = "o", dtype = "f32", tile = { 2, 192, 16 } }
+    k:task { name = "load", warps = { 4, 1 }, schedule = function()
+      for _ in weir.domain_loop(0, n) do
+        sb:acquire(); sb:tma_load(b:at(0, 0)); sb:commit()
+        for i = 1, 2 do a[i][2]:acquire(); a[i][2]:tma_load(a[i][1]:at(0, 0)); a[i][2]:commit() end
+      end
+    end }
+    k:task { name = "mma", warps = { 5, 1 }, schedule = function()
+      for _ in weir.domain_loop(0, n) do
+        sb:wait()
+        for i = 1, 2 do a[i][2]:wait(); acc[i]:acquire(); acc[i]:zero(); acc[i]:mma(a[i][2]:read(), sb:read()); acc[i]:commit(); a[i][2]:release() end
+        sb:release()
+      end
+    end }
+    k:task { name = "out", warps = { 0, 4 }, schedule = function()
+      for _ in weir.domain_loop(0, n) do acc[1]:wait(); acc[2]:wait(); y:store(acc[1]:read(), y:at(0, 0)); stores(o, acc[1]:read(), acc[2]:read()); acc[1]:release(); acc[2]:release() end
+    end }
+    return k, outs
+  end
+end
+check("rows apart from tensor memory", 0, tensor(function(o, s, t) o:store(s, o:sub(1):rows(0, 64)); o:store(t, o:sub(1):rows(64, 128)) end))
+check("all rows twice", 0, tensor(function(o, s, t) o:store(t, o:sub(1):rows(0, 128)); o:store(t * 2.0, o:sub(1):rows(0, 128)) end))
+check("rows that begin elsewhere", 2, tensor(function(o, s, t) o:store(t, o:sub(1):rows(0, 128)); o:store(t * 2.0, o:sub(1):rows(64, 128)) end))
+check("64 rows and 128", 2, tensor(function(o, s, t) o:store(s, o:sub(1):rows(0, 64)); o:store(t, o:sub(1):rows(0, 128)) end))
 -- The hardware's own layout of tensor memory, slab by slab: the second lies behind the first.
 do
   local k = weir.kernel { name = "k", arch = "sm_100a" }
@@ -363,6 +493,7 @@ local function in_place(how)
     end)
   end
 end
+tap.like("UNSAFE the work of 'fill warp 1' writes 'p' which threads of 'fill warp 0' have written", table.concat({ said(dealt(function(s, p) p:store(3); s:store(p:read()) end)) }, " "), "two warps that work by themselves, in one place")
 local verdict, text, hint = said(in_place(function(s) s:store(s:read():t()) end))
 tap.is("UNSAFE", verdict, "turned over in place: others may not have read it yet")
 tap.like("which other threads of 't warp 3' may still read in the same op", text, "  in words")

@@ -212,7 +212,7 @@ local function refused(name, rule, text, o, edit)
   tap.like(text, report.text, name .. ": " .. text)
 end
 -- One number a row, which each warpgroup has of all rows, beside columns that they share: of a stage, of a tensor, of one row for all.
-local function narrow(to, from, cols)
+local function narrow(to, from, cols, index)
   local k = weir.kernel { name = "narrow", arch = "sm_90a" }
   local gx = k:gmem_tile { name = "x", tensor = k:tensor { name = "X", dtype = "f32", shape = { 64, cols } }, tile = { 64, cols } }
   local gy = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y", dtype = "f32", shape = { 64, cols }, out = true }, tile = { 64, cols } }
@@ -220,7 +220,7 @@ local function narrow(to, from, cols)
   local s, o = k:smem_tile { name = "s", dtype = "f32", tile = { 64, cols } }, k:smem_tile { name = "o", dtype = "f32", tile = { 64, cols } }
   k:task { name = "t", warps = { 0, 8 }, schedule = function()
     w:zero(); r:set(2); s:store(gx:at(0, 0):load())
-    local v = r:read() * (from == "a tensor" and gx:at(0, 0):load() or from == "a stage" and s:read() or s:read():rows(5, 1))
+    local v = (index and weir.cast(w:row_index(), "f32") or r:read()) * (from == "a tensor" and gx:at(0, 0):load() or from == "a stage" and s:read() or s:read():rows(5, 1))
     if to == "a tensor" then gy:store(v + v, gy:at(0, 0)) return end
     o:store(v + v)
     gy:store(o:read(), gy:at(0, 0))
@@ -248,6 +248,7 @@ end
 for _, to in ipairs { "a tensor", "a stage" } do
   tap.like("[PLAN-SPLIT]", narrow(to, "a tensor", 24):verify().text, "24 columns among two warpgroups, to " .. to)
   tap.like("stores 24 columns, of which 2 warpgroups (split = \"n\") would have no whole groups of 8", narrow(to, "a tensor", 24):verify().text, "  in words")
+  tap.like("stores 24 columns, of which 2 warpgroups", narrow(to, "a tensor", 24, true):verify().text, "  beside row_index() of a tile whose columns they share")
 end
 refused("a row reduction", "[PLAN-SPLIT]", "takes a row reduction where each warpgroup has only its columns", { store = "plain", epilogue = function(_, _, x) return x - x:row_max(1) end })
 refused("cols()", "[PLAN-SPLIT]", "takes cols(first, n) of a tile", { bn = 128, store = "plain", extra = function(k)

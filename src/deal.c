@@ -257,7 +257,8 @@ static bool agree(const weiri_deal *x, const weiri_deal *y) {
     case DEAL_ORDER: return x->piece == y->piece && x->cols == y->cols && in_step(x, y, x->cols / x->piece, x->threads);
     case DEAL_TENSOR: return x->rows == y->rows && in_step(x, y, 1, x->rows);
     default: /* fragments: of 64 rows, or of all that several warpgroups share, and of 8 columns */
-        return x->rows == y->rows && x->width == y->width && (x->col - y->col) % 8 == 0 && in_step(x, y, 1, x->rows ? x->rows : 64);
+        return x->rows == y->rows && x->width == y->width && (x->col - y->col) % 8 == 0 &&
+               in_step(x, y, 1, x->rows ? x->rows : 64);
     }
 }
 
@@ -353,8 +354,7 @@ static int number_of(meeter *m, const weiri_effect *e) {
 static bool dealt(const weiri_plan *p, const weiri_action *a, const weiri_effect *e) {
     if (e->region < 0 || p->smem.v[e->region].tmem || e->deal == DEAL_NONE) return false;
     if (e->deal) return true;
-    if (a->kind != ACT_BODY || a->bar >= 0 || !a->op || a->op->atom != ATOM_CUSTOM || (e->async && weiri_tc(p->k)))
-        return false;
+    if (a->kind != ACT_BODY || a->bar >= 0 || a->op->atom != ATOM_CUSTOM || (e->async && weiri_tc(p->k))) return false;
     return !weiri_joins_itself(a);
 }
 

@@ -149,6 +149,19 @@ local function packs(from, to, cols, swizzle, n)
   if not ok then tap.diag(tostring(message)) end
   k:close()
 end
+do -- to a stage all of a value's tiles come in packs, or none
+  local function text(take)
+    local k = weir.kernel { name = "packs", arch = "sm_90a" }
+    local x = k:gmem_tile { name = "x", tile = { 16, 32 }, tensor = k:tensor { name = "X", dtype = "f32", shape = { 16, 32 } } }
+    local s = k:smem_tile { name = "s", dtype = "f32", tile = { 16, 32 } }
+    k:task { name = "t", warps = { 0, 2 }, schedule = function() s:store(take(x:at(0, 0))) end }
+    local source = k:build { device = dev }:source()
+    k:close()
+    return select(2, source:gsub("w_pack<float, 4> p%d", "")), select(2, source:gsub("w_pack<float, 4> out", ""))
+  end
+  tap.is({ 1, 1 }, { text(function(x) local v = x:load(); return v * v end) }, "a tile that is taken twice, in one pack")
+  tap.is({ 0, 0 }, { text(function(x) return x:load() * x:t():rows(0, 1):load():cols(0, 1) end) }, "one in packs beside one that cannot be: neither")
+end
 packs("bf16", "f32", 4, nil, 4)
 packs("bf16", "f32", 12, nil, 4)
 packs("f32", "bf16", 8, nil, 8)

@@ -506,6 +506,13 @@ tap.is("UNSAFE", (said(function()
     return function() s:store(2); s:store(s:read():sub(0):rows(4, 8), s:sub(0):rows(0, 8)); y:store(s:read(), at) end
   end)
 end)), "rows moved up in place: what is read may have been written")
+tap.is("UNSAFE", (said(function()
+  return kernel(1, function(_, tile, out)
+    local a, y, at = tile("a", { 2, 24, 8 }), out { 2, 24, 8 }
+    local c = tile("c", { 3, 16, 8 }, { storage = a })
+    return function() a:store(2); c:store(a:read():sub(1):rows(0, 16) + 1, c:sub(1)); y:store(a:read(), at) end
+  end)
+end)), "a slab in place of one of another size, which begins elsewhere")
 -- in the words of two lines, where the plan's meeting is taken out
 do
   local k = staged(2, { 3, 8, 20 }, function(s) s:store(1, s:sub(1)); s:store(2) end)()

@@ -29,7 +29,7 @@ int weiri_deal_place(const weiri_plan *p, const weiri_op *op, int *cols) {
 /* Of a tensor: `wide` tells at run time whether it lies so. */
 static bool tensor_packs(const weiri_view *v, const weir_res *dst, int elems) {
     const weir_res *r = v->op == WEIR_OP_VIEW_TILE ? dst : v->res;
-    if (r->kind != WEIR_RES_GMEM || v->t || v->nsub || v->row0 || v->col0 || v->limit ||
+    if (r->kind != WEIR_RES_GMEM || v->t || v->nsub || v->row0 || v->col0 || v->limit || weiri_view_strewn(v) ||
         (v->op != WEIR_OP_VIEW_AT && v->op != WEIR_OP_VIEW_TILE))
         return false;
     return r->tile[r->rank - 1] % elems == 0;
@@ -204,7 +204,7 @@ int weiri_deal_read(weiri_plan *p, const weiri_deal *walk, uint32_t view) {
     if (p->smem.v[weiri_region_of(p, v.res)].tmem) return 0; /* a warp's lanes have theirs */
     if (d.kind <= DEAL_NONE) return entry(p, &d);
     in_stage(p, &d, v.res);
-    if (v.t || x->rows == 1 || x->cols == 1) d.kind = DEAL_ALL;
+    if (v.t || x->rows == 1 || x->cols == 1 || weiri_view_strewn(&v)) d.kind = DEAL_ALL;
     else if (d.kind != DEAL_ALL) place(p, &d, &v);
     return entry(p, &d);
 }

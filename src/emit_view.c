@@ -236,11 +236,18 @@ const char *em_view_element(emitter *e, uint32_t view, const char *row, const ch
     const weiri_value *x = weiri_val(e->k, view);
     if (x->rows == 1 && v.op != WEIR_OP_VIEW_TILE) row = "0";
     if (x->cols == 1 && v.op != WEIR_OP_VIEW_TILE) col = "0";
+    const char *front = NULL; /* rows of the slabs in front of the row's own */
+    if (weiri_view_strewn(&v)) {
+        const int *tile = &v.res->tile[v.res->rank - 2], rows = v.nrows ? v.nrows : tile[0], cols = v.ncols ? v.ncols : tile[1];
+        front = em_fmt(e, "(i32)(%s) / %d * %d", row, v.t ? cols : rows, tile[0]);
+        row = em_fmt(e, "(i32)(%s) %% %d", row, v.t ? cols : rows);
+    }
     if (v.t) {
         const char *s = row;
         row = col;
         col = s;
     }
+    if (front) row = em_fmt(e, "(%s + %s)", front, row);
     const char *slab_col, *slab = em_slab(e, &v, &slab_col);
     if (slab) row = em_fmt(e, "((i32)(%s) + %s)", row, slab);
     if (slab_col) col = em_fmt(e, "((i32)(%s) + %s)", col, slab_col);

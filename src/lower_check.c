@@ -16,16 +16,19 @@ bool lw_sliced(lowering *l, const weiri_op *op, const weiri_view *v) {
     return true;
 }
 
-/* Stages are stored to as slabs and rows of them; fragments go to rows and columns of a tile of a tensor. */
+/* Stages are stored to as slabs and rows of one; fragments go to rows and columns of one slab of a tensor. */
 static void check_store_place(lowering *l, const weiri_op *op) {
     weiri_view v;
+    int shape[WEIR_MAX_RANK];
     if (op->nargs < 2) return;
     weiri_view_of(l->k, op->arg[1], &v);
     bool smem = op->res->kind != WEIR_RES_GMEM, odd = v.nsub && v.axis + v.nsub >= op->res->rank;
-    bool frags = weiri_value_uses(l->k, op->arg[0], WEIR_OP_READ_REG);
-    if (smem ? v.op != WEIR_OP_VIEW_SUB || v.t || v.ncols || v.limit || odd : frags && (v.t || v.nsub))
+    bool frags = weiri_value_in_regs(l->k, op->arg[0]);
+    if (smem ? v.op != WEIR_OP_VIEW_SUB || v.t || v.ncols || v.limit || odd || weiri_view_strewn(&v)
+             : frags && (v.t || v.nsub || weiri_tile_shape(op->res, shape) > 2))
         lw_complain(l, "PLAN-UNSUPPORTED", op,
-                    smem ? "store to s:sub(i), or to rows of it" : "give the place the tile's own coordinates: g:at(...)",
+                    smem ? "store to s:sub(i), or to rows of one slab"
+                         : "give the place a tile of two axes, by its own coordinates: g:at(...)",
                     "stores to a part of a tile that cannot be built yet");
 }
 
@@ -40,7 +43,8 @@ static void check_held_shape(lowering *l, const weiri_op *op) {
         lw_complain(l, "PLAN-UNSUPPORTED", op,
                     smem ? "store it to global memory, or a wider value" : "store a value of whole rows",
                     "stores a value of a single row, or of few columns to shared memory, which cannot be built yet");
-    else if (v->rows % (64 * wgs))
+    else if (v->rows % (64 * wgs) && !weiri_value_uses(l->k, op->arg[0], WEIR_OP_READ_REG) &&
+             !weiri_value_uses(l->k, op->arg[0], WEIR_OP_ROW)) /* the tiles' own: said when they were shared out */
         lw_complain(l, "PLAN-TILE", op, weiri_arena_fmt(&l->p->a, "store a multiple of %d rows, or leave col_index() out", 64 * wgs),
                     weiri_arena_fmt(&l->p->a, "stores %d rows of a value in registers, where %s hold%s 64 rows at a time", v->rows,
                                     wgs > 1 ? weiri_arena_fmt(&l->p->a, "%d warpgroups each", wgs) : "a warpgroup", wgs > 1 ? "" : "s"));
@@ -183,7 +187,7 @@ static void check_body_views(lowering *l, const weiri_op *op) {
         if (v.res->kind == WEIR_RES_GMEM)
             lw_complain(l, "PLAN-VIEW", op, "bind the tensor, and give the body coordinates",
                         weiri_arena_fmt(&l->p->a, "takes '%s' of a tensor; a body's views are of stages", name));
-        else if (v.t || v.limit || v.col0 || v.axis + v.nsub >= v.res->rank)
+        else if (v.t || v.limit || v.col0 || v.axis + v.nsub >= v.res->rank || weiri_view_strewn(&v))
             lw_complain(l, "PLAN-VIEW", op, "give it the stage, or slabs and rows of it, and the rest as numbers",
                         weiri_arena_fmt(&l->p->a, "takes '%s', a part of a stage that is no pointer to whole rows", name));
     }

@@ -350,6 +350,8 @@ typedef struct weiri_view {
     uint32_t limit; int limit_from; /* 0: none; the tile's column that it counts from */
 } weiri_view;
 bool weiri_view_of(const weir_kernel *k, uint32_t value, weiri_view *v);
+/* Are several slabs cut into rows, or turned over, each by itself? Then the view's rows, slab by slab, are no run of the tile's. */
+static inline bool weiri_view_strewn(const weiri_view *v) { return (v->t || v->nrows) && v->res->rank - v->axis - v->nsub > 2; }
 
 /* The region that has the data of this one: members of a fork have theirs in the storage of the first. Other tiles in one storage
  * have each its own data there, in turn. */

@@ -217,6 +217,9 @@ end))
 check("a slab from another in place, an element at a time", 2, parts(1, { 2, 16, 32 }, function(_, s, y, at)
   return function() s:store(2); s:store(s:read():sub(0) + 1, s:sub(1)); y:store(s:read(), at) end
 end, { out = { 2, 16, 32 } }))
+check("rows of a slab, then those of every slab", 3, parts(1, { 2, 16, 20 }, function(_, s, y, at)
+  return function() s:store(1); s:store(2, s:sub(1):rows(0, 8)); y:store(s:read():rows(0, 8), at) end
+end, { out = { 2, 8, 20 } }))
 check("one column of a stage beside all of another", 2, parts(2, { 64, 1 }, function(_, s, y, at, tile)
   local o = tile("o", { 64, 32 })
   return function() s:store(2); o:store(3); o:store(s:read() + 1); y:store(o:read(), at) end

@@ -120,6 +120,7 @@ body("a slab", "s_smem + (u32)((1 * 8) * 128 + (0) * 4)", function(v) return v:s
 body("rows of a slab", "s_smem + (u32)((1 * 8 + 4) * 128 + (0) * 4)", function(v) return v:sub(1):rows(4, 2) end)
 body("the first columns", "s_smem", function(v) return v:cols(0, 8) end)
 body("others", no_rows, function(v) return v:cols(8, 8) end)
+body("rows of each slab", no_rows, function(v) return v:rows(4, 2) end)
 body("an element", no_rows, function(v) return v:sub(1):sub(2):sub(3) end)
 body("transposed", no_rows, function(v) return v:sub(1):t() end)
 body("limited", no_rows, function(v) return v:limit(3) end)

@@ -175,14 +175,13 @@ packs("bf16", "f32", 64, 128, 4)
 
 -- X { shape } to Y { out }: body(s, x, y, at, r), s a stage and r a register tile { 128, 8 } where `warps` is 4; wanted(i): which element of X
 -- the i-th of Y is, -1: none, so as it was. A text instead: what is said.
-local function slabs(name, shape, out, wanted, body, warps)
+local function of_slabs(name, shape, out, wanted, body, warps)
   local k = weir.kernel { name = "slabs", arch = "sm_90a" }
-  local function tile(g, name, t, written)
-    return g { name = name, tile = t, tensor = k:tensor { name = name:upper(), dtype = "f32", shape = t, out = written } }
+  local function tile(label, t, written)
+    return k:gmem_tile { name = label, tile = t, tensor = k:tensor { name = label:upper(), dtype = "f32", shape = t, out = written } }
   end
-  local function gmem(o) return k:gmem_tile(o) end
   local function origin(g, t) local at = {} for i = 1, #t do at[i] = 0 end return g:at(table.unpack(at)) end
-  local x, y = tile(gmem, "x", shape), tile(gmem, "y", out, true)
+  local x, y = tile("x", shape), tile("y", out, true)
   local s, r = k:smem_tile { name = "s", dtype = "f32", tile = shape }, warps and k:reg_tile { name = "r", dtype = "f32", tile = { 128, 8 } }
   k:task { name = "t", warps = { 0, warps or 1 }, schedule = function() body(s, origin(x, shape), y, origin(y, out), r) end }
   if type(wanted) == "string" then
@@ -207,23 +206,23 @@ local function cut(first, n, all, cols) return function(i) local r = i // cols; 
 local function over(i) local r = i // 16; return r // 4 * 64 + i % 16 * 4 + r % 4 end -- of slabs of { 16, 4 }
 local from_stage = { ["a stage"] = function(s, x) s:store(x); return s:read() end, ["a tensor"] = function(_, x) return x end }
 for from, take in pairs(from_stage) do
-  slabs("rows of each slab, of " .. from, { 2, 16, 4 }, { 2, 8, 4 }, cut(4, 8, 16, 4), function(s, x, y, at) y:store(take(s, x):rows(4, 8), at) end)
-  slabs("the first rows of each slab, of " .. from, { 2, 16, 4 }, { 2, 8, 4 }, cut(0, 8, 16, 4), function(s, x, y, at) y:store(take(s, x):rows(0, 8), at) end)
-  slabs("one row of each slab, of " .. from, { 2, 16, 4 }, { 2, 1, 4 }, cut(5, 1, 16, 4), function(s, x, y, at) y:store(take(s, x):rows(5, 1), at) end)
-  slabs("each slab turned over, of " .. from, { 2, 16, 4 }, { 2, 4, 16 }, over, function(s, x, y, at) y:store(take(s, x):t(), at) end)
-  slabs("rows of slabs of a slab, of " .. from, { 3, 2, 16, 4 }, { 2, 8, 4 }, function(i) return 128 + cut(4, 8, 16, 4)(i) end, function(s, x, y, at) y:store(take(s, x):sub(1):rows(4, 8), at) end)
-  slabs("rows of each slab, into registers, of " .. from, { 2, 128, 8 }, { 128, 8 }, cut(32, 64, 128, 8), function(s, x, y, at, r) r:set(take(s, x):rows(32, 64)); y:store(r:read(), at) end, 4)
+  of_slabs("rows of each slab, of " .. from, { 2, 16, 4 }, { 2, 8, 4 }, cut(4, 8, 16, 4), function(s, x, y, at) y:store(take(s, x):rows(4, 8), at) end)
+  of_slabs("the first rows of each slab, of " .. from, { 2, 16, 4 }, { 2, 8, 4 }, cut(0, 8, 16, 4), function(s, x, y, at) y:store(take(s, x):rows(0, 8), at) end)
+  of_slabs("one row of each slab, of " .. from, { 2, 16, 4 }, { 2, 1, 4 }, cut(5, 1, 16, 4), function(s, x, y, at) y:store(take(s, x):rows(5, 1), at) end)
+  of_slabs("each slab turned over, of " .. from, { 2, 16, 4 }, { 2, 4, 16 }, over, function(s, x, y, at) y:store(take(s, x):t(), at) end)
+  of_slabs("rows of slabs of a slab, of " .. from, { 3, 2, 16, 4 }, { 2, 8, 4 }, function(i) return 128 + cut(4, 8, 16, 4)(i) end, function(s, x, y, at) y:store(take(s, x):sub(1):rows(4, 8), at) end)
+  of_slabs("rows of each slab, into registers, of " .. from, { 2, 128, 8 }, { 128, 8 }, cut(32, 64, 128, 8), function(s, x, y, at, r) r:set(take(s, x):rows(32, 64)); y:store(r:read(), at) end, 4)
 end
-slabs("rows of each slab turned over, and of those", { 2, 16, 4 }, { 2, 2, 8 }, function(i) local r = i // 8; return r // 2 * 64 + (4 + i % 8) * 4 + 1 + r % 2 end,
+of_slabs("rows of each slab turned over, and of those", { 2, 16, 4 }, { 2, 2, 8 }, function(i) local r = i // 8; return r // 2 * 64 + (4 + i % 8) * 4 + 1 + r % 2 end,
   function(_, x, y, at) y:store(x:rows(4, 8):t():rows(1, 2), at) end)
-slabs("to rows of each slab of a tensor", { 2, 8, 4 }, { 2, 16, 4 }, function(i) local r = i // 4; return r % 16 >= 4 and r % 16 < 12 and (r // 16 * 8 + r % 16 - 4) * 4 + i % 4 or -1 end,
+of_slabs("to rows of each slab of a tensor", { 2, 8, 4 }, { 2, 16, 4 }, function(i) local r = i // 4; return r % 16 >= 4 and r % 16 < 12 and (r // 16 * 8 + r % 16 - 4) * 4 + i % 4 or -1 end,
   function(_, x, y, at) y:store(x, at:rows(4, 8)) end)
-slabs("to each slab turned over of a tensor", { 2, 16, 4 }, { 2, 4, 16 }, over, function(_, x, y, at) y:store(x, at:t()) end)
-slabs("registers to slabs of a stage", { 2, 64, 8 }, { 2, 64, 8 }, function(i) return i end, function(s, x, y, at, r) r:set(x:load()); s:store(r:read()); y:store(s:read(), at) end, 4)
-slabs("to rows of each slab of a stage", { 2, 3, 8, 4 }, { 3, 8, 4 }, "s:store stores to a part of a tile that cannot be built yet", function(s, _, y, at) s:store(1, s:sub(1):rows(2, 4)); y:store(s:read():sub(1), at) end)
-slabs("to the first rows of each slab of a tensor", { 2, 8, 4 }, { 2, 16, 4 }, function(i) local r = i // 4; return r % 16 < 8 and (r // 16 * 8 + r % 16) * 4 + i % 4 or -1 end,
+of_slabs("to each slab turned over of a tensor", { 2, 16, 4 }, { 2, 4, 16 }, over, function(_, x, y, at) y:store(x, at:t()) end)
+of_slabs("registers to slabs of a stage", { 2, 64, 8 }, { 2, 64, 8 }, function(i) return i end, function(s, x, y, at, r) r:set(x:load()); s:store(r:read()); y:store(s:read(), at) end, 4)
+of_slabs("to rows of each slab of a stage", { 2, 3, 8, 4 }, { 3, 8, 4 }, "s:store stores to a part of a tile that cannot be built yet", function(s, _, y, at) s:store(1, s:sub(1):rows(2, 4)); y:store(s:read():sub(1), at) end)
+of_slabs("to the first rows of each slab of a tensor", { 2, 8, 4 }, { 2, 16, 4 }, function(i) local r = i // 4; return r % 16 < 8 and (r // 16 * 8 + r % 16) * 4 + i % 4 or -1 end,
   function(_, x, y, at) y:store(x, at:rows(0, 8)) end)
-slabs("registers to slabs of a tensor", { 2, 64, 8 }, { 2, 64, 8 }, "y:store stores to a part of a tile that cannot be built yet", function(_, x, y, at, r) r:set(x:load()); y:store(r:read(), at) end, 4)
+of_slabs("registers to slabs of a tensor", { 2, 64, 8 }, { 2, 64, 8 }, "y:store stores to a part of a tile that cannot be built yet", function(_, x, y, at, r) r:set(x:load()); y:store(r:read(), at) end, 4)
 
 -- ---- pairs of columns at odd places ----------------------------------------------------------------------------------------------
 

@@ -451,8 +451,8 @@ local function tensor(stores)
   end
 end
 check("rows apart from tensor memory", 0, tensor(function(o, s, t) o:store(s, o:sub(1):rows(0, 64)); o:store(t, o:sub(1):rows(64, 128)) end))
-check("all rows twice", 0, tensor(function(o, s, t) o:store(t, o:sub(1):rows(0, 128)); o:store(t * 2.0, o:sub(1):rows(0, 128)) end))
-check("rows that begin elsewhere", 2, tensor(function(o, s, t) o:store(t, o:sub(1):rows(0, 128)); o:store(t * 2.0, o:sub(1):rows(64, 128)) end))
+check("all rows twice", 0, tensor(function(o, _, t) o:store(t, o:sub(1):rows(0, 128)); o:store(t * 2.0, o:sub(1):rows(0, 128)) end))
+check("rows that begin elsewhere", 2, tensor(function(o, _, t) o:store(t, o:sub(1):rows(0, 128)); o:store(t * 2.0, o:sub(1):rows(64, 128)) end))
 check("64 rows and 128", 2, tensor(function(o, s, t) o:store(s, o:sub(1):rows(0, 64)); o:store(t, o:sub(1):rows(0, 128)) end))
 -- The hardware's own layout of tensor memory, slab by slab: the second lies behind the first.
 do

@@ -787,12 +787,46 @@ static void add_finding(const weiri_prog *g, weiri_findings *f, const weiri_faul
 
 /* ---- with everything computed ------------------------------------------------------------------------------------------- */
 
-/* One run with these arguments, everything computed. Leaves it in p. */
-static weiri_exact run_exactly(search *s, replay *p, const trial *t, int tiles, weiri_arena *a) {
+enum { MOST_TILES = 16, TILE_TRIES = 20 };
+
+static bool extents_known(weiri_env *launch, const weir_res *queue) {
+    int64_t n;
+    for (int i = 0; i < queue->qrank; i++)
+        if (!weiri_range_number(launch, queue->extent[i].id, &n)) return false;
+    return true;
+}
+
+/* So many tiles of the queue, no two of which are one, or as many as are found. Often in one row: what goes wrong with one adds up there. */
+static int some_tiles(search *s, weiri_sampler *tries, weiri_env *launch, const weir_res *queue, int tiles,
+                      int64_t (**out)[WEIR_MAX_RANK]) {
+    int64_t(*c)[WEIR_MAX_RANK] = weiri_arena_alloc(&s->a, sizeof *c * MOST_TILES);
+    memset(c, 0, sizeof *c * MOST_TILES);
+    int n = 0;
+    for (int attempt = 0; n < tiles && attempt < TILE_TRIES && weiri_sampler_tile(tries, launch, queue, c[n]); attempt++) {
+        bool again = false;
+        for (int i = 0; n && i < queue->qrank; i++)
+            if (tries->seed >> (i + 8) & 1) c[n][i] = c[0][i];
+        for (int i = 0; i < n; i++) again = again || !memcmp(c[i], c[n], sizeof c[n]);
+        n += !again;
+    }
+    *out = c;
+    return n;
+}
+
+/* One run with these arguments, everything computed, with some coordinates of its tiles and contents of memory, if `tries` gives them. Leaves it
+ * in p, and (`keep`) in *m what was read. */
+static weiri_exact run_exactly(search *s, replay *p, const trial *t, int tiles, weiri_sampler *tries, weiri_memory *m,
+                               bool keep, weiri_arena *a) {
     const weiri_prog *g = s->g;
     weiri_env launch = { .k = g->p->k, .dims = t->dims, .scalars = t->scalars, .cta = -1 };
     memset(p, 0, sizeof *p);
     p->a = &s->a;
+    const weir_cluster *c = &g->p->k->cluster;
+    if (g->tiles && tiles <= MOST_TILES && c->v * c->m * c->n == 1 &&
+        extents_known(&launch, g->tiles->queue)) /* else each CTA has its own */
+        tiles = p->r.ncoords = some_tiles(s, tries, &launch, g->tiles->queue, tiles, &p->r.coords);
+    *m = (weiri_memory){ .seed = tries->seed, .like = tries, .a = keep ? &s->a : NULL };
+    launch.memory = m;
     p->r.rec_act = WEIRI_NEW_N(&s->a, const weiri_action *, g->nints + 1);
     p->r.last_commit = WEIRI_NEW_N(&s->a, const weiri_action *, g->actors.n + 1);
     weiri_run_init(&p->r, g, a, weiri_arena_alloc(&s->a, weiri_state_size(g)));
@@ -822,22 +856,51 @@ static bool is_shown(const search *s, const weiri_fault *x) {
     return shown;
 }
 
-/* Can what *y says of the way in p happen? Finds sizes for it. Where these decide what the search has left open, the run with them takes the
- * way's place. */
+/* Is a length or condition made of numbers in tensors? */
+static bool reads_memory(const weiri_prog *g) {
+    bool tile, cta, any = false;
+    for (int i = 0; i < g->tapes.n && !any; i++) {
+        const weiri_tape *t = &g->tapes.v[i];
+        const uint32_t v[] = { t->kind == TAPE_TRIPS ? t->node->start : weiri_key_condition(t), t->node->stop, t->node->step };
+        for (int q = 0; q < (t->kind == TAPE_TRIPS ? 3 : 1) && !any; q++) any = !weiri_forms_varies(g->p->k, v[q], &tile, &cta);
+    }
+    return any;
+}
+
+/* Can what *y says of the way in p happen? Finds sizes for it. Where these, coordinates of tiles or contents of memory decide what the search has
+ * left open, a run with some of them takes the way's place. */
 static bool borne_out(search *s, found *x, replay *p, const weiri_fault **y, trial *sizes, weiri_buf *with, weiri_arena *a) {
-    const bool open = leaves_open(s->g);
+    const bool open = leaves_open(s->g), more = p->facts.n || reads_memory(s->g);
     if (!p->plausible || !sizes_exist(s, p, open, sizes, with)) return false;
-    if (!open) return true;
-    replay q;
-    const weiri_exact e = run_exactly(s, &q, sizes, p->r.left + p->r.v[s->g->stream_at], a);
-    if (e == EXACT_FAULT) {
-        *p = q;
+    if (!open && !more) return true;
+    weiri_sampler tries = weiri_sampler_new(s->g->p->k);
+    weiri_exact e = EXACT_NONE;
+    const int tiles = p->r.left + p->r.v[s->g->stream_at];
+    bool other = false; /* one that is no such fault, but one */
+    weiri_sampler others = tries;
+    for (int attempt = 0; attempt < (more ? 60 : 1) && e != EXACT_UNKNOWN && *s->misses > 0; attempt++, --*s->misses) {
+        replay q;
+        weiri_memory m;
+        const weiri_sampler now = tries;
+        e = run_exactly(s, &q, sizes, tiles, &tries, &m, false, a);
+        if (e != EXACT_FAULT) continue;
+        if (!other) others = now;
+        other = true;
+        if (alike(among(&q, &x->f), &x->f)) {
+            others = now;
+            break;
+        }
+    }
+    if (other) {
+        weiri_memory m;
+        run_exactly(s, p, sizes, tiles, &others, &m, true, a);
         *y = among(p, &x->f);
         x->f = **y;
+        weiri_memory_put(&m, with->n ? ", " : "with ", with);
         return true;
     }
     if (e != EXACT_UNKNOWN) return false;
-    weiri_buf_free(with); /* what memory, bodies or coordinates decide is believed: sizes say nothing of it */
+    weiri_buf_free(with); /* what bodies decide, or CTAs' own coordinates, is believed: sizes say nothing of it */
     return sizes_exist(s, p, false, sizes, with);
 }
 
@@ -960,7 +1023,7 @@ static int launches(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, weiri_fi
     double least = -1;
     int events = 0, tiles = 0;
     for (int i = 0; i < g->tapes.n; i++) mark_around(k, &g->tapes.v[i], &best);
-    weiri_sampler tries = weiri_sampler_new(k);
+    weiri_sampler tries = weiri_sampler_new(k), best_tries = tries;
     for (int n = 1; n < 8; n++) weiri_sampler_like(&tries, n);
     for (int attempt = 0; attempt < ATTEMPTS && events < EVENTS; attempt++) {
         double sum = 0;
@@ -971,10 +1034,13 @@ static int launches(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, weiri_fi
         for (int n = few; n <= many; n++) {
             replay q;
             search_start(&one, g, ctx, NULL, NULL);
-            const weiri_exact e = run_exactly(&one, &q, &t, n, &one.a);
+            weiri_sampler of = tries;
+            weiri_memory m;
+            const weiri_exact e = run_exactly(&one, &q, &t, n, &of, &m, false, &one.a);
             events += q.r.log.n;
             search_end(&one);
             if (e != EXACT_FAULT) continue;
+            best_tries = tries;
             least = sum;
             tiles = n;
             best.found = true;
@@ -984,11 +1050,13 @@ static int launches(const weiri_prog *g, weir_ctx *ctx, weiri_arena *a, weiri_fi
         }
     }
     if (best.found) {
-        run_exactly(&s, &p, &best, tiles, a); /* once more, now with the texts kept */
+        weiri_memory m;
+        run_exactly(&s, &p, &best, tiles, &best_tries, &m, true, a); /* once more, now with the texts kept */
         const weiri_fault *y = worst(&p);
         weiri_buf with;
         weiri_buf_init(&with, ctx);
         weiri_range_put_args(k, "with ", best.dims, best.scalars, best.dim_used, best.scalar_used, &with);
+        weiri_memory_put(&m, with.n ? ", " : "with ", &with);
         const char *sizes = with.s ? with.s : "";
         add_finding(g, f, y, out_of_step_hint(&s, &p, y, &best, sizes, a), sizes);
         out->trace = trace_text(&s, &p, y, a);
@@ -1019,15 +1087,17 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
     s.lean = s.lean || !(g->without & alone);
     search_all(&s, MAX_NODES, merge);
     bool again = s.found.n ? s.lean : g->told && (s.capped || s.letters_out); /* what is not kept, or asked, may be to blame */
-    if (not_proved(&s) && !(g->without & alone)) { /* do units of loops tell more? */
+    if (not_proved(&s) &&
+        !(g->without & alone)) { /* do units of loops tell more? Does it with loops in each other in one order? */
         weiri_prog *c = another_prog(g, mine, WEIRI_COUNTED);
-        if (c->counted) {
+        for (bool sorted = false, proved = false; c && !proved; sorted = true) {
             search t;
             search_start(&t, c, ctx, NULL, &misses);
-            search_all(&t, MAX_NODES, merge);
-            const bool proved = !not_proved(&t);
+            if (c->counted) search_all(&t, MAX_NODES, merge);
+            proved = c->counted && !not_proved(&t);
             search_end(proved ? &s : &t);
             if (proved) s = t, g = c, again = false;
+            else c = c->sorts && !sorted ? another_prog(g, mine, WEIRI_COUNTED | WEIRI_SORTED) : NULL;
         }
     }
     while (again) {

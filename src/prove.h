@@ -44,14 +44,18 @@ bool weiri_index_truths(const weir_kernel *k, uint32_t condition, weiri_truths *
 typedef struct weiri_trips { int64_t base; weiri_part part[WEIRI_MAX_PARTS]; int nparts; bool fixed; } weiri_trips;
 typedef struct weiri_forms weiri_forms;
 
-/* Collects the loops of all tasks; then settles how their counts add up. */
-weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a);
+/* Collects the loops of all tasks; then settles how their counts add up. `deep`: minima and maxima are taken apart; are there any? */
+weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a, bool deep);
+bool weiri_forms_apart(const weiri_forms *f);
 /* A handle. lane >= 0: of the loop that a lane's is dealt from, which starts `lane` earlier and steps by 1. */
 int weiri_forms_loop(weiri_forms *f, const weiri_node *loop, int lane);
-/* ... of a guard on what a division leaves over, which runs once or not at all, under the condition or (not truth) its opposite; -1: it is none. */
-int weiri_forms_guard(weiri_forms *f, const weiri_node *guard, bool truth);
+/* ... of a guard on what a division leaves over, which runs once or not at all, under the condition or (not truth) its opposite; -1: it is none.
+ * *sum: it compares numbers; one such as well, if `all`. */
+int weiri_forms_guard(weiri_forms *f, const weiri_node *guard, bool truth, bool *sum, bool all);
 /* ... of loops in each other that run as often in all as this one, whose length is a product. How many; 0: it is none. */
 int weiri_forms_nest(weiri_forms *f, const weiri_node *loop, int handles[WEIRI_NEST]);
+/* By which loops in each other can be put into one order: those of a number of steps last. */
+int64_t weiri_forms_order(const weiri_forms *f, int loop);
 void weiri_forms_settle(weiri_forms *f);
 uint64_t weiri_forms_tried(const weiri_forms *f);   /* what it has cost so far: classes tried as parts of others, bounds looked for */
 /* The loop's shape: part[].tape is the class here, which the caller maps to its tapes. */
@@ -70,7 +74,9 @@ int64_t weiri_forms_multiple(const weiri_forms *f, int cls);
 bool weiri_forms_eval(const weiri_forms *f, int cls, weiri_env *env, int64_t *out);
 /* Are two values always equal, whichever tasks compute them? By structure: false says nothing. */
 bool weiri_forms_same(const weir_kernel *k, uint32_t x, uint32_t y);
-/* Do two loops run through the same numbers? */
+/* Do two loops, in others that do so pair by pair, run equally often at any time? */
+bool weiri_forms_same_count(const weiri_forms *f, int x, int y);
+/* Do two loops run through the same numbers, or two guards let in under the same condition? */
 bool weiri_forms_same_loop(const weir_kernel *k, const weiri_node *x, const weiri_node *y);
 /* ... at any time in one task and in the other? Then their indices are one number, at each of the loops' times. */
 bool weiri_forms_same_index(const weir_kernel *k, const weiri_node *x, const weiri_node *y);
@@ -79,8 +85,8 @@ bool weiri_forms_alike(const weir_kernel *k, uint32_t x, uint32_t y, bool *not);
 /* A condition, known at launch, on nothing but how often a loop has run: `equal`: so often; else so often or less; `not`: the opposite. */
 typedef struct weiri_ran { bool equal, not; int64_t times; int period; } weiri_ran;
 bool weiri_forms_ran(weiri_forms *f, int loop, uint32_t condition, weiri_ran *out);
-/* ... how many units a class has; `period`: what they leave over, divided by that. */
-bool weiri_forms_units(weiri_forms *f, int cls, uint32_t condition, weiri_ran *out);
+/* ... how many units a class has (with `around`: but for as many as that loop has iterations behind it); `period`: what they leave over, divided by that. */
+bool weiri_forms_units(weiri_forms *f, int cls, uint32_t condition, const weiri_node *around, weiri_ran *out);
 /* ... on how many units of its class are left unread in an iteration of a loop, whose trips have that one part. No lane's loop. */
 bool weiri_forms_ahead(weiri_forms *f, int loop, uint32_t condition, weiri_ran *out);
 /* Does a loop run once for each unit there is, or is left unread in an iteration of the loop `around`, up to *cap, but for the last *but? */
@@ -126,7 +132,8 @@ typedef struct weiri_ins {
                               * RAN: loop, wanted truth; UNITS: tape of CTA 0, wanted truth;
                               * HELD: cursor (task-local), keep; BEFORE: tiles of its own that the task has begun, at least; its lane */
     uint64_t ctas;           /* CTA: those that go on, a bit each. TRUTHS: so iterations */
-    int from, by;            /* FIRST, LAST, EVERY: of a lane's loop, its first iteration and the step to the next; else 0, 1 */
+    int from, by; /* FIRST, LAST, EVERY: of a lane's loop, its first iteration and the step to the next; else 0, 1. UNITS: from:
+                              * 1 + a loop, whose iteration counts with `by` */
     int period, phase;       /* EVERY, TRUTHS; DEAL: lanes, and the actor's (-1: its number in the task); RAN: a question's tape */
     int skip;                /* TILES: where a tile of another lane (not a of b) goes on; jump: when there are no more */
     const weiri_action *act; /* ACT */
@@ -146,6 +153,7 @@ typedef struct weiri_loop {
     int end, told;           /* where it is left; behind the last question that is answered by how often it has run, 0: there is none */
     bool units;              /* ... by how many units it was given */
     int cap, but;            /* cap > 0: it runs once for each unread unit of part[0].tape but the last `but`, so often at most, and reads none */
+    int behind;              /* ... 1 + a loop: for each unit which that was given */
     const weiri_node *node;
 } weiri_loop;
 
@@ -342,6 +350,7 @@ typedef struct weiri_prog {
     bool narrow;                 /* rows keep less than could be shown to suffice */
     bool told;                   /* conditions are worked out from how often loops have run */
     bool counted;                /* ... or from units, or loops are told by others' */
+    bool sorts;                  /* loops in each other could stand in another order */
     weiri_held *held;            /* by word */
     int named_row, cluster_row;
     uint64_t *must_mask;         /* ... for what must have happened, not for what may still go on */
@@ -374,6 +383,7 @@ enum {
     WEIRI_RINGS = 256,    /* what a barrier's stage brings is kept of all rings */
     WEIRI_ASKED = 128,    /* conditions on how often a loop has run are questions */
     WEIRI_COUNTED = 512,  /* no reduction: conditions and lengths are worked out from the units of loops, wherever they are */
+    WEIRI_SORTED = 1024,  /* ... and loops in each other are put into one order */
     WEIRI_IN_TURN = 64    /* no reduction: a loop n times as long as another reads n instances of that one, not one n times */
 };
 /* Returns what it cost: the instructions run, the words of states touched and of memory taken. */
@@ -458,6 +468,8 @@ typedef struct weiri_run {
     const weiri_action **rec_act;    /* by aux int of a record: the access recorded */
     const weiri_action **last_commit; /* by actor: its newest tcgen05.commit of the author's */
     const weiri_env *launch;         /* of a run in which nothing is left open (prove_exact.c) */
+    int64_t (*coords)[WEIR_MAX_RANK];
+    int ncoords;                     /* ... of its tiles, one by one; NULL: they are not known */
     int64_t *iter;                   /* ... by int of a loop's L_PART: its iteration */
     bool unknown;                    /* ... a number that memory, a body or a tile's coordinates give */
 } weiri_run;

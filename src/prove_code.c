@@ -295,12 +295,13 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
             if (s->kind == NODE_TILES) { key.scope = -1; break; }
         }
     }
-    const bool each = own && asks_by_index(b, n);
+    const bool part = own && value != n->of && n->kind == NODE_GUARD; /* of a condition: it is not known how often it is asked */
+    const bool each = own && !part && asks_by_index(b, n);
     int tape = -1;
     *not = false;
-    for (int i = 0; i < b->asked.n && own && tape < 0; i++)
+    for (int i = 0; i < b->asked.n && own && !part && tape < 0; i++)
         if (b->asked.v[i].value == value) tape = b->asked.v[i].tape, *not = b->asked.v[i].not;
-    for (int i = 0; i < b->key_value.n && tape < 0; i++) {
+    for (int i = 0; i < b->key_value.n && !part && tape < 0; i++) {
         if (!b->key_name.v[i] != !name || g->tapes.v[i].tile != in_tile) continue;
         if (name ? !strcmp(b->key_name.v[i], name) : same_key(b, i, value, known, not)) tape = i;
         else if (each && b->key_each.v[i] && asked_alike(k, g->tapes.v[i].node, n) &&
@@ -322,7 +323,7 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
                          .node = n };
         tape = new_tape(g, t);
         while (b->key_value.n < g->tapes.n) {
-            WEIRI_PUSH(g->a, b->key_value, value);
+            WEIRI_PUSH(g->a, b->key_value, part ? 0 : value);
             WEIRI_PUSH(g->a, b->key_name, name);
             WEIRI_PUSH(g->a, b->key_each, each);
         }
@@ -356,32 +357,114 @@ static bool told_around(const weir_kernel *k, const weiri_node *n, bool *runs) {
 
 static void compile(builder *b, const weiri_pnode *n);
 
-/* The guard's condition is worked out from the iteration alone. */
-static bool repeats(const builder *b, const weiri_node *s, weiri_ins *i) {
+/* The condition is worked out from the iteration alone. */
+static bool repeats(const builder *b, const weiri_node *s, uint32_t of, bool want, weiri_ins *i) {
     weiri_truths t;
-    if (s->key || !weiri_index_truths(b->g->p->k, s->of, &t)) return false;
+    if (s->key || !weiri_index_truths(b->g->p->k, of, &t)) return false;
     const int l = loop_of(b, t.loop);
     weiri_loop *loop = &b->c->loops.v[l];
     const int p = loop->period ? loop->period : 1, both = p / common(p, t.period) * t.period;
     if (loop->deal || both > 64) return false;
     loop->period = both;
     if (loop->count_to < t.pre) loop->count_to = t.pre;
-    *i = (weiri_ins){ .op = IN_TRUTHS, .a = l, .b = t.pre, .period = t.period, .guard = s,
-                      .ctas = s->guard == WEIR_GUARD_TRUE ? t.truth : ~t.truth };
+    *i = (weiri_ins){ .op = IN_TRUTHS,
+                      .a = l,
+                      .b = t.pre,
+                      .period = t.period,
+                      .guard = s,
+                      .ctas = want ? t.truth : ~t.truth & ~(uint64_t)0 >> (64 - t.pre - t.period) };
     return true;
 }
 
-/* Does nothing in there hang on the loop's index, as far as the code goes? Only what is known of a turn is asked. */
-static bool without_index(const weir_kernel *k, const weiri_pnode *n) {
-    bool tile, cta;
-    for (; n; n = n->next) {
-        if (n->kind == PN_GUARD && !(n->src->of && weiri_forms_settled(k, n->src->of, &tile, &cta))) return false;
-        if (n->kind == PN_LOOP && (!weiri_forms_settled(k, n->src->start, &tile, &cta) || !weiri_forms_settled(k, n->src->stop, &tile, &cta) ||
-                                   !weiri_forms_settled(k, n->src->step, &tile, &cta)))
-            return false;
-        if (n->kind != PN_ACTION && !without_index(k, n->first)) return false;
+/* ... or from the CTA alone. */
+static bool by_rank(const builder *b, const weiri_node *s, uint32_t of, bool want, weiri_ins *i) {
+    const weiri_prog *g = b->g;
+    bool known = !s->key && g->nctas > 1;
+    *i = (weiri_ins){ .op = IN_CTA };
+    for (int cta = 0; cta < g->nctas && known; cta++) {
+        int64_t truth;
+        known = weiri_range_cta(g->p->k, of, cta, &truth);
+        if (known && (truth != 0) == want) i->ctas |= 1ull << cta;
     }
-    return true;
+    return known;
+}
+
+/* Of a guard, or of a part of its condition: goes on where that is `want`. */
+static weiri_ins question(builder *b, const weiri_node *s, uint32_t of, bool want) {
+    weiri_ins i;
+    bool not = false;
+    if (by_rank(b, s, of, want, &i) || repeats(b, s, of, want, &i)) return i;
+    i = (weiri_ins){ .op = IN_WHEN, .a = key_for(b, of, s->key, s, &not ), .of = of, .is = want, .guard = s };
+    i.b = want != not ;
+    return i;
+}
+
+static bool has_loop(const weiri_pnode *n) {
+    for (; n; n = n->next)
+        if (n->kind == PN_LOOP || (n->kind != PN_ACTION && has_loop(n->first))) return true;
+    return false;
+}
+
+/* Asks part by part, as units of loops may tell one and not the other; `fails`: questions that lead past the guard. Where either of two lets in,
+ * a loop in there would hang on both: then they are one question. */
+typedef WEIRI_LIST(int) questions;
+static void ask_parts(builder *b, const weiri_pnode *n, uint32_t of, bool want, questions *fails) {
+    weiri_prog *g = b->g;
+    const weiri_value *v = weiri_val(g->p->k, of);
+    if (v->op == WEIR_OP_NOT) {
+        ask_parts(b, n, v->arg[0], !want, fails);
+        return;
+    }
+    const bool both = v->op == (want ? WEIR_OP_AND : WEIR_OP_OR),
+               either = v->op == (want ? WEIR_OP_OR : WEIR_OP_AND) && !has_loop(n->first);
+    if (!both && !either) {
+        const int at = emit(b, question(b, n->src, of, want));
+        WEIRI_PUSH(g->a, *fails, at);
+        return;
+    }
+    questions first = { 0 };
+    ask_parts(b, n, v->arg[0], want, both ? fails : &first);
+    const int in = both ? -1 : emit(b, (weiri_ins){ .op = IN_JUMP });
+    for (int i = 0; i < first.n; i++) b->c->ins.v[first.v[i]].jump = b->c->ins.n;
+    ask_parts(b, n, v->arg[1], want, fails);
+    if (!both) b->c->ins.v[in].jump = b->c->ins.n;
+    g->counted = true;
+}
+
+/* Does the value hang on the index of that loop? */
+static bool has_index(const weir_kernel *k, uint32_t id, const weiri_node *loop) {
+    if (!weiri_visit(k, id)) return false; /* it has been looked at */
+    const weiri_value *v = weiri_val(k, id);
+    bool has = v->op == WEIR_OP_INDEX && v->loop == loop;
+    for (int i = 0; i < v->nargs && !has; i++) has = has_index(k, v->arg[i], loop);
+    return has;
+}
+
+static bool of_index(const weir_kernel *k, uint32_t id, const weiri_node *loop) {
+    weiri_visit_begin(k);
+    return has_index(k, id, loop);
+}
+
+/* Is the condition another one each time that the loop comes round, which is no number of the turn's? */
+static bool lives_in(const weir_kernel *k, uint32_t id, const weiri_node *loop) {
+    bool tile, cta;
+    const weiri_node *in = weiri_val(k, id)->scope;
+    while (in && in->kind != NODE_LOOP) in = in->parent;
+    return in == loop && !weiri_forms_settled(k, id, &tile, &cta);
+}
+
+/* Does something in there hang on the loop's index, as far as the code goes? */
+static bool uses_index(const weir_kernel *k, const weiri_pnode *n, const weiri_node *loop) {
+    for (; n; n = n->next) {
+        if (n->kind == PN_GUARD &&
+            (n->src->of ? of_index(k, n->src->of, loop) || lives_in(k, n->src->of, loop) : n->src->loop == loop))
+            return true;
+        if (n->kind == PN_LOOP &&
+            (of_index(k, n->src->start, loop) || of_index(k, n->src->stop, loop) || of_index(k, n->src->step, loop)))
+            return true;
+        if (n->kind != PN_ACTION && uses_index(k, n->first, loop)) return true;
+    }
+    return false;
 }
 
 /* Writes a loop's head, and what leads back to it. */
@@ -403,22 +486,85 @@ static void close_loop(builder *b, int test) {
     b->open.n--;
 }
 
-/* A loop of x * y steps as a loop of y in one of x, and so on: others may have written it so. */
+static void compile_condition(builder *b, const weiri_pnode *n) {
+    weiri_prog *g = b->g;
+    const weiri_node *s = n->src;
+    const bool want = s->guard == WEIR_GUARD_TRUE, counted = !s->key && g->without & WEIRI_COUNTED;
+    int64_t truth;
+    bool runs = false;
+    if (weiri_value_const(g->p->k, s->of, &truth) ? (runs = (truth != 0) == want, true) : !s->key && told_around(g->p->k, s, &runs)) {
+        if (runs) compile(b, n->first);
+        return;
+    }
+    weiri_ins whole;
+    const bool rank = by_rank(b, s, s->of, want, &whole), known = rank || repeats(b, s, s->of, want, &whole);
+    const int handle = counted && (!known || (!rank && g->without & WEIRI_SORTED))
+                           ? weiri_forms_guard(g->forms, s, want, &g->sorts, g->without & WEIRI_SORTED)
+                           : -1;
+    if (handle >= 0) { /* a loop that runs once or not at all */
+        const int at = open_loop(b, s, handle);
+        compile(b, n->first);
+        close_loop(b, at);
+        g->counted = true;
+        return;
+    }
+    questions fails = { 0 };
+    if (counted && !known) ask_parts(b, n, s->of, want, &fails);
+    else {
+        const int at = emit(b, known ? whole : question(b, s, s->of, want));
+        WEIRI_PUSH(g->a, fails, at);
+    }
+    compile(b, n->first);
+    for (int i = 0; i < fails.n; i++) b->c->ins.v[fails.v[i]].jump = b->c->ins.n;
+}
+
+/* Loops in each other that could stand in any order: nothing in them asks for their indices. */
+typedef struct nest {
+    int n;
+    const weiri_node *node[WEIRI_MAX_NEST];
+    int handle[WEIRI_MAX_NEST];
+    const weiri_pnode *body;
+    bool product;
+} nest;
+
+static nest nest_at(builder *b, const weiri_pnode *n) {
+    weiri_prog *g = b->g;
+    nest x = { .body = n };
+    while (x.body && x.body->kind == PN_LOOP && !x.body->deal && !uses_index(g->p->k, x.body->first, x.body->src)) {
+        int handles[WEIRI_NEST], deep = weiri_forms_nest(g->forms, x.body->src, handles);
+        x.product = x.product || deep;
+        g->sorts = g->sorts || deep;
+        if (!deep) handles[deep++] = weiri_forms_loop(g->forms, x.body->src, -1);
+        if (x.n + deep > WEIRI_MAX_NEST) break;
+        for (int i = 0; i < deep; i++) x.node[x.n] = x.body->src, x.handle[x.n++] = handles[i];
+        x.body = x.body->first;
+        if (!x.body || x.body->next) break;
+        g->sorts = g->sorts || x.body->kind == PN_LOOP;
+        if (!(g->without & WEIRI_SORTED)) break;
+    }
+    return x;
+}
+
+/* A loop of x * y steps as a loop of y in one of x, and so on: others may have written it so. Or in the order of their forms. */
 static bool compile_nest(builder *b, const weiri_pnode *n) {
     weiri_prog *g = b->g;
-    int handles[WEIRI_NEST], at[WEIRI_NEST];
-    if (!(g->without & WEIRI_COUNTED) || n->deal || !without_index(g->p->k, n->first)) return false;
-    const int deep = weiri_forms_nest(g->forms, n->src, handles);
-    for (int i = 0; i < deep; i++) at[i] = open_loop(b, n->src, handles[i]);
-    if (deep) compile(b, n->first);
-    for (int i = deep; i-- > 0;) close_loop(b, at[i]);
-    g->counted = g->counted || deep > 0;
-    return deep > 0;
+    if (!(g->without & WEIRI_COUNTED)) return false;
+    nest x = nest_at(b, n);
+    if (!x.product && x.n < 2) return false;
+    for (int i = 1; i < x.n && g->without & WEIRI_SORTED; i++)
+        for (int q = i; q > 0 && weiri_forms_order(g->forms, x.handle[q]) < weiri_forms_order(g->forms, x.handle[q - 1]); q--) {
+            const int handle = x.handle[q];
+            x.handle[q] = x.handle[q - 1], x.handle[q - 1] = handle;
+        }
+    int at[WEIRI_MAX_NEST];
+    for (int i = 0; i < x.n; i++) at[i] = open_loop(b, x.node[i], x.handle[i]);
+    compile(b, x.body);
+    for (int i = x.n; i-- > 0;) close_loop(b, at[i]);
+    return g->counted = true;
 }
 
 static void compile_block(builder *b, const weiri_pnode *n) {
     weiri_prog *g = b->g;
-    const weir_kernel *k = g->p->k;
     const weiri_node *s = n->src;
     int at, l;
     switch (n->kind) {
@@ -480,25 +626,13 @@ static void compile_block(builder *b, const weiri_pnode *n) {
     }
     case PN_GUARD: {
         weiri_ins i = { .op = IN_JUMP };
-        int64_t truth;
+        if (s->guard == WEIR_GUARD_TRUE || s->guard == WEIR_GUARD_FALSE) {
+            compile_condition(b, n);
+            return;
+        }
         if (weiri_of_before(s)) {
             i = (weiri_ins){ .op = IN_BEFORE, .a = s->guard == WEIR_GUARD_LAST_TILE ? 1 : 2, .b = s->lane };
             b->c->looks_back = true;
-        } else if (s->guard == WEIR_GUARD_TRUE || s->guard == WEIR_GUARD_FALSE) {
-            bool want = s->guard == WEIR_GUARD_TRUE, runs = false;
-            if (weiri_value_const(k, s->of, &truth) ? (runs = (truth != 0) == want, true) : !s->key && told_around(k, s, &runs)) {
-                if (runs) compile(b, n->first);
-                return;
-            }
-            i = (weiri_ins){ .op = IN_CTA };
-            bool known = !s->key && g->nctas > 1; /* by the CTA alone */
-            for (int cta = 0; cta < g->nctas && known; cta++) {
-                known = weiri_range_cta(k, s->of, cta, &truth);
-                if (known && (truth != 0) == want) i.ctas |= 1ull << cta;
-            }
-            bool not = false;
-            if (!known && !repeats(b, s, &i)) i = (weiri_ins){ .op = IN_WHEN, .a = key_for(b, s->of, s->key, s, &not) };
-            if (i.op == IN_WHEN) i.b = want != not, i.of = s->of, i.is = want, i.guard = s;
         } else {
             l = loop_of(b, s->loop);
             weiri_loop *loop = &b->c->loops.v[l];
@@ -517,14 +651,6 @@ static void compile_block(builder *b, const weiri_pnode *n) {
                 int p = loop->period ? loop->period : 1, q = by * i.period;
                 loop->period = p / common(p, q) * q;
             }
-        }
-        const int handle = i.op == IN_WHEN && !s->key && g->without & WEIRI_COUNTED ? weiri_forms_guard(g->forms, s, i.is) : -1;
-        if (handle >= 0) { /* a loop that runs once or not at all */
-            at = open_loop(b, s, handle);
-            compile(b, n->first);
-            close_loop(b, at);
-            g->counted = true;
-            return;
         }
         at = emit(b, i);
         compile(b, n->first);
@@ -693,13 +819,17 @@ static int inside_to(const weiri_code *c, int i) {
     }
 }
 
+/* The form of a code's loop. */
+static int handle_of(const builder *b, int code, int loop) {
+    for (int j = 0; j < code; j++) loop += b->g->code.v[j].loops.n;
+    return b->handles.v[loop];
+}
+
 /* How often does the loop at `i` ask how often loops of the class run? */
 static int asks(const builder *b, int code, int i, int cls) {
     const weiri_code *c = &b->g->code.v[code];
-    int h = c->ins.v[i].a;
     if (c->ins.v[i].op != IN_LOOP) return 0;
-    for (int j = 0; j < code; j++) h += b->g->code.v[j].loops.n;
-    weiri_trips t = weiri_forms_trips(b->g->forms, b->handles.v[h], b->g->without & WEIRI_IN_TURN);
+    weiri_trips t = weiri_forms_trips(b->g->forms, handle_of(b, code, c->ins.v[i].a), b->g->without & WEIRI_IN_TURN);
     int n = 0;
     for (int q = 0; q < t.nparts; q++) n += t.part[q].tape == cls;
     return n;
@@ -748,11 +878,11 @@ static bool ask_alike(const builder *b, int x, int xi, int xto, int y, int yi, i
         if (p->op != q->op || xasks != yasks) return false; /* one with questions left has none inside, and the other is no such loop */
         switch (p->op) {
         case IN_LOOP:
-            if (more && !weiri_forms_same_loop(b->g->p->k, c->loops.v[p->a].node, d->loops.v[q->a].node)) return false;
+            if (more && !weiri_forms_same_count(b->g->forms, handle_of(b, x, p->a), handle_of(b, y, q->a))) return false;
             a->x[a->n] = p->a, a->y[a->n++] = q->a;
             break;
         case IN_FIRST: case IN_LAST: case IN_EVERY: case IN_TRUTHS:
-            if (!is_pair(a, p->a, q->a) || p->period != q->period || p->phase != q->phase || p->ctas != q->ctas)
+            if (!is_pair(a, p->a, q->a) || p->b != q->b || p->period != q->period || p->phase != q->phase || p->ctas != q->ctas)
                 return false; /* no lane's loop: those have no loops inside */
             break;
         case IN_WHEN:
@@ -888,7 +1018,8 @@ static bool counted_behind(const counting *o, int i, weiri_ins *out, int *count_
     for (int q = i; q-- > 0;) {
         weiri_ran ran;
         const int cls = o->c->ins.v[q].op == IN_LOOP ? reads(o, q) : -1;
-        if (cls < 0 || !leads_to(o->c, q, i) || !weiri_forms_units(o->b->g->forms, cls, x->of, &ran) || ran.times > 16) continue;
+        if (cls < 0 || !leads_to(o->c, q, i) || !weiri_forms_units(o->b->g->forms, cls, x->of, NULL, &ran) || ran.times > 16)
+            continue;
         const int l = o->c->ins.v[q].a, per = o->c->loops.v[l].trips.part[0].per;
         if (ran.period && (per > 1 ? per : o->c->loops.v[l].period ? o->c->loops.v[l].period : 1) % ran.period) continue;
         *out = *x;
@@ -900,22 +1031,39 @@ static bool counted_behind(const counting *o, int i, weiri_ins *out, int *count_
     return false;
 }
 
-/* ... of a class that the task is in no loop of: how many units come next. */
-static bool counted_next(const counting *o, int i, weiri_ins *out) {
+/* ... of a class that the task is in no loop of: how many units come next. Or, in each iteration of loop `around`: more than so many and its index. */
+static bool counted_next(const counting *o, int i, int around, weiri_ins *out) {
     const weiri_ins *x = &o->c->ins.v[i];
     weiri_forms *f = o->b->g->forms;
     for (int cls = 0; cls < weiri_forms_class_count(f); cls++) {
         weiri_ran ran;
         if (!weiri_forms_plain(f, cls) || weiri_forms_wanders(f, cls) || inside_others(o->b, o->code, i, cls) ||
-            !weiri_forms_units(f, cls, x->of, &ran) || ran.period || ran.times > 16)
+            !weiri_forms_units(f, cls, x->of, around < 0 ? NULL : o->c->loops.v[around].node, &ran) || ran.period ||
+            ran.times > 16)
             continue;
         const stretch s = stretch_of(o->c, o->code, i);
         *out = *x;
-        out->op = IN_UNITS, out->b = x->is != ran.not, out->equal = ran.equal, out->by = (int)ran.times;
+        out->op = IN_UNITS, out->b = x->is != ran.not, out->equal = ran.equal, out->by = (int)ran.times, out->from = 1 + around;
         out->a = tape_for(o->b, o->all, &s, cls, i);
         return true;
     }
     return false;
+}
+
+/* The loop's count is kept behind it, exactly up to a number, until instruction `at`. */
+static void keep_count(weiri_code *c, weiri_loop *l, int count_to, int at) {
+    if (!l->told) l->slot = c->nslots++;
+    l->units = true;
+    if (l->count_to < count_to) l->count_to = count_to;
+    if (l->told < at + 1) l->told = at + 1;
+}
+
+/* The innermost loop around the instruction, if it runs a number of times, not many; -1: it does not. */
+static int short_loop(const counting *o, int i) {
+    int l = -1;
+    for (int q = 0; q < i; q++)
+        if (o->c->ins.v[q].op == IN_LOOP && o->c->ins.v[q + 1].jump > i) l = o->c->ins.v[q].a;
+    return l >= 0 && o->c->loops.v[l].trips.fixed && o->c->loops.v[l].trips.base <= 16 && !o->c->loops.v[l].deal ? l : -1;
 }
 
 /* Conditions that the units of some loop decide, wherever they are asked, are no questions. */
@@ -930,18 +1078,36 @@ static void count_conditions(builder *b, trips_list *all) {
                     if (x->op != IN_WHEN || o.c->keys.v[x->a].tape != tape) continue;
                     const bool turn = g->tapes.v[tape].kind == TAPE_CONST;
                     int count_to = 0;
-                    can = counted_ahead(&o, i, &told) || (turn && (counted_behind(&o, i, &told, &count_to) || counted_next(&o, i, &told)));
+                    const int in = short_loop(&o, i);
+                    can = counted_ahead(&o, i, &told) ||
+                          (turn && (counted_behind(&o, i, &told, &count_to) || counted_next(&o, i, -1, &told))) ||
+                          (in >= 0 && counted_next(&o, i, in, &told));
                     if (!can || !pass) continue;
                     *x = told;
                     g->counted = true;
+                    if (x->op == IN_UNITS && x->from && o.c->loops.v[in].count_to < o.c->loops.v[in].trips.base)
+                        o.c->loops.v[in].count_to = (int)o.c->loops.v[in].trips.base;
                     if (x->op != IN_RAN) continue;
-                    weiri_loop *l = &o.c->loops.v[x->a];
-                    if (!l->told) l->slot = o.c->nslots++;
-                    l->units = true;
-                    if (l->count_to < count_to) l->count_to = count_to;
-                    if (l->told < i + 1) l->told = i + 1;
+                    keep_count(o.c, &o.c->loops.v[x->a], count_to, i);
                 }
             }
+}
+
+/* The loop at `i` runs as often as one behind it was given units, up to a number; no other of the class follows, whose units it could mean. */
+static bool capped_behind(const counting *o, int i, weiri_loop *l) {
+    const stretch s = stretch_of(o->c, o->code, i);
+    for (int q = i; q-- > 0;) {
+        const int cls = o->c->ins.v[q].op == IN_LOOP ? reads(o, q) : -1;
+        if (cls < 0 || !leads_to(o->c, q, i) || next_ask(o->b, o->code, o->c->ins.v[i + 1].jump, s.to, cls) < s.to ||
+            !weiri_forms_capped(o->b->g->forms, o->handles[o->c->ins.v[i].a], cls, -1, &l->cap, &l->but))
+            continue;
+        l->behind = 1 + o->c->ins.v[q].a;
+        l->trips = (weiri_trips){ 0 };
+        if (l->count_to < l->cap) l->count_to = l->cap;
+        keep_count(o->c, &o->c->loops.v[l->behind - 1], l->cap + l->but, i);
+        return true;
+    }
+    return false;
 }
 
 /* A loop that runs as often as there are units ahead, up to a number, reads none: they are another's. */
@@ -950,7 +1116,8 @@ static void cap_loops(builder *b, trips_list *all) {
     for (int ci = 0, h = 0; ci < g->code.n; h += g->code.v[ci].loops.n, ci++) {
         counting o = { .b = b, .c = &g->code.v[ci], .handles = b->handles.v + h, .all = all, .code = ci };
         for (int i = 0; i < o.c->ins.n; i++) {
-            if (o.c->ins.v[i].op != IN_LOOP || reads(&o, i) < 0) continue;
+            if (o.c->ins.v[i].op != IN_LOOP || reads(&o, i) < 0 || o.c->loops.v[o.c->ins.v[i].a].node->kind != NODE_LOOP)
+                continue;
             weiri_loop *l = &o.c->loops.v[o.c->ins.v[i].a];
             int around = -1, tape = -1;
             for (int q = 0; q < i; q++)
@@ -961,6 +1128,10 @@ static void cap_loops(builder *b, trips_list *all) {
                     !weiri_forms_capped(g->forms, o.handles[o.c->ins.v[i].a], cls, o.handles[o.c->ins.v[around].a], &l->cap, &l->but))
                     continue;
                 tape = o.c->loops.v[o.c->ins.v[around].a].trips.part[0].tape;
+            }
+            if (around < 0 && capped_behind(&o, i, l)) {
+                g->counted = true;
+                continue;
             }
             for (int cls = 0; around < 0 && tape < 0 && cls < weiri_forms_class_count(g->forms); cls++) {
                 if (!weiri_forms_plain(g->forms, cls) || weiri_forms_wanders(g->forms, cls) ||
@@ -986,7 +1157,7 @@ static void asked_until(const weiri_prog *g, weiri_code *c, int tape, int end, i
 /* Symbols get their tapes once all loops are known. */
 static void place_tapes(builder *b) {
     weiri_prog *g = b->g;
-    if (g->without & WEIRI_COUNTED) g->counted = weiri_forms_group(g->forms) || g->counted;
+    if (g->without & WEIRI_COUNTED) g->counted = weiri_forms_group(g->forms) || g->counted || weiri_forms_apart(g->forms);
     weiri_forms_settle(g->forms);
     trips_list all = { 0 };
     int h = 0;
@@ -1664,7 +1835,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     g->nbars = p->bars.n;
     g->deals = 1;
     g->work = WEIRI_NEW(a, uint64_t);
-    g->forms = weiri_forms_new(p->k, a);
+    g->forms = weiri_forms_new(p->k, a, without & WEIRI_COUNTED);
     builder b = { .g = g };
     sort_cursors(&b);
     find_mates(g);

@@ -15,6 +15,11 @@ static bool index_now(const void *of, const weiri_node *loop, int64_t *out);
 static bool number(const asking *of, uint32_t value, bool counts, int64_t *out) {
     weiri_env e = *of->r->launch;
     e.index = index_now, e.of = of;
+    const int in = of->r->v[of->r->g->actors.v[of->actor].vars + V_TILE], tile = of->r->left + in;
+    if (of->r->coords && in >= 0 && tile < of->r->ncoords) {
+        e.coord = of->r->coords[tile];
+        for (int i = 1; i < WEIRI_PAST && i <= tile; i++) e.before[i] = of->r->coords[tile - i];
+    }
     e.cta = of->r->g->actors.v[of->actor].cta;
     e.counts = counts;
     return weiri_range_number(&e, value, out);

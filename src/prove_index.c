@@ -100,6 +100,19 @@ static bool wave_of(const around *o, uint32_t id, int depth, wave *out) {
     return even || (all_whole && rising(o, v, &x[0], &x[1], out));
 }
 
+static bool nth(const weiri_truths *t, int i) { return t->truth >> i & 1; }
+
+/* Conditions that come out alike are the same truths, however they are written. */
+static void shorten(weiri_truths *t) {
+    int p = 1;
+    for (int j = t->pre; j + p < t->pre + t->period;
+         j++) /* the least number that it repeats itself by, and that divides the one there is */
+        if (t->period % p || nth(t, j) != nth(t, j + p)) p++, j = t->pre - 1;
+    t->period = p;
+    while (t->pre > 0 && nth(t, t->pre - 1) == nth(t, t->pre - 1 + p)) t->pre--;
+    t->truth &= ~(uint64_t)0 >> (64 - t->pre - p);
+}
+
 bool weiri_index_truths(const weir_kernel *k, uint32_t condition, weiri_truths *out) {
     const weiri_node *loop = weiri_val(k, condition)->scope;
     around o = { .k = k, .loop = loop };
@@ -116,5 +129,6 @@ bool weiri_index_truths(const weir_kernel *k, uint32_t condition, weiri_truths *
         if (!at(&o, condition, j, &n)) return false;
         if (n) out->truth |= (uint64_t)1 << j;
     }
+    shorten(out);
     return true;
 }

@@ -361,6 +361,11 @@ static int group_at(const weiri_part *part, const int *v) { return v[L_SUB] ? pa
 
 /* Are there `need` more iterations? 1 yes, 0 no, -1: ask *want. */
 static int more(const weiri_run *r, const weiri_actor *me, const weiri_loop *l, const int *v, int need, int *want) {
+    if (l->behind) {
+        const weiri_code *c = &r->g->code.v[me->code];
+        const int n = r->v[loop_at(me, c, l->behind - 1) + L_RAN] - l->but;
+        return v[L_IDX] + need <= (n < l->cap ? n : l->cap);
+    }
     if (l->cap || l->trips.part[0].per > 1) {
         const weiri_part *part = &l->trips.part[0];
         view x = view_of(r, me, part->tape);
@@ -888,7 +893,8 @@ static outcome step(weiri_run *r, int ai, int *want) {
     }
     case IN_UNITS: {
         view t = view_of(r, me, x->a);
-        const int over = unread(&t, x->by, want), some = x->equal && !over && x->by > 0 ? unread(&t, x->by - 1, want) : 1;
+        const int than = x->by + (x->from ? r->v[loop_at(me, c, x->from - 1) + L_IDX] : 0), over = unread(&t, than, want),
+                  some = x->equal && !over && than > 0 ? unread(&t, than - 1, want) : 1;
         if (over < 0) return ASKS;
         v[V_PC] = (!over && some) == x->b ? pc + 1 : x->jump;
         return MOVED;

@@ -6,6 +6,7 @@
 #include "prove.h"
 
 enum { MAX_TERMS = 8, DEEP = 24, LARGE = 4096 /* operations: of more, parts are shared over and over */ };
+enum { MOST_TRIED = 20000 };             /* bounds that are looked for where minima are taken apart: of less, less is known */
 enum { MOST_SUMMED = 3, MOST_REPS = 4 }; /* parts of a sum, and how often one counts that is not all of the rest */
 #define NO_BOUND INT64_MAX
 #define FAR \
@@ -13,8 +14,16 @@ enum { MOST_SUMMED = 3, MOST_REPS = 4 }; /* parts of a sum, and how often one co
      << 31) /* numbers of a form are no larger: no launch counts beyond (src/range.c), and their products stay in 64 bits */
 
 typedef struct lin { int n; int atom[MAX_TERMS]; int64_t coef[MAX_TERMS]; int64_t c; } lin;
-/* ATOM_TRIPS: how often the loop of index `id` runs (of a lane, in `by`: the loop that it is dealt from), where no form tells */
-typedef enum atom_kind { ATOM_VALUE, ATOM_CEIL /* ceil(of / by) */, ATOM_TRIPS } atom_kind;
+/* ATOM_TRIPS: how often the loop of index `id` runs (of a lane, in `by`: the loop that it is dealt from), where no form tells. ATOM_ITER: how many
+ * iterations of that loop, of `of` steps, which stands in `by` others of as many, are behind one. */
+typedef enum atom_kind {
+    ATOM_VALUE,
+    ATOM_CEIL /* ceil(of / by) */,
+    ATOM_POS /* max(0, of) */,
+    ATOM_MUL /* of those of `of` */,
+    ATOM_TRIPS,
+    ATOM_ITER
+} atom_kind;
 typedef struct atom { atom_kind kind; uint32_t id; lin of; int64_t by; } atom;
 typedef struct loop_form { const weiri_node *node; int lane; bool fixed, part /* of a nest */; int64_t trips; int cls; int64_t c; } loop_form;
 /* What `of` never falls below, as found `depth` - 1 values deep; depth 0: nothing yet. */
@@ -24,12 +33,14 @@ typedef struct form_class {
     lin terms;                /* constant 0 */
     int64_t top;              /* largest constant of its loops */
     const weiri_node *node;
-    int nparts, part[WEIRI_MAX_PARTS], rep[WEIRI_MAX_PARTS];   /* a sum of other classes */
+    int nparts, part[WEIRI_MAX_PARTS], rep[WEIRI_MAX_PARTS]; /* its count is a sum of other classes' */
     int kin;                  /* the first atom of all that are joined by atoms that classes share */
-    int per, of;              /* per > 1: the units of class `of`, so many at a time; its constant is in `terms` */
+    int per, of, lead;        /* per > 1: the units of class `of`, so many at a time, and `lead` more */
     bool base;                /* others are read from it in groups */
     bool steady, per_cta;
-    bool whole;               /* its count is never cut off at 0: it may be a part of a sum */
+    bool whole;   /* its count is never cut off at 0 */
+    lin count;    /* max(0, terms + top) */
+    int64_t plus; /* ... is so much more than the sum */
 } form_class;
 
 struct weiri_forms {
@@ -43,6 +54,8 @@ struct weiri_forms {
     struct { weiri_span x, y; bool known, is; } dealt[WEIR_MAX_RANK]; /* by axis of the queue: what was asked last */
     uint64_t tried;           /* classes, as parts of sums; bounds of forms */
     bound *bounds;            /* BOUNDS of them, the newest at each place; NULL before the first minimum */
+    bool deep;                /* minima and maxima are taken apart */
+    bool apart;               /* ... and there are some */
 };
 
 /* ---- equality of values, over tasks ------------------------------------------------------------------------------------- */
@@ -106,13 +119,14 @@ static bool same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth) 
     return same_value(k, a->arg[0], b->arg[1], depth + 1) && same_value(k, a->arg[1], b->arg[0], depth + 1);
 }
 
-bool weiri_forms_same(const weir_kernel *k, uint32_t x, uint32_t y) { return same_value(k, x, y, 0); }
-bool weiri_forms_same_index(const weir_kernel *k, const weiri_node *x, const weiri_node *y) { return same_index(k, x, y, 0); }
 bool weiri_forms_same_loop(const weir_kernel *k, const weiri_node *x, const weiri_node *y) {
     bool not;
     if (x->kind == NODE_LOOP && y->kind == NODE_LOOP) return same_bounds(k, x, y, 0);
-    return x->kind == y->kind && weiri_forms_alike(k, x->of, y->of, &not) && not == (x->guard != y->guard); /* guards that count */
+    return x->kind == y->kind && weiri_forms_alike(k, x->of, y->of, &not) && not == (x->guard != y->guard);
 }
+
+bool weiri_forms_same(const weir_kernel *k, uint32_t x, uint32_t y) { return same_value(k, x, y, 0); }
+bool weiri_forms_same_index(const weir_kernel *k, const weiri_node *x, const weiri_node *y) { return same_index(k, x, y, 0); }
 
 /* ---- conditions --------------------------------------------------------------------------------------------------------- */
 
@@ -189,13 +203,14 @@ static int atom_for(weiri_forms *f, const atom *x) {
     for (int i = 0; i < f->atoms.n; i++) {
         const atom *y = &f->atoms.v[i];
         if (x->kind != y->kind || x->by != y->by) continue;
-        if (x->kind == ATOM_CEIL    ? x->of.c == y->of.c && same_terms(&x->of, &y->of)
+        if (x->kind != ATOM_VALUE && x->kind != ATOM_TRIPS ? x->of.c == y->of.c && same_terms(&x->of, &y->of)
             : x->kind == ATOM_TRIPS ? same_bounds(f->k, weiri_val(f->k, x->id)->loop, weiri_val(f->k, y->id)->loop, 0)
                                     : same_value(f->k, x->id, y->id, 0))
             return i;
     }
     const weir_op op = x->kind == ATOM_VALUE ? weiri_val(f->k, x->id)->op : WEIR_OP_INT;
-    if ((op == WEIR_OP_MIN || op == WEIR_OP_MAX) && !f->bounds) f->bounds = WEIRI_NEW_N(f->a, bound, BOUNDS);
+    if ((x->kind == ATOM_POS || op == WEIR_OP_MIN || op == WEIR_OP_MAX) && !f->bounds)
+        f->bounds = WEIRI_NEW_N(f->a, bound, BOUNDS);
     WEIRI_PUSH(f->a, f->atoms, *x);
     return f->atoms.n - 1;
 }
@@ -231,40 +246,184 @@ static lin negative(const lin *x) {
     return r;
 }
 
+static int64_t gcd(int64_t a, int64_t b) {
+    while (b) {
+        int64_t r = a % b;
+        a = b, b = r;
+    }
+    return a < 0 ? -a : a;
+}
+
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b && (a < 0) != (b < 0)); }
 
 static int64_t low(weiri_forms *f, const lin *x, int depth);
 static int64_t high(weiri_forms *f, const lin *x, int depth);
 
+static lin lin_of(weiri_forms *f, uint32_t id, int depth);
+static lin pos_of(weiri_forms *f, const lin *x);
 static lin single(weiri_forms *f, const atom *a) { return (lin){ .n = 1, .atom = { atom_for(f, a) }, .coef = { 1 } }; }
 
-/* ceil(x / m), m > 0; whole multiples of m go outside. */
-static lin ceil_of(weiri_forms *f, const lin *x, int64_t m) {
-    lin out = { .c = -floor_div(-x->c, m) };
-    bool whole = true;
-    for (int i = 0; i < x->n; i++) whole = whole && x->coef[i] % m == 0;
-    if (whole) {
-        out.n = x->n;
-        for (int i = 0; i < x->n; i++) out.atom[i] = x->atom[i], out.coef[i] = x->coef[i] / m;
-        return out;
+/* The product of two atoms, each of which may be one of others: of all, in order, an atom as often as it is a factor. false: there are too many. */
+static bool product_of(weiri_forms *f, int x, int y, lin *out) {
+    const int both[] = { x, y };
+    atom a = { .kind = ATOM_MUL };
+    for (int i = 0; i < 2; i++) {
+        const atom *b = &f->atoms.v[both[i]];
+        const int n = b->kind == ATOM_MUL ? b->of.n : 1;
+        for (int q = 0; q < n; q++) {
+            const int factor = b->kind == ATOM_MUL ? b->of.atom[q] : both[i];
+            if (a.of.n == MAX_TERMS) return false;
+            int at = a.of.n++;
+            for (; at > 0 && a.of.atom[at - 1] > factor; at--) a.of.atom[at] = a.of.atom[at - 1];
+            a.of.atom[at] = factor;
+            a.of.coef[at] = 1;
+        }
     }
-    /* (m y + rest) / m is y, where bounds keep the rest to one quotient */
-    lin rest = { .c = x->c };
+    for (int i = 0; i < a.of.n; i++) a.of.coef[i] = 1;
+    *out = single(f, &a);
+    return true;
+}
+
+/* x * y, multiplied out; false: there are too many terms. */
+static bool times_of(weiri_forms *f, const lin *x, const lin *y, lin *out) {
+    *out = (lin){ 0 };
+    if (!near(x->c) || !near(y->c) || !add(out, y, x->c)) return false;
+    lin rest = *x;
+    rest.c = 0;
+    if (!add(out, &rest, y->c)) return false;
+    for (int i = 0; i < x->n; i++)
+        for (int j = 0; j < y->n; j++) {
+            lin one;
+            if (!near(x->coef[i] * y->coef[j]) || !product_of(f, x->atom[i], y->atom[j], &one) ||
+                !add(out, &one, x->coef[i] * y->coef[j]))
+                return false;
+        }
+    return true;
+}
+
+/* x without the atom that is its i-th; *coef: that one's. */
+static lin without_term(const lin *x, int i, int64_t *coef) {
+    lin r = *x;
+    *coef = x->coef[i];
+    r.n--;
+    for (; i < r.n; i++) r.atom[i] = x->atom[i + 1], r.coef[i] = x->coef[i + 1];
+    return r;
+}
+
+static bool is_kind(const weiri_forms *f, const lin *x, int i, atom_kind kind) { return f->atoms.v[x->atom[i]].kind == kind; }
+
+/* max(0, x) where that is a sum of others; false: it is none. */
+static bool pos_by_rule(weiri_forms *f, const lin *x, lin *out) {
+    if (low(f, x, 0) >= 0) return *out = *x, true;
+    if (high(f, x, 0) <= 0) return *out = (lin){ 0 }, true;
+    for (int i = 0; i < x->n; i++) {
+        int64_t coef;
+        if (!is_kind(f, x, i, ATOM_POS)) continue;
+        const lin rest = without_term(x, i, &coef), of = f->atoms.v[x->atom[i]].of;
+        lin p = rest;
+        if (coef == 1 && high(f, &rest, 0) <= 0 && add(&p, &of, 1))
+            return *out = pos_of(f, &p), true; /* max(0, max(0, of) + rest) */
+        if (coef != -1 || !add(&p, &of, -1) || low(f, &p, 0) < 0) continue;
+        *out = pos_of(f, &rest); /* max(0, rest - max(0, of)), and of <= rest */
+        const lin one = { .n = 1, .atom = { x->atom[i] }, .coef = { 1 } };
+        if (add(out, &one, -1)) return true;
+    }
+    return false;
+}
+
+/* max(0, x). All minima and maxima are written with it: max(a, b) = a + max(0, b - a), which of a and b stands first is one way only. */
+static lin pos_of(weiri_forms *f, const lin *x) {
+    lin out, neg = negative(x);
+    if (!x->n) return (lin){ .c = x->c > 0 ? x->c : 0 };
+    if (pos_by_rule(f, x, &out)) return out;
+    if (pos_by_rule(f, &neg, &out) && add(&out, x, 1)) return out; /* max(0, x) = x + max(0, -x) */
+    const bool turned = x->coef[0] < 0;
+    atom a = { .kind = ATOM_POS, .of = turned ? neg : *x };
+    out = single(f, &a);
+    if (turned && !add(&out, x, 1)) {
+        a.of = *x;
+        out = single(f, &a);
+    }
+    return out;
+}
+
+static lin ceil_of(weiri_forms *f, const lin *x, int64_t m);
+
+/* Of x / m, rounded up, where one of its terms is a multiple of max(0, of): the larger, or smaller, of two quotients; false: it is none. */
+static bool ceil_of_pos(weiri_forms *f, const lin *x, int64_t m, lin *out) {
+    for (int i = 0; i < x->n; i++) {
+        int64_t coef;
+        if (!is_kind(f, x, i, ATOM_POS)) continue;
+        const lin rest = without_term(x, i, &coef);
+        lin p = rest;
+        if (!add(&p, &f->atoms.v[x->atom[i]].of, coef)) continue;
+        const lin q = ceil_of(f, &rest, m);
+        p = ceil_of(f, &p, m);
+        lin d = p; /* the larger of the two, q + max(0, p - q), or the smaller */
+        if (!add(&d, &q, -1)) continue;
+        if (coef < 0) d = negative(&d);
+        d = pos_of(f, &d);
+        *out = q;
+        if (add(out, &d, coef < 0 ? -1 : 1)) return true;
+    }
+    return false;
+}
+
+/* ceil(x / m), m > 0; multiples of m go outside. */
+static lin ceil_of(weiri_forms *f, const lin *x, int64_t m) {
+    lin out = { 0 }, rest = { .c = x->c }, sum;
     for (int i = 0; i < x->n; i++) {
         if (x->coef[i] % m == 0) out.atom[out.n] = x->atom[i], out.coef[out.n++] = x->coef[i] / m;
         else rest.atom[rest.n] = x->atom[i], rest.coef[rest.n++] = x->coef[i];
     }
-    int64_t lo = out.n ? low(f, &rest, 0) : -NO_BOUND, hi = out.n ? high(f, &rest, 0) : NO_BOUND;
+    /* (m y + rest) / m is y, where bounds keep the rest to one quotient */
+    const int64_t lo = low(f, &rest, 0), hi = high(f, &rest, 0);
     if (lo != -NO_BOUND && hi != NO_BOUND && -floor_div(-lo, m) == -floor_div(-hi, m)) {
         out.c = -floor_div(-hi, m);
         return out;
     }
-    int64_t q = floor_div(x->c, m);
-    atom a = { .kind = ATOM_CEIL, .of = *x, .by = m };
-    a.of.c = x->c - q * m;
-    out = single(f, &a);
-    out.c = q;
-    return out;
+    lin q;
+    if (!ceil_of_pos(f, &rest, m, &q)) {
+        const atom *of = rest.n == 1 && rest.coef[0] == 1 ? &f->atoms.v[rest.atom[0]] : NULL;
+        atom a = { .kind = ATOM_CEIL, .of = rest, .by = m };
+        if (of && of->kind == ATOM_CEIL && of->by * m <= FAR && near(rest.c * of->by)) { /* a quotient's quotient */
+            a.by = of->by * m;
+            a.of = of->of;
+            a.of.c += rest.c * of->by;
+        }
+        const int64_t c = floor_div(a.of.c, a.by);
+        a.of.c -= c * a.by;
+        q = single(f, &a);
+        q.c = c;
+    }
+    sum = out;
+    if (add(&sum, &q, 1)) return sum;
+    atom a = { .kind = ATOM_CEIL, .of = *x, .by = m }; /* too many terms outside */
+    return single(f, &a);
+}
+
+/* How often the loop runs: max(0, *out) times; false: it steps by what only the launch knows. */
+static bool steps_of(weiri_forms *f, const weiri_node *loop, lin *out) {
+    int64_t step;
+    lin from = lin_of(f, loop->start, 0);
+    if (!weiri_value_const(f->k, loop->step, &step) || !near(step)) return false;
+    *out = lin_of(f, loop->stop, 0);
+    if (!add(out, &from, -1)) return false;
+    if (step < 0) *out = negative(out), step = -step;
+    *out = ceil_of(f, out, step); /* of 32 bits, and not 0: capture.c */
+    return true;
+}
+
+/* How many of its iterations are behind one: the same number in loops that run as often, an outer one being like an outer one. */
+static bool iteration_of(weiri_forms *f, const weiri_node *loop, lin *out) {
+    atom a = { .kind = ATOM_ITER, .id = loop->index };
+    if (!steps_of(f, loop, &a.of)) return false;
+    for (const weiri_node *n = loop->parent; n; n = n->parent) {
+        lin around;
+        a.by += n->kind == NODE_LOOP && steps_of(f, n, &around) && around.c == a.of.c && same_terms(&around, &a.of);
+    }
+    *out = single(f, &a);
+    return true;
 }
 
 /* Known at launch, which refuses counts that leave 32 bits (src/range.c): dims, scalars, coordinates, indices and whole numbers made of
@@ -289,8 +448,6 @@ static bool keeps(const weir_kernel *k, const weiri_value *v) {
     if (from->dtype == WEIR_U32 && v->dtype == WEIR_I64) return true;
     return at_launch(k, v->arg[0], 0);
 }
-
-static lin lin_of(weiri_forms *f, uint32_t id, int depth);
 
 /* May the operation take a number below 0 for a large one? */
 static bool wraps(weiri_forms *f, uint32_t id, int depth) {
@@ -322,12 +479,12 @@ static lin make_lin(weiri_forms *f, uint32_t id, int depth) {
         x = lin_of(f, v->arg[0], depth + 1);
         return negative(&x);
     case WEIR_OP_MUL:
-        for (int i = 0; i < 2; i++)
-            if (weiri_value_const(f->k, v->arg[i], &n) && near(n)) {
-                x = (lin){ 0 };
-                y = lin_of(f, v->arg[1 - i], depth + 1);
-                if (add(&x, &y, n)) return x;
-            }
+        x = lin_of(f, v->arg[0], depth + 1);
+        y = lin_of(f, v->arg[1], depth + 1);
+        {
+            lin all;
+            if (times_of(f, &x, &y, &all)) return all;
+        }
         break;
     case WEIR_OP_CEIL_DIV:
     case WEIR_OP_IDIV:
@@ -339,6 +496,25 @@ static lin make_lin(weiri_forms *f, uint32_t id, int depth) {
         x = ceil_of(f, &x, n);
         if (v->op != WEIR_OP_MOD) return x;
         if (add(&y, &x, -n)) return y; /* x mod n = x - n * floor(x / n) */
+        break;
+    case WEIR_OP_MIN:
+    case WEIR_OP_MAX:
+        if (!f->deep || wraps(f, id, depth + 1)) break;
+        f->apart = true;
+        x = lin_of(f, v->arg[0], depth + 1);
+        y = lin_of(f, v->arg[1], depth + 1);
+        if (v->op == WEIR_OP_MAX) x = negative(&x), y = negative(&y);
+        {
+            lin d = x; /* min(x, y) = x - max(0, x - y) */
+            if (!add(&d, &y, -1)) break;
+            d = pos_of(f, &d);
+            if (add(&x, &d, -1)) return v->op == WEIR_OP_MAX ? negative(&x) : x;
+        }
+        break;
+    case WEIR_OP_INDEX:
+        if (!weiri_value_const(f->k, v->loop->step, &n) || !near(n) || !iteration_of(f, v->loop, &y)) break;
+        x = lin_of(f, v->loop->start, depth + 1);
+        if (add(&x, &y, n)) return x;
         break;
     case WEIR_OP_CAST:
         if (!keeps(f->k, v)) break;
@@ -367,19 +543,58 @@ static int64_t high(weiri_forms *f, const lin *x, int depth) {
     return v == -NO_BOUND ? NO_BOUND : -v;
 }
 
-/* x with the atom's term replaced by coef * value */
-static bool swap_in(weiri_forms *f, const lin *x, int at, uint32_t value, lin *out) {
-    lin v = lin_of(f, value, 0);
-    *out = *x;
-    out->n--;
-    for (int i = at; i < out->n; i++) out->atom[i] = x->atom[i + 1], out->coef[i] = x->coef[i + 1];
-    return add(out, &v, x->coef[at]);
+/* x with its term at `at` replaced by coef * v */
+static bool swap_in(const lin *x, int at, const lin *v, lin *out) {
+    int64_t coef;
+    *out = without_term(x, at, &coef);
+    return add(out, v, coef);
+}
+
+/* Of a coordinate: CTAs that split its axis run tiles up to a multiple of so many. */
+static int64_t split_by(const weir_cluster *c, const weiri_value *v) {
+    return v->i == v->res->axis_m ? c->v * c->m : v->i == v->res->axis_n ? c->n : 1;
+}
+
+/* What the atom is never above, as a form; false: nothing is known. */
+static bool most_of(weiri_forms *f, int at, lin *out) {
+    const atom a = f->atoms.v[at];
+    if (a.kind == ATOM_ITER) {
+        *out = a.of;
+        out->c--;
+        return true;
+    }
+    if (a.kind != ATOM_VALUE) return false;
+    const weiri_value *v = weiri_val(f->k, a.id);
+    if (v->op != WEIR_OP_COORD && v->op != WEIR_OP_BEFORE) return false;
+    *out = lin_of(f, v->res->extent[v->i].id, 0);
+    out->c += split_by(&f->k->cluster, v) - 2;
+    return true;
 }
 
 /* Bound of one atom alone: lowest, or highest if `top`. */
 static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     atom a = f->atoms.v[at];
     if (a.kind == ATOM_TRIPS) return top ? NO_BOUND : 0;
+    if (a.kind == ATOM_ITER) {
+        int64_t v = top ? high(f, &a.of, depth) : 1;
+        return v == NO_BOUND ? v : v - 1;
+    }
+    if (a.kind == ATOM_MUL) { /* of numbers that are never below 0 */
+        double all = 1;
+        int64_t v = 1;
+        for (int i = 0; i < a.of.n; i++) {
+            const int64_t least = atom_bound(f, a.of.atom[i], false, depth),
+                          b = top ? atom_bound(f, a.of.atom[i], true, depth) : least;
+            all *= (double)b;
+            if (least < 0 || b == NO_BOUND || all > 1e17) return top ? NO_BOUND : least < 0 ? -NO_BOUND : 0;
+            v *= b;
+        }
+        return v;
+    }
+    if (a.kind == ATOM_POS) {
+        int64_t v = top ? high(f, &a.of, depth) : low(f, &a.of, depth);
+        return v < 0 ? 0 : v;
+    }
     if (a.kind == ATOM_CEIL) {
         int64_t v = top ? high(f, &a.of, depth) : low(f, &a.of, depth);
         return v == NO_BOUND || v == -NO_BOUND ? v : -floor_div(-v, a.by);
@@ -389,9 +604,9 @@ static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     case WEIR_OP_SCALAR: return top ? NO_BOUND : weiri_value_is_unsigned(v->dtype) ? 0 : -NO_BOUND;
     case WEIR_OP_DIM: return top ? (v->max > 0 ? v->max : NO_BOUND) : v->min > 0 ? v->min : 0;
     case WEIR_OP_COORD:
-    case WEIR_OP_BEFORE: { /* CTAs that split the axis run tiles up to a multiple of them */
-        const weir_cluster *c = &f->k->cluster;
-        int64_t n, by = v->i == v->res->axis_m ? c->v * c->m : v->i == v->res->axis_n ? c->n : 1;
+    case WEIR_OP_BEFORE: {
+        const int64_t by = split_by(&f->k->cluster, v);
+        int64_t n;
         return !top                                                               ? 0
                : !weiri_value_const(f->k, v->res->extent[v->i].id, &n) || n > FAR ? NO_BOUND
                : n > 0                                                            ? (n + by - 1) / by * by - 1
@@ -423,13 +638,16 @@ static int64_t low_of_ceil(weiri_forms *f, const lin *x, int at, int depth) {
     int64_t best = -NO_BOUND;
     if (a.kind != ATOM_CEIL) return best;
     const int64_t k = x->coef[at];
-    lin rest = *x;
-    lin one = { .n = 1, .atom = { x->atom[at] }, .coef = { 1 } };
-    if (k % a.by == 0) { /* of <= by * ceil(of / by) <= of + by - 1 */
-        lin of = a.of;
-        add(&rest, &one, -k); /* its term falls out */
-        if (k < 0) of.c += a.by - 1;
-        if (add(&rest, &of, k / a.by) && rest.n < x->n) best = low(f, &rest, depth + 1);
+    lin rest;
+    const lin one = { .n = 1, .atom = { x->atom[at] }, .coef = { 1 } };
+    const int64_t times = a.by / gcd(k, a.by); /* of <= by * ceil(of / by) <= of + by - 1 */
+    lin of = a.of;
+    if (k < 0) of.c += a.by - 1;
+    rest = (lin){ 0 };
+    if (near(times) && add(&rest, x, times) && add(&rest, &one, -k * times) && add(&rest, &of, k * times / a.by) &&
+        rest.n <= x->n) {
+        const int64_t l = low(f, &rest, depth + 1);
+        if (l != -NO_BOUND) best = -floor_div(-l, times);
     }
     for (int i = 0; i < x->n && k > 0; i++) {
         const atom b = f->atoms.v[x->atom[i]];
@@ -446,7 +664,21 @@ static int64_t low_of_ceil(weiri_forms *f, const lin *x, int at, int depth) {
     return best;
 }
 
-/* Uses min(a, b) <= a and max(a, b) >= a where that cancels terms. */
+/* Is the atom the larger, or the smaller, of two? */
+static bool either_of(weiri_forms *f, int at, lin *x, lin *y, bool *max, int depth) {
+    const atom a = f->atoms.v[at];
+    if (a.kind == ATOM_POS) {
+        *x = (lin){ 0 }, *y = a.of, *max = true;
+        return true;
+    }
+    const weiri_value *v = weiri_val(f->k, a.id);
+    *max = v->op == WEIR_OP_MAX;
+    if (a.kind != ATOM_VALUE || (v->op != WEIR_OP_MIN && !*max) || wraps(f, a.id, depth + 1)) return false;
+    *x = lin_of(f, v->arg[0], 0), *y = lin_of(f, v->arg[1], 0);
+    return true;
+}
+
+/* By the bounds of its atoms; by both that a maximum can be; by what an index or a coordinate is never above. */
 static int64_t find_low(weiri_forms *f, const lin *x, int depth) {
     f->tried++;
     int64_t best = x->c;
@@ -456,20 +688,23 @@ static int64_t find_low(weiri_forms *f, const lin *x, int depth) {
         best = endless ? -NO_BOUND : best + b * x->coef[i];
     }
     for (int i = 0; i < x->n; i++) {
-        if (f->atoms.v[x->atom[i]].kind != ATOM_VALUE) continue;
-        const weiri_value *v = weiri_val(f->k, f->atoms.v[x->atom[i]].id);
-        bool min = v->op == WEIR_OP_MIN, max = v->op == WEIR_OP_MAX;
-        if ((!min && !max) || wraps(f, f->atoms.v[x->atom[i]].id, depth + 1)) continue;
-        lin l, r;
-        if (!swap_in(f, x, i, v->arg[0], &l) || !swap_in(f, x, i, v->arg[1], &r)) continue;
-        int64_t p = low(f, &l, depth + 1), q = low(f, &r, depth + 1);
-        /* x is one of the two; with a known sign it is at least the larger */
-        bool any = (min && x->coef[i] < 0) || (max && x->coef[i] > 0);
-        int64_t b = any ? (p > q ? p : q) : p < q ? p : q;
+        lin one, other, l, r;
+        bool max;
+        if (!either_of(f, x->atom[i], &one, &other, &max, depth) || !swap_in(x, i, &one, &l) || !swap_in(x, i, &other, &r))
+            continue;
+        const int64_t p = low(f, &l, depth + 1), q = low(f, &r, depth + 1);
+        const int64_t b =
+            (max == (x->coef[i] > 0)) == (p > q) ? p : q; /* x is one of the two; with a known sign at least the larger */
         if (b > best) best = b;
     }
     for (int i = 0; i < x->n && depth < 2; i++) {
         const int64_t b = low_of_ceil(f, x, i, depth);
+        if (b > best) best = b;
+    }
+    for (int i = 0; i < x->n && best < 0; i++) {
+        lin most, l;
+        if (x->coef[i] >= 0 || !most_of(f, x->atom[i], &most) || !swap_in(x, i, &most, &l)) continue;
+        const int64_t b = low(f, &l, depth + 1);
         if (b > best) best = b;
     }
     return best;
@@ -477,7 +712,7 @@ static int64_t find_low(weiri_forms *f, const lin *x, int depth) {
 
 /* A number that x never falls below. Minima of minima come to the same forms over and over. */
 static int64_t low(weiri_forms *f, const lin *x, int depth) {
-    if (depth > 6) return -NO_BOUND;
+    if (depth > 6 || (f->deep && f->tried > MOST_TRIED)) return -NO_BOUND;
     uint64_t at = (uint64_t)x->c + (uint64_t)depth;
     for (int i = 0; i < x->n; i++) at = 31 * at + 7 * (uint64_t)x->atom[i] + (uint64_t)x->coef[i];
     const bound *b = f->bounds ? &f->bounds[at % BOUNDS] : NULL;
@@ -488,14 +723,6 @@ static int64_t low(weiri_forms *f, const lin *x, int depth) {
 }
 
 /* ---- spans of tensors --------------------------------------------------------------------------------------------------- */
-
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b) {
-        int64_t r = a % b;
-        a = b, b = r;
-    }
-    return a < 0 ? -a : a;
-}
 
 /* May the value be another number at another time in one tile of one CTA; `ctas`: or in another CTA? */
 static bool value_wanders(const weiri_forms *f, uint32_t id, bool ctas) {
@@ -513,22 +740,31 @@ static bool wanders(const weiri_forms *f, int at, bool ctas) {
         for (int i = 0; i < 3; i++) w = w || value_wanders(f, by[i], ctas);
         return w;
     }
-    for (int i = 0; i < a->of.n; i++) w = w || wanders(f, a->of.atom[i], ctas);
+    w = a->kind == ATOM_ITER;
+    for (int i = 0; i < a->of.n && !w; i++) w = wanders(f, a->of.atom[i], ctas);
     return w;
 }
 
-/* Of a span of a tile that a task had before: the same function of the coordinates as one of the tile it is in. */
-static void of_own_tile(weiri_forms *f, lin *x) {
+/* Of a span of a tile that a task had before: the same function of the coordinates as one of the tile it is in. false: it has too many terms. */
+static bool of_own_tile(weiri_forms *f, lin *x) {
     lin r = { .c = x->c };
     for (int i = 0; i < x->n; i++) {
         atom a = f->atoms.v[x->atom[i]];
         const weiri_value *v = weiri_val(f->k, a.id);
         if (v->op == WEIR_OP_BEFORE) a.id = v->loop->of_tiles->coord[v->i];
-        of_own_tile(f, &a.of);
-        lin one = single(f, &a);
-        add(&r, &one, x->coef[i]); /* as many terms: nothing is about two tiles here */
+        lin one = { .c = 1 };
+        for (int q = 0; a.kind == ATOM_MUL && q < a.of.n; q++) {
+            lin factor = { .n = 1, .atom = { a.of.atom[q] }, .coef = { 1 } }, all;
+            if (!of_own_tile(f, &factor) || !times_of(f, &one, &factor, &all)) return false;
+            one = all;
+        }
+        if ((a.kind == ATOM_CEIL || a.kind == ATOM_POS) && !of_own_tile(f, &a.of)) return false;
+        if (a.kind != ATOM_MUL)
+            one = a.kind == ATOM_CEIL ? ceil_of(f, &a.of, a.by) : a.kind == ATOM_POS ? pos_of(f, &a.of) : single(f, &a);
+        if (!add(&r, &one, x->coef[i])) return false;
     }
     *x = r;
+    return true;
 }
 
 static bool start_of(weiri_forms *f, const weiri_span *x, lin *out) {
@@ -538,7 +774,7 @@ static bool start_of(weiri_forms *f, const weiri_span *x, lin *out) {
     if (weiri_val(f->k, x->value)->before) {
         lin **own = &f->own[x->value];
         if (!*own) {
-            of_own_tile(f, &v);
+            if (!of_own_tile(f, &v)) return false;
             *own = WEIRI_NEW(f->a, lin);
             **own = v;
         }
@@ -590,8 +826,19 @@ bool weiri_forms_aligned(weiri_forms *f, const weiri_span *x, const weiri_span *
     return by ? at % by == 0 && by >= x->extent : at == 0;
 }
 
+/* The atom of a loop's iterations. */
+static bool index_of(weiri_forms *f, const weiri_node *loop, int *atom) {
+    lin i;
+    if (!iteration_of(f, loop, &i)) return false;
+    *atom = i.atom[0];
+    return true;
+}
+
 /* Loops around a place, and which of their iterations it is known to tell apart. */
-typedef struct around { int n, index[WEIRI_MAX_NEST]; int64_t step[WEIRI_MAX_NEST]; bool told[WEIRI_MAX_NEST]; } around;
+typedef struct around {
+    int n, index[WEIRI_MAX_NEST];
+    bool told[WEIRI_MAX_NEST];
+} around;
 
 /* Does a step of loop `l` move the span past itself, whatever all else does but the loops told apart? */
 static bool told_by(weiri_forms *f, const around *o, int l, const weiri_span *x) {
@@ -605,17 +852,14 @@ static bool told_by(weiri_forms *f, const around *o, int l, const weiri_span *x)
         else if (!same) rest.atom[rest.n] = a.atom[i], rest.coef[rest.n++] = a.coef[i];
     }
     int64_t lo = low(f, &rest, 0), hi = high(f, &rest, 0);
-    return lo != -NO_BOUND && hi != NO_BOUND && coef * o->step[l] - (hi - lo) >= x->extent;
+    return lo != -NO_BOUND && hi != NO_BOUND && coef - (hi - lo) >= x->extent;
 }
 
 bool weiri_forms_moved(weiri_forms *f, const weiri_span *x, int rank, const weiri_node *node) {
     around o = { 0 };
     for (const weiri_node *n = node->parent; n && n->kind != NODE_TILES; n = n->parent) {
         if (n->kind != NODE_LOOP) continue;
-        int64_t step;
-        if (!weiri_value_const(f->k, n->step, &step)) return false; /* of 32 bits: validate.c */
-        o.index[o.n] = lin_of(f, n->index, 0).atom[0];
-        o.step[o.n++] = step < 0 ? -step : step;
+        if (!index_of(f, n, &o.index[o.n++])) return false;
     }
     int told = 0;
     for (int before = -1; before < told;) { /* of what some tell apart the rest is told apart with them alike */
@@ -633,7 +877,8 @@ static int64_t dealt_by(weiri_forms *f, const lin *x, const weir_res *queue, int
     int64_t coef = 0;
     for (int i = 0; i < x->n; i++) {
         const atom *a = &f->atoms.v[x->atom[i]];
-        const weiri_value *v = a->kind == ATOM_CEIL ? NULL : weiri_val(f->k, a->id);
+        const weiri_value *v =
+            a->kind == ATOM_VALUE || a->kind == ATOM_ITER || a->kind == ATOM_TRIPS ? weiri_val(f->k, a->id) : NULL;
         if (v && v->op == WEIR_OP_COORD && v->res == queue && v->i == axis) {
             coef = x->coef[i];
             continue;
@@ -694,7 +939,8 @@ static void at_least(facts *all, const lin *b, int64_t plus, const lin *a) {
 /* Does the number stay what a form says? A launch looks at the bounds of loops, not at what else is computed in 32 bits. */
 static bool stays(const weiri_forms *f, uint32_t id) {
     const weiri_value *v = weiri_val(f->k, id);
-    bool is = v->op == WEIR_OP_INT || v->op == WEIR_OP_INDEX || v->op == WEIR_OP_DIM;
+    bool is = v->op == WEIR_OP_INT || v->op == WEIR_OP_INDEX || v->op == WEIR_OP_DIM || v->op == WEIR_OP_COORD ||
+              v->op == WEIR_OP_LOAD;
     for (int i = 0; i < f->loops.n && !is; i++) {
         const weiri_node *n = f->loops.v[i].node;
         is = n->kind == NODE_LOOP && (same_value(f->k, n->start, id, 0) || same_value(f->k, n->stop, id, 0));
@@ -780,18 +1026,20 @@ static bool pinned(weiri_forms *f, const facts *all, int index) {
 bool weiri_forms_once(weiri_forms *f, const weiri_node *node) {
     facts all;
     collect(f, node, &all);
+    int i;
     for (const weiri_node *n = node->parent; n && n->kind != NODE_TILES; n = n->parent)
-        if (n->kind == NODE_LOOP && !pinned(f, &all, lin_of(f, n->index, 0).atom[0])) return false;
+        if (n->kind == NODE_LOOP && (!index_of(f, n, &i) || !pinned(f, &all, i))) return false;
     return true;
 }
 
 /* What they say of numbers that are one for a turn. */
 static void facts_at(weiri_forms *f, const weiri_node *node, facts *all) {
     collect(f, node, all);
+    int i;
     for (const weiri_node *n = node->parent; n && n->kind != NODE_TILES; n = n->parent)
-        if (n->kind == NODE_LOOP) without(all, lin_of(f, n->index, 0).atom[0]);
+        if (n->kind == NODE_LOOP && index_of(f, n, &i)) without(all, i);
     int kept = 0;
-    for (int i = 0; i < all->n; i++)
+    for (i = 0; i < all->n; i++)
         if (one_a_turn(f, &all->v[i])) all->v[kept++] = all->v[i];
     all->n = kept;
 }
@@ -867,13 +1115,33 @@ static lin units_of(const weiri_forms *f, int cls) {
 
 bool weiri_forms_plain(const weiri_forms *f, int cls) { return !f->classes.v[cls].nparts && f->classes.v[cls].per < 2; }
 
-bool weiri_forms_units(weiri_forms *f, int cls, uint32_t condition, weiri_ran *out) {
+/* Does the comparison say that x > by * *than, or (*down) that it is not? */
+static bool above(weiri_forms *f, const comparison *c, const lin *x, int64_t by, int64_t *than, bool *down) {
+    lin d = side(f, c, true);
+    const lin a = side(f, c, false);
+    int64_t e;
+    if (c->op != WEIR_OP_LT || !add(&d, &a, -1) || !differs(&d, x, down, &e)) return false;
+    e = *down ? e - 1 : -e;
+    *than = floor_div(e, by);
+    return e % by == 0;
+}
+
+bool weiri_forms_units(weiri_forms *f, int cls, uint32_t condition, const weiri_node *around, weiri_ran *out) {
     comparison c;
     int64_t m;
     if (!counting(f, condition, &c)) return false;
-    const lin n = units_of(f, cls), b = side(f, &c, true);
+    lin n = units_of(f, cls), i;
+    const lin b = side(f, &c, true);
     const int64_t least = low(f, &n, 0);
+    if (around) return iteration_of(f, around, &i) && add(&n, &i, -1) && ran_of(&c, side(f, &c, false), &b, &n, least, out);
     if (ran_of(&c, side(f, &c, false), &b, &n, least, out)) return true;
+    int64_t than;
+    bool down;
+    if (n.n == 1 && n.coef[0] == 1 && is_kind(f, &n, 0, ATOM_CEIL) &&
+        above(f, &c, &f->atoms.v[n.atom[0]].of, f->atoms.v[n.atom[0]].by, &than, &down)) {
+        *out = (weiri_ran){ .not = down == c.not, .times = than + n.c }; /* x > m * than: so is ceil(x / m) > than */
+        return out->times >= 0;
+    }
     /* x % m = r */
     const weiri_value *v = weiri_val(f->k, c.a);
     if (c.op != WEIR_OP_EQ || c.b || v->op != WEIR_OP_MOD || !weiri_value_const(f->k, v->arg[1], &m) || m < 2 || m > 16 ||
@@ -886,61 +1154,72 @@ bool weiri_forms_units(weiri_forms *f, int cls, uint32_t condition, weiri_ran *o
     return true;
 }
 
-/* Of a loop that reads the units of one class, in an iteration: those it has not read yet, by its index; they are not below 0. */
+/* Of a loop that reads the units of one class, in an iteration: those it has not read yet; they are not below 0. */
 static bool unread_of(weiri_forms *f, const loop_form *l, lin *n) {
     const form_class *c = &f->classes.v[l->cls];
-    int64_t step;
-    if (l->node->kind != NODE_LOOP || !weiri_value_const(f->k, l->node->step, &step) || (step != 1 && step != -1)) return false;
+    lin i;
+    if (l->node->kind != NODE_LOOP || !iteration_of(f, l->node, &i)) return false;
     *n = units_of(f, c->per > 1 ? c->of : l->cls);
-    const int64_t per = c->per > 1 ? c->per : 1;
-    const lin i = lin_of(f, l->node->index, 0), from = lin_of(f, l->node->start, 0);
     if (c->per < 2) n->c--; /* that of the iteration is read */
-    return add(n, &i, -step * per) && add(n, &from, step * per);
+    return add(n, &i, c->per > 1 ? -c->per : -1);
 }
 
 bool weiri_forms_ahead(weiri_forms *f, int loop, uint32_t condition, weiri_ran *out) {
     const loop_form *l = &f->loops.v[loop];
     comparison c;
-    int64_t step, e;
+    int64_t step, than;
     lin n;
     bool down;
     if (!counting(f, condition, &c)) return false;
-    lin a = side(f, &c, false);
-    const lin b = side(f, &c, true);
-    if (unread_of(f, l, &n)) return ran_of(&c, a, &b, &n, 0, out);
+    const lin a = side(f, &c, false), b = side(f, &c, true);
+    if (unread_of(f, l, &n) && ran_of(&c, a, &b, &n, 0, out)) return true;
     /* of larger steps: i + so many steps < stop */
     const form_class *k = &f->classes.v[l->cls];
-    if (k->per > 1 || l->node->kind != NODE_LOOP || c.op == WEIR_OP_EQ || !weiri_value_const(f->k, l->node->step, &step) || step < 2)
-        return false;
+    if (k->per > 1 || l->node->kind != NODE_LOOP || !weiri_value_const(f->k, l->node->step, &step) || step < 2) return false;
     lin left = lin_of(f, l->node->stop, 0);
     const lin i = lin_of(f, l->node->index, 0);
-    if (!add(&left, &i, -1) || !add(&a, &b, -1)) return false;
-    a = negative(&a);
-    if (!differs(&a, &left, &down, &e)) return false;
-    const int64_t than = down ? e - 1 : -e; /* left > than, or (down) not */
-    if (than < step || than % step) return false;
-    *out = (weiri_ran){ .not = down == c.not, .times = than / step - 1 + (k->top - l->c) };
+    if (!add(&left, &i, -1) || !above(f, &c, &left, step, &than, &down) || than < 1) return false;
+    *out = (weiri_ran){ .not = down == c.not, .times = than - 1 + (k->top - l->c) };
     return true;
+}
+
+/* Is x the smaller of *cap and n - *but, as the form has it? */
+static bool is_capped(weiri_forms *f, const lin *x, const lin *n, int *cap, int *but) {
+    for (int i = 0; i < x->n; i++) {
+        int64_t coef;
+        lin m = without_term(x, i, &coef), d = f->atoms.v[x->atom[i]].of; /* m - max(0, m - n), or n - max(0, n - m) */
+        if (!is_kind(f, x, i, ATOM_POS) || coef != -1 || !add(&d, &m, -1)) continue;
+        d = negative(&d); /* the other of the two */
+        if (!m.n) {
+            const lin t = m;
+            m = d, d = t;
+        }
+        if (d.n || d.c < 1 || d.c > 16 || !cancels(&m, n, -1) || m.c > 0 || m.c < -16) continue;
+        *cap = (int)d.c;
+        *but = (int)-m.c;
+        return true;
+    }
+    return false;
 }
 
 bool weiri_forms_capped(weiri_forms *f, int loop, int cls, int around, int *cap, int *but) {
     const loop_form *l = &f->loops.v[loop];
-    int64_t m;
-    if (l->c || f->classes.v[l->cls].terms.n != 1 || f->classes.v[l->cls].terms.coef[0] != 1) return false;
-    const atom *x = &f->atoms.v[f->classes.v[l->cls].terms.atom[0]];
-    const weiri_value *v = x->kind == ATOM_VALUE ? weiri_val(f->k, x->id) : NULL;
-    if (!v || v->op != WEIR_OP_MIN) return false;
-    lin n;
+    lin all = f->classes.v[l->cls].terms, n;
+    all.c = l->c;
+    if (around < 0 && cls == l->cls) return false;
     if (around < 0) n = units_of(f, cls);
     else if (!unread_of(f, &f->loops.v[around], &n)) return false;
-    for (int turn = 0; turn < 2; turn++) {
-        if (!weiri_value_const(f->k, v->arg[turn], &m) || m < 1 || m > 16) continue;
-        lin d = lin_of(f, v->arg[1 - turn], 0);
-        if (!cancels(&d, &n, -1) || d.c > 0 || d.c < -16) continue;
-        *cap = (int)m;
-        *but = (int)-d.c;
-        return true;
+    *but = 0;
+    if (is_capped(f, &all, &n, cap, but)) return true;
+    for (*cap = 1; *cap <= 16; ++*cap) { /* or is it what that comes to? */
+        lin d = negative(&n), less = all;
+        d.c += *cap;
+        d = pos_of(f, &d);
+        d = negative(&d);
+        d.c += *cap;
+        if (cancels(&less, &d, -1) && !less.c) return true;
     }
+    *cap = 0;
     return false;
 }
 
@@ -948,26 +1227,50 @@ bool weiri_forms_capped(weiri_forms *f, int loop, int cls, int around, int *cap,
 static const atom *in_groups(const weiri_forms *f, int cls) {
     const lin *t = &f->classes.v[cls].terms;
     const atom *x = t->n == 1 && t->coef[0] == 1 ? &f->atoms.v[t->atom[0]] : NULL;
-    return x && x->kind == ATOM_CEIL && x->by <= 16 && !weiri_forms_wanders(f, cls) ? x : NULL;
+    return x && x->kind == ATOM_CEIL && !weiri_forms_wanders(f, cls) ? x : NULL;
+}
+
+/* Is ceil(x / m) = ceil((ceil(y / a) + *lead) / *per), `y` what class j counts (a = 1), or the quotient that it is? */
+static bool grouped(const weiri_forms *f, const atom *x, int j, int64_t *per, int64_t *lead) {
+    const form_class *o = &f->classes.v[j];
+    const atom *y = in_groups(f, j);
+    if (same_terms(&o->terms, &x->of)) *per = x->by, *lead = x->of.c;
+    else if (y && same_terms(&y->of, &x->of) && x->by % y->by == 0 && (x->of.c - y->of.c) % y->by == 0)
+        *per = x->by / y->by, *lead = (x->of.c - y->of.c) / y->by;
+    else return false;
+    return *per > 1 && *per <= 16 && o->per < 2;
+}
+
+/* What could count the units of both quotients: the number that both divide, or it in parts of a number that divides both divisors. */
+static lin common_units(weiri_forms *f, const atom *x, const atom *y) {
+    lin out = x->of;
+    const int64_t a = gcd(x->by, y->by);
+    out.c = 0;
+    if ((x->by <= 16 && y->by <= 16) || (x->of.c - y->of.c) % a) return out;
+    out.c = x->of.c % a;
+    return ceil_of(f, &out, a);
 }
 
 /* The class of which the atom counts groups; -1: there is none. Where two classes count groups of it, none of which is the other's, it is made. */
-static int base_of(weiri_forms *f, int cls, const atom *x) {
-    int others = 0;
+static int base_of(weiri_forms *f, int cls, const atom *x, int64_t *per, int64_t *lead) {
+    for (int j = 0; j < f->classes.n; j++)
+        if (j != cls && grouped(f, x, j, per, lead)) return j;
     for (int j = 0; j < f->classes.n; j++) {
-        const form_class *o = &f->classes.v[j];
         const atom *y = in_groups(f, j);
-        if (j != cls && o->per < 2 && same_terms(&o->terms, &x->of)) return j;
-        others += j != cls && y && same_terms(&y->of, &x->of);
+        if (j == cls || !y || !same_terms(&y->of, &x->of)) continue;
+        const form_class *o = &f->classes.v[cls];
+        const form_class made = { .terms = common_units(f, x, y), .node = o->node, .steady = o->steady, .per_cta = o->per_cta };
+        WEIRI_PUSH(f->a, f->classes, made);
+        f->classes.v[f->classes.n - 1].terms.c = 0;
+        const int at = f->classes.n - 1;
+        int64_t other, begins;
+        if (grouped(f, x, at, per, lead) && grouped(f, y, at, &other, &begins)) return at;
+        f->classes.n--;
     }
-    if (!others) return -1;
-    form_class c = f->classes.v[cls];
-    c.terms = x->of;
-    c.terms.c = c.top = 0;
-    WEIRI_PUSH(f->a, f->classes, c);
-    return f->classes.n - 1;
+    return -1;
 }
 
+/* Loops of so many units a step become readers of those units. Returns whether there are any. */
 bool weiri_forms_group(weiri_forms *f) {
     bool any = false;
     for (int i = 0; i < f->classes.n; i++) { /* no count below 0 is lost where one is added to it */
@@ -976,14 +1279,15 @@ bool weiri_forms_group(weiri_forms *f) {
     }
     for (int i = 0, all = f->classes.n; i < all; i++) {
         const atom *x = f->classes.v[i].base ? NULL : in_groups(f, i);
-        const int j = x ? base_of(f, i, x) : -1;
+        int64_t per, lead;
+        const int j = x ? base_of(f, i, x, &per, &lead) : -1;
         if (j < 0) continue;
         form_class *c = &f->classes.v[i], *o = &f->classes.v[j];
-        c->per = (int)x->by, c->of = j;
+        c->per = (int)per, c->lead = (int)lead, c->of = j;
         o->base = any = true;
         for (int q = 0; q < f->loops.n; q++) { /* no loop may have more than the class has units */
             const loop_form *l = &f->loops.v[q];
-            const int64_t top = x->of.c + x->by * l->c;
+            const int64_t top = lead + per * l->c;
             if (!l->fixed && l->cls == i && top > o->top) o->top = top;
         }
     }
@@ -1049,8 +1353,9 @@ bool weiri_forms_settled(const weir_kernel *k, uint32_t id, bool *tile, bool *ct
     return leaves(k, id, true, tile, cta);
 }
 
-weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a) {
+weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a, bool deep) {
     weiri_forms *f = WEIRI_NEW(a, weiri_forms);
+    f->deep = deep;
     f->k = k;
     f->a = a;
     f->memo = WEIRI_NEW_N(a, lin *, k->values.n + 1);
@@ -1060,6 +1365,8 @@ weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a) {
 
 /* Files the loop under the class of d, its number of steps. */
 static int file_loop(weiri_forms *f, loop_form l, lin d, bool steady, bool per) {
+    while (d.n == 1 && !d.c && d.coef[0] == 1 && is_kind(f, &d, 0, ATOM_POS))
+        d = f->atoms.v[d.atom[0]].of; /* that a loop has anyway */
     if (!d.n) {
         l.fixed = true;
         l.trips = d.c > 0 ? d.c : 0;
@@ -1080,24 +1387,44 @@ static int file_loop(weiri_forms *f, loop_form l, lin d, bool steady, bool per) 
     return f->loops.n - 1;
 }
 
-int weiri_forms_guard(weiri_forms *f, const weiri_node *n, bool truth) {
+/* A comparison of whole numbers that the launch and loops decide, d > 0: that many runs are max(0, d) - max(0, d - 1). */
+static bool runs_of(weiri_forms *f, const weiri_node *n, const comparison *c, lin *out) {
+    lin d = side(f, c, true);
+    const lin a = side(f, c, false);
+    if (c->op != WEIR_OP_LT || !at_launch(f->k, n->of, 0) || !add(&d, &a, -1)) return false;
+    lin less = d;
+    less.c--;
+    less = pos_of(f, &less);
+    *out = pos_of(f, &d);
+    return add(out, &less, -1);
+}
+
+int weiri_forms_guard(weiri_forms *f, const weiri_node *n, bool truth, bool *sum, bool all) {
     comparison c;
     int64_t m;
     bool tile, cta;
-    if (!counting(f, n->of, &c) || c.op != WEIR_OP_EQ || c.b || c.c || !weiri_forms_settled(f->k, n->of, &tile, &cta)) return -1;
-    const weiri_value *v = weiri_val(f->k, c.a); /* x % m = 0: as much rounded up as down */
-    if (v->op != WEIR_OP_MOD || !weiri_value_const(f->k, v->arg[1], &m) || m < 17 || m > FAR) return -1; /* less is counted */
-    const lin x = lin_of(f, v->arg[0], 0);
-    lin down = x;
-    down.c -= m - 1;
-    lin d = ceil_of(f, &x, m);
-    down = ceil_of(f, &down, m);
-    add(&d, &down, -1); /* their terms are the same, or one has a quotient alone and the other no more than 7 */
+    lin d;
+    if (!counting(f, n->of, &c)) return -1;
+    const bool settled = weiri_forms_settled(f->k, n->of, &tile, &cta);
+    if (all && runs_of(f, n, &c, &d)) truth = !truth; /* below they are those of what is left over */
+    else {
+        *sum = *sum || c.op == WEIR_OP_LT;
+        if (c.op != WEIR_OP_EQ || c.b || c.c || !settled) return -1;
+        const weiri_value *v = weiri_val(f->k, c.a); /* x % m = 0: as much rounded up as down */
+        if (v->op != WEIR_OP_MOD || !weiri_value_const(f->k, v->arg[1], &m) || m < 17 || m > FAR)
+            return -1; /* less is counted */
+        const lin x = lin_of(f, v->arg[0], 0);
+        lin down = x;
+        down.c -= m - 1;
+        d = ceil_of(f, &x, m);
+        down = ceil_of(f, &down, m);
+        add(&d, &down, -1); /* their terms are the same, or one has a quotient alone and the other no more than 7 */
+    }
     if (truth != c.not) { /* it runs where nothing is left over */
         d = negative(&d);
         d.c++;
     }
-    return file_loop(f, (loop_form){ .node = n, .lane = -1 }, d, !tile && !cta, cta);
+    return file_loop(f, (loop_form){ .node = n, .lane = -1 }, d, settled && !tile && !cta, cta);
 }
 
 /* The factors of a product, in order; false: there are too many, or one may be below 0. */
@@ -1109,6 +1436,11 @@ static bool factors(weiri_forms *f, uint32_t id, uint32_t out[WEIRI_NEST], int *
     if (*n == WEIRI_NEST || low(f, &x, 0) < 0) return false;
     out[(*n)++] = id;
     return true;
+}
+
+int64_t weiri_forms_order(const weiri_forms *f, int loop) {
+    const loop_form *l = &f->loops.v[loop];
+    return l->fixed ? INT64_MAX : (int64_t)l->cls * 4 * FAR + l->c;
 }
 
 int weiri_forms_nest(weiri_forms *f, const weiri_node *loop, int handles[WEIRI_NEST]) {
@@ -1127,21 +1459,20 @@ int weiri_forms_nest(weiri_forms *f, const weiri_node *loop, int handles[WEIRI_N
     return open > 1 ? n : 0;
 }
 
+bool weiri_forms_same_count(const weiri_forms *f, int x, int y) {
+    const loop_form *a = &f->loops.v[x], *b = &f->loops.v[y];
+    if (a->fixed || b->fixed) return a->fixed && b->fixed && a->trips == b->trips;
+    return a->cls == b->cls && a->c == b->c;
+}
+
 int weiri_forms_loop(weiri_forms *f, const weiri_node *n, int lane) {
     loop_form l = { .node = n, .lane = lane };
     for (int i = 0; i < f->loops.n; i++)
-        if (f->loops.v[i].node == n && !f->loops.v[i].part) return i;
+        if (f->loops.v[i].node == n && !f->loops.v[i].part && f->loops.v[i].lane == lane) return i;
     int64_t step = 0;
     lin start = lin_of(f, n->start, 0), d = lin_of(f, n->stop, 0);
-    bool plain = weiri_value_const(f->k, n->step, &step) && add(&d, &start, -1); /* of 32 bits, and not 0: capture.c */
-    if (plain && lane >= 0) {
-        d.c += lane;
-        step = 1;
-    }
-    if (plain) {
-        if (step < 0) d = negative(&d), step = -step;
-        d = ceil_of(f, &d, step);
-    }
+    bool plain = lane < 0 ? steps_of(f, n, &d) : weiri_value_const(f->k, n->step, &step) && add(&d, &start, -1);
+    if (plain && lane >= 0) d.c += lane; /* of the loop in steps of 1 */
     if (!plain) { /* a step known only at launch: one symbol per (start, stop, step) */
         atom a = { .kind = ATOM_TRIPS, .id = n->index, .by = lane };
         d = single(f, &a);
@@ -1162,8 +1493,8 @@ static void find_kin(weiri_forms *f) {
     for (int pass = 0; pass < 2; pass++) /* to join them, and to see what they have come to */
         for (int i = 0; i < f->classes.n; i++) {
             form_class *c = &f->classes.v[i];
-            for (int t = 0; t < c->terms.n; t++) {
-                int x = c->terms.atom[t];
+            for (int t = 0; t < c->count.n; t++) {
+                int x = c->count.atom[t];
                 while (up[x] != x) x = up[x] = up[up[x]];
                 if (t) up[x] = c->kin;
                 else c->kin = x;
@@ -1173,26 +1504,27 @@ static void find_kin(weiri_forms *f) {
 
 /* The class `rep` times is the whole of `rest`; 0: it is not. */
 static int times(const form_class *o, const lin *rest) {
-    if (o->terms.n != rest->n || o->terms.atom[0] != rest->atom[0]) return 0;
-    const int64_t rep = rest->coef[0] / o->terms.coef[0];
+    if (o->count.n != rest->n || o->count.atom[0] != rest->atom[0]) return 0;
+    const int64_t rep = rest->coef[0] / o->count.coef[0];
     lin next = *rest;
-    return rep >= 1 && rep <= 64 && cancels(&next, &o->terms, -rep) ? (int)rep : 0;
+    return rep >= 1 && rep <= 64 && cancels(&next, &o->count, -rep) ? (int)rep : 0;
 }
 
 /* Can `rest` be written with classes from `from` on? Fills c's parts, in the order in which their loops are written: that in which the
  * other tasks run them. */
 static bool split(weiri_forms *f, form_class *c, int self, const lin *rest, int from) {
-    if (!rest->n) return true; /* of one part alone once: it would be that class */
+    c->plus = rest->c;
+    if (!rest->n) return true;
     for (int i = from; i < f->classes.n; i++) {
         const form_class *o = &f->classes.v[i];
-        if (i == self || o->nparts || o->per > 1 || o->kin != c->kin || !o->whole) continue;
+        if (i == self || o->nparts || o->per > 1 || o->kin != c->kin || !o->count.n) continue;
         const int whole = times(o, rest);
         f->tried++;
         for (int turn = c->nparts + 1 == MOST_SUMMED ? MOST_REPS : 0; turn <= MOST_REPS; turn++) {
             const int rep = turn < MOST_REPS ? turn + 1 : whole;
             if (!rep) continue;
             lin next = *rest;
-            if (!add(&next, &o->terms, -rep)) continue;
+            if (!add(&next, &o->count, -rep)) continue;
             c->part[c->nparts] = i;
             c->rep[c->nparts++] = rep;
             if (split(f, c, self, &next, i + 1)) return true;
@@ -1203,23 +1535,25 @@ static bool split(weiri_forms *f, form_class *c, int self, const lin *rest, int 
 }
 
 void weiri_forms_settle(weiri_forms *f) {
+    for (int i = 0; i < f->classes.n; i++) {
+        const lin all = units_of(f, i);
+        const bool whole = low(f, &all, 0) >= 0;
+        lin count = { 0 };
+        if (whole) count = all;
+        else if (f->deep) count = pos_of(f, &all);
+        f->classes.v[i].whole = whole;
+        f->classes.v[i].count = count; /* of no terms: it is part of no sum, and none */
+    }
     find_kin(f);
     for (int i = 0; i < f->classes.n; i++) {
-        lin all = f->classes.v[i].terms;
-        all.c = f->classes.v[i].top;
-        f->classes.v[i].whole = low(f, &all, 0) >= 0;
-    }
-    for (int i = 0; i < f->classes.n; i++) {
         form_class c = f->classes.v[i];
-        lin rest = c.terms;
-        if (c.per > 1 || c.base || !split(f, &c, i, &rest, 0)) continue;
+        lin rest = c.count;
+        if (c.per > 1 || c.base || !rest.n || !split(f, &c, i, &rest, 0)) continue;
         bool fits = true; /* no loop of the class may be shorter than its parts' head starts */
         for (int j = 0; j < f->loops.n; j++) {
             const loop_form *l = &f->loops.v[j];
             if (l->fixed || l->cls != i) continue;
-            int64_t base = l->c;
-            for (int q = 0; q < c.nparts; q++) base -= c.rep[q] * f->classes.v[c.part[q]].top;
-            if (base < 0) fits = false;
+            if (l->c - c.top + c.plus < 0 || (l->c != c.top && !c.whole)) fits = false;
         }
         bool used = false; /* a class that others are made of stays */
         for (int j = 0; j < i; j++)
@@ -1227,6 +1561,8 @@ void weiri_forms_settle(weiri_forms *f) {
         if (fits && !used) f->classes.v[i] = c;
     }
 }
+
+bool weiri_forms_apart(const weiri_forms *f) { return f->apart; }
 
 uint64_t weiri_forms_tried(const weiri_forms *f) { return f->tried; }
 
@@ -1243,18 +1579,18 @@ weiri_trips weiri_forms_trips(const weiri_forms *f, int loop, bool in_turn) {
     const form_class *c = &f->classes.v[l->cls];
     if (c->per > 1) {
         const form_class *o = &f->classes.v[c->of];
-        const int64_t top = f->atoms.v[c->terms.atom[0]].of.c + c->per * l->c;
+        const int64_t top = c->lead + c->per * l->c;
         return (weiri_trips){ .nparts = 1, .part = { { .tape = c->of, .rep = 1, .skip = (int)(o->top - top), .per = c->per } } };
     }
     if (!c->nparts)
         return (weiri_trips){ .nparts = 1, .part = { { .tape = l->cls, .rep = 1, .skip = (int)(c->top - l->c) } } };
-    weiri_trips t = { .base = l->c };
+    weiri_trips t = { .base = l->c - c->top + c->plus };
     int most = 0;
     for (int i = 0; i < c->nparts; i++) most += c->rep[i];
     for (int i = 0; i < c->nparts; i++) {
         bool apart = in_turn && most <= WEIRI_MAX_PARTS;
-        for (int n = 0; n < (apart ? c->rep[i] : 1); n++) t.part[t.nparts++] = (weiri_part){ .tape = c->part[i], .rep = apart ? 1 : c->rep[i] };
-        t.base -= c->rep[i] * f->classes.v[c->part[i]].top;
+        for (int n = 0; n < (apart ? c->rep[i] : 1); n++)
+            t.part[t.nparts++] = (weiri_part){ .tape = c->part[i], .rep = apart ? 1 : c->rep[i] };
     }
     return t;
 }
@@ -1307,14 +1643,17 @@ int64_t weiri_forms_multiple(const weiri_forms *f, int cls) {
 
 bool weiri_forms_eval(const weiri_forms *f, int cls, weiri_env *env, int64_t *out) {
     const form_class *c = &f->classes.v[cls];
-    const weiri_node *n = c->node;
+    const loop_form *l = f->loops.v;
+    while (l->node != c->node) l++; /* the class is made of it */
+    for (int i = 0; i < f->loops.n; i++)
+        if (!f->loops.v[i].fixed && f->loops.v[i].cls == cls && f->loops.v[i].c > l->c)
+            l = &f->loops.v[i]; /* of which none is cut off at 0 */
+    const weiri_node *n = l->node;
     int64_t start, stop, step;
     env->counts = true;
     if (!weiri_range_number(env, n->start, &start) || !weiri_range_number(env, n->stop, &stop) ||
         !weiri_range_number(env, n->step, &step) || !step)
         return false;
-    const loop_form *l = f->loops.v;
-    while (l->node != n) l++; /* the class is made of it */
     if (l->lane >= 0) start -= l->lane, step = 1;
     int64_t d = step > 0 ? -floor_div(start - stop, step) : -floor_div(stop - start, -step);
     d += c->top - l->c;

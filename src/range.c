@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 enum { MOST_STEPS = 20000 }; /* shared subexpressions are walked each time */
 
@@ -145,6 +146,32 @@ static weiri_range coordinate(weiri_env *e, const weiri_value *v) {
     return x.known ? span(0, most(x.hi - 1, 0) + c->v * c->m * c->n - 1) : unknown;
 }
 
+static uint64_t mixed(uint64_t h, uint64_t x) {
+    h = (h ^ x) * 0x9e3779b97f4a7c15ull;
+    return h ^ h >> 29;
+}
+
+/* One element of a tensor that nobody writes. */
+static weiri_range read_of(weiri_env *e, uint32_t id, const weiri_value *v) {
+    const weiri_value *place = weiri_val(e->k, v->arg[0]);
+    if ((place->op != WEIR_OP_VIEW_AT && place->op != WEIR_OP_VIEW_FROM) || place->res->tensor->out ||
+        weiri_value_is_float(v->dtype))
+        return unknown;
+    struct weiri_read r = { .tensor = place->res->tensor };
+    uint64_t h = mixed(e->memory->seed, (uint64_t)r.tensor->index);
+    for (int i = 0; i < place->nargs; i++) {
+        weiri_range x = weiri_range_of(e, place->arg[i]);
+        if (!point(&x)) return unknown;
+        r.at[i] = place->op == WEIR_OP_VIEW_AT ? x.lo * place->res->tile[i] : x.lo;
+        h = mixed(h, (uint64_t)r.at[i]);
+    }
+    const weiri_sampler *s = e->memory->like;
+    r.n = s->unit[(h >> 8) % (uint64_t)s->nunit] * (int64_t)((h >> 20) % 5) + (int64_t)(h >> 32 & 1);
+    if ((h >> 40 & 7) == 0) r.n = -r.n;
+    if (e->memory->a) WEIRI_PUSH(e->memory->a, e->memory->reads, r);
+    return fit(e, id, span(r.n, r.n));
+}
+
 static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
     const weir_cluster *c = &e->k->cluster;
     weiri_range x, y;
@@ -169,6 +196,7 @@ static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
         const int64_t *before = v->count > 0 && v->count < WEIRI_PAST ? e->before[v->count] : NULL; /* not of the last tile */
         return before ? span(before[v->i], before[v->i]) : coordinate(e, v);
     }
+    case WEIR_OP_LOAD: return e->memory ? read_of(e, id, v) : unknown;
     case WEIR_OP_QUEUE_INDEX: return e->qindex ? span(*e->qindex, *e->qindex) : unknown;
     case WEIR_OP_CTA: {
         int size[] = { c->v, c->m, c->n, c->k }, all = c->v * c->m * c->n * c->k, below = 1, i = 0;
@@ -406,4 +434,19 @@ void weiri_range_put_args(const weir_kernel *k, const char *lead, const int64_t 
         if (dim_used[i]) weiri_put(out, "%s%s = %" PRId64, lead, weiri_val(k, k->dims.v[i])->name, dims[i]), lead = ", ";
     for (int i = 0; i < k->scalars.n; i++)
         if (scalar_used[i]) weiri_put(out, "%s%s = %g", lead, weiri_val(k, k->scalars.v[i])->name, scalars[i]), lead = ", ";
+}
+
+void weiri_memory_put(const weiri_memory *m, const char *lead, weiri_buf *out) {
+    for (int i = m->reads.n - 1, n = 0; i >= 0 && n < 3; i--) {
+        const struct weiri_read *x = &m->reads.v[i];
+        bool said = false;
+        for (int j = i + 1; j < m->reads.n && !said; j++)
+            said = m->reads.v[j].tensor == x->tensor && !memcmp(m->reads.v[j].at, x->at, sizeof x->at);
+        if (said) continue;
+        weiri_put(out, "%s%s[", lead, x->tensor->name);
+        for (int axis = 0; axis < x->tensor->rank; axis++) weiri_put(out, "%s%" PRId64, axis ? ", " : "", x->at[axis]);
+        weiri_put(out, "] = %" PRId64, x->n);
+        lead = ", ";
+        n++;
+    }
 }

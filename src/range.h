@@ -18,6 +18,19 @@ typedef struct weiri_memo {
     int all, number;             /* stamps of what is true now: raised for other arguments (both), for another number */
 } weiri_memo;
 
+/* Contents of tensors that nobody writes, to try: the same number at one place, other ones for another seed. */
+typedef struct weiri_memory {
+    uint64_t seed;
+    const struct weiri_sampler *like; /* whose units are worth trying */
+    WEIRI_LIST(struct weiri_read {
+        const weir_tensor *tensor;
+        int64_t at[WEIR_MAX_RANK];
+        int64_t n;
+    })
+    reads; /* kept where there is an arena */
+    weiri_arena *a;
+} weiri_memory;
+
 enum { WEIRI_PAST = 8 }; /* a lane's tile before is as many tiles ago as there are lanes; of more, it may be any */
 
 typedef struct weiri_env {
@@ -34,6 +47,7 @@ typedef struct weiri_env {
     /* the loop's index now; NULL, or false: any of its numbers */
     bool (*index)(const void *of, const struct weiri_node *loop, int64_t *out);
     const void *of;
+    weiri_memory *memory;        /* NULL: what is read is unknown */
     bool within;                 /* an index is that of an iteration, not yet the end */
     bool whole;                  /* floats are unknown: a compiler may round them otherwise */
     bool counts;                 /* every number must stay in 32 bits, as those of a loop's bounds: else it counts as a misfit */
@@ -76,5 +90,7 @@ void weiri_range_used(const weir_kernel *k, uint32_t id, bool *dims, bool *scala
 /* "with N = 3, s = 1.5": those that are used. */
 void weiri_range_put_args(const weir_kernel *k, const char *lead, const int64_t *dims, const double *scalars, const bool *dim_used,
                           const bool *scalar_used, weiri_buf *out);
+/* "len[3] = 65": the last few that were read. */
+void weiri_memory_put(const weiri_memory *m, const char *lead, weiri_buf *out);
 
 #endif

@@ -52,7 +52,7 @@ const weiri_node *weiri_loop_around(const weiri_node *n) {
 /* Units for each class of trip counts that no constant gives: as few as let every loop of the class run LENGTH times. */
 static void choose_lengths(weiri_walk *s) {
     const weir_kernel *k = s->k;
-    s->forms = weiri_forms_new(k, &s->a);
+    s->forms = weiri_forms_new(k, &s->a, false);
     for (int i = 0; i < k->tasks.n; i++)
         for (const weiri_node *n = NULL; (n = weiri_node_next(k->tasks.v[i]->root, n));)
             if (n->kind == NODE_LOOP) weiri_forms_loop(s->forms, n, -1);

@@ -187,7 +187,7 @@ local function told(name, want, make)
 end
 local function loop(n, body) for _ in weir.domain_loop(0, n) do if body then body() end end end
 -- The shortest way to the race is one step of each loop, which no tile has; the tiles of the launch that is shown have five and three.
-told("beside a loop that a fault cuts short, nothing is known of another's length", "the work of 'a' and the work of 'b' both write 's' in no order (with T = 2) [PROVE-RACE]", function(_, s, _, tiles)
+told("beside a loop that a fault cuts short, nothing is known of another's length", "the work of 'b' and the work of 'a' both write 's' in no order (with T = 2) [PROVE-RACE]", function(_, s, _, tiles)
   tiles "i"
   return { function(t) loop(t.i % 2 * 5); loop(t.i % 2 * 3, function() s:store(1) end) end,
     function(t) loop(t.i % 2 * 5, function() s:store(2) end); loop(t.i % 2 * 3) end }

@@ -74,12 +74,12 @@ local function from_body(r) r.g = r.k:resource { name = "g", space = "none", wor
 local function both(of) return function(r, op, t) for _ in loop(0, 2) do for _ in loop(0, of(r, t)) do op(r.a) end end end end
 local function doubly(of) return function(r, op, t) for j in loop(0, 2) do for _ in loop(0, of(r, t)) do for _ in j:first_iter() do op(r.a); op(r.a) end end end end end
 local function coordinate(_, t) return t.i end
-check("a length of the tile in a loop: not of two lengths", "INCOMPLETE", { tiles = true, runs = some, text = "the loops 0 .. t.i were not equally long" }, both(coordinate), doubly(coordinate))
-check("a length of the launch in a loop: not of two lengths", "INCOMPLETE", { runs = some, text = "the loops 0 .. n were not equally long" }, both(function(r) return r.n end), doubly(function(r) return r.n end))
+check("a length of the tile in a loop: not of two lengths", "SAFE", { tiles = true, runs = some }, both(coordinate), doubly(coordinate))
+check("a length of the launch in a loop: not of two lengths", "SAFE", { runs = some }, both(function(r) return r.n end), doubly(function(r) return r.n end))
 check("a length of the tile in a loop, and one more in the second turn", "PROVE-DEADLOCK", { tiles = true, text = "(with n = 1, m = 2)", fails = "sim-deadlock" },
   function(r, op, t) for _ in loop(0, r.m) do for _ in loop(0, t.i) do op(r.a) end end end,
   function(r, op, t) for j in loop(0, r.m) do for _ in loop(0, t.i) do op(r.a) end for _ in j:every(2, 1) do op(r.a) end end end)
-check("a length of the tile within itself, and one more in the second turn: no way agrees with itself", "INCOMPLETE", { tiles = true },
+check("a length of the tile within itself, and one more in the second turn: no way agrees with itself", "PROVE-DEADLOCK", { tiles = true },
   function(r, op, t) for _ in loop(0, t.i) do for _ in loop(0, t.i) do op(r.a) end end end,
   function(r, op, t) for j in loop(0, t.i) do for _ in loop(0, t.i) do op(r.a) end for _ in j:every(2, 1) do op(r.a) end end end)
 check("a length of the tile, by steps of the index around", "PROVE-DEADLOCK", { tiles = true, hint = "'take' runs 0 .. t.i + 1 by i0, 'give' runs 0 .. t.i by i0: make both equally long" },
@@ -89,7 +89,7 @@ check("a length of the tile that is divided by a size, which may be 0", "PROVE-D
   function(r, op, t) for _ in loop(0, t.i // r.m) do op(r.a) end end, function(r, op, t) for _ in loop(0, t.i // r.m + 1) do op(r.a) end end)
 check("a length of the tile beside twice it", "PROVE-DEADLOCK", { tiles = true, text = "(with n = 4, m = 4)", fails = "sim-deadlock" },
   function(r, op, t) for _ in loop(0, t.i // r.m) do op(r.a) end for _ in loop(0, t.i * 2) do op(r.b) end end, function(r, op, t) for _ in loop(0, t.i // r.m) do op(r.a) end for _ in loop(0, t.i) do op(r.b) end end)
-check("a condition of the tile that is divided by a size, which may be 0", "PROVE-DEADLOCK", { tiles = true, text = "(with n = 2, m = 1)" },
+check("a condition of the tile that is divided by a size, which may be 0", "PROVE-LOST", { tiles = true, text = "(with n = 2, m = 1)" },
   function(r, op, t) for _ in T(gt(t.i // r.m, 0)) do op(r.a) end end, function(r, op, t) for _ in T(gt(t.i // r.m, 1)) do op(r.a) end end)
 check("a length of one of four tiles", "PROVE-DEADLOCK", { tiles = true, extent = 4, hint = "'take' runs 0 .. t.i + 1, 'give' runs 0 .. t.i: make both equally long" },
   function(r, op, t) for _ in loop(0, t.i) do op(r.a) end end, function(r, op, t) for _ in loop(0, t.i + 1) do op(r.a) end end)
@@ -106,7 +106,7 @@ local function below(r, op) for i in loop(0, 3) do for _ in T(lt(i, r.m)) do op(
 local function always(r, op) for _ in loop(0, 3) do op(r.a) end end
 check("a condition on the index of a plain loop", "PROVE-DEADLOCK", { text = "(with m = 0)", fails = "sim-deadlock" }, below, always)
 check("... which an assumption makes true", "INCOMPLETE", { more = function(r) r.k:assume(gt(r.m, 4)) end, runs = { { m = 5 }, { m = 9 } } }, below, always)
-check("... which what the size may be makes true", "INCOMPLETE", { m = { min = 5 }, runs = { { m = 5 }, { m = 9 } } }, below, always)
+check("... which what the size may be makes true", "SAFE", { m = { min = 5 }, runs = { { m = 5 }, { m = 9 } } }, below, always)
 check("a loop downwards", "PROVE-DEADLOCK", { fails = "sim-deadlock", hint = "'take' runs 1 step, 'give' 0 with n = 0: make both equally long" },
   function(r, op) for _ in loop(r.n, 0, -1) do op(r.a) end end, rounds(function(r) return r.n + 1 end))
 check("a loop by steps of the launch", "PROVE-DEADLOCK", { fails = "sim-deadlock", hint = "'take' runs 2 steps, 'give' 1 with n = 2, s = 2: make both equally long" },
@@ -233,7 +233,7 @@ local function nested_first(r, op)
     for _ in T(gt(r.m, i)) do op(r.a) end
   end
 end
-check("one within a guard, and then one in each turn: right", "INCOMPLETE", { runs = some }, nested_first)
+check("one within a guard, and then one in each turn: right", "SAFE", { runs = some }, nested_first)
 
 -- ---- what mends it -------------------------------------------------------------------------------------------------------------------------------------
 

@@ -313,14 +313,14 @@ odd("a condition in a rest", "INCOMPLETE", rests(rest), function(op, r)
   loop(0, r.N, function(j) for _ in rest(r) do when(gt(r.M, 0), function() loop(0, j, op) end) end end)
   loop(0, r.N - 1, op); when(gt(r.N, 0), op)
 end)
-odd("a product of an index", "INCOMPLETE", function(op, r) loop(0, 3, function(j) loop(0, r.N * j, op) end) end, function(op, r) loop(0, 3, function(j) loop(0, j, function() loop(0, r.N, op) end) end) end)
+odd("a product of an index", "SAFE", function(op, r) loop(0, 3, function(j) loop(0, r.N * j, op) end) end, function(op, r) loop(0, 3, function(j) loop(0, j, function() loop(0, r.N, op) end) end) end)
 local function of_cta(op, r) loop(0, r.N * (r.k.cta.m + 1), op) end
 odd("a product of a CTA", "SAFE", of_cta, function(op, r) loop(0, r.N, function() loop(0, r.k.cta.m + 1, op) end) end, { cluster = { m = 2 } })
 local function rest_of_cta(r) return T(ne((r.M + r.k.cta.m) % 20, 0)) end
 odd("a rest of a CTA", "SAFE", rests(rest_of_cta), rests(rest_of_cta, true), { cluster = { m = 2 } })
-odd("chunks of two, by their index", "INCOMPLETE", all, function(op, r) loop(0, r.N, function(i) loop(0, min(2, r.N - i), op) end, 2) end)
+odd("chunks of two, by their index", "SAFE", all, function(op, r) loop(0, r.N, function(i) loop(0, min(2, r.N - i), op) end, 2) end)
 odd("further than a step, by another", "UNSAFE", function(op, r) loop(0, cd(r.N, 2), op) end, function(op, r) loop(0, r.N, function(i) when(lt(i + r.M, r.L), op) end, 2) end)
-odd("up to a step", "INCOMPLETE", function(op, r) loop(0, cd(r.N, 2), op) end, function(op, r) loop(0, r.N, function(i) when(gt(r.N - i, 2), op) end, 2); when(gt(r.N, 0), op) end)
+odd("up to a step", "SAFE", function(op, r) loop(0, cd(r.N, 2), op) end, function(op, r) loop(0, r.N, function(i) when(gt(r.N - i, 2), op) end, 2); when(gt(r.N, 0), op) end)
 odd("up to a step, from its end", "UNSAFE", function(op, r) loop(0, cd(r.N, 2), op) end, function(op, r) loop(0, r.N, function(i) when(gt(i - r.N, -3), op) end, 2); when(gt(r.N, 0), op) end)
 odd("groups of an index", "SAFE", function(op, r) loop(0, r.N, function(j) loop(0, cd(j, 4), op) end); all(op, r) end, function(op, r) loop(0, r.N, function(j) loop(0, cd(j, 4), op) end); loop(0, r.N - 1, op); when(gt(r.N, 0), op) end)
 odd("groups, and two too many", "UNSAFE", function(op, r) loop(0, r.N, op); loop(0, 4, op) end, function(op, r)
@@ -351,7 +351,7 @@ for step = 1, 2 do
   local function long_ahead(op, r) loop(0, sum(r, 1, 8), function(i) when(lt(i + step, sum(r, 1, 8)), op) end, step); when(gt(sum(r, 1, 8), 0), op) end
   odd("a long sum, looked ahead in " .. step, "INCOMPLETE", function(op, r) loop(0, cd(sum(r, 1, 8), step), op) end, long_ahead, { more = 8 })
   local function from(op, r) loop(r[8], sum(r, 1, 8), function(i) when(lt(i + step, sum(r, 1, 8)), op) end, step); when(gt(sum(r, 1, 7), 0), op) end
-  odd("a long sum, looked ahead in from another, " .. step, "INCOMPLETE", function(op, r) loop(0, cd(sum(r, 1, 7), step), op) end, from, { more = 8 })
+  odd("a long sum, looked ahead in from another, " .. step, "SAFE", function(op, r) loop(0, cd(sum(r, 1, 7), step), op) end, from, { more = 8 })
   odd("sums compared in steps, " .. step, "UNSAFE", function(op, r) loop(0, cd(r.N, step), op) end, function(op, r) loop(0, r.N, function() when(lt(sum(r, 1, 5), sum(r, 6, 10)), op) end, step) end, { more = 10 })
 end
 tap.done()

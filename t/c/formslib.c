@@ -76,7 +76,7 @@ static int meet(lua_State *L) {
     weiri_span x = span(L, 2), y = span(L, 3);
     weiri_arena a;
     weiri_arena_init(&a, kernel(L)->ctx);
-    weiri_meet m = weiri_forms_meet(weiri_forms_new(kernel(L), &a), &x, &y, lua_toboolean(L, 4));
+    weiri_meet m = weiri_forms_meet(weiri_forms_new(kernel(L), &a, false), &x, &y, lua_toboolean(L, 4));
     weiri_arena_free(&a);
     lua_pushstring(L, m == SPANS_APART ? "apart" : m == SPANS_MEET ? "meet" : "may");
     return 1;
@@ -87,7 +87,7 @@ static int aligned(lua_State *L) {
     weiri_span x = span(L, 2), y = span(L, 3);
     weiri_arena a;
     weiri_arena_init(&a, kernel(L)->ctx);
-    lua_pushboolean(L, weiri_forms_aligned(weiri_forms_new(kernel(L), &a), &x, &y));
+    lua_pushboolean(L, weiri_forms_aligned(weiri_forms_new(kernel(L), &a, false), &x, &y));
     weiri_arena_free(&a);
     return 1;
 }
@@ -98,7 +98,7 @@ static int dealt(lua_State *L) {
     const weir_res *q = weirl_checkres(L, 4, "a queue")->r;
     weiri_arena a;
     weiri_arena_init(&a, kernel(L)->ctx);
-    lua_pushboolean(L, weiri_forms_dealt(weiri_forms_new(kernel(L), &a), &x, &y, q, (int)luaL_checkinteger(L, 5)));
+    lua_pushboolean(L, weiri_forms_dealt(weiri_forms_new(kernel(L), &a, false), &x, &y, q, (int)luaL_checkinteger(L, 5)));
     weiri_arena_free(&a);
     return 1;
 }
@@ -158,7 +158,7 @@ static int nest(lua_State *L) {
     const weir_kernel *k = kernel(L);
     weiri_arena a;
     weiri_arena_init(&a, k->ctx);
-    weiri_forms *f = weiri_forms_new(k, &a);
+    weiri_forms *f = weiri_forms_new(k, &a, false);
     const weiri_node *x = k->tasks.v[0]->root;
     while (x->kind != NODE_LOOP) x = weiri_node_next(k->tasks.v[0]->root, x);
     int handle[WEIRI_NEST + 1], n = weiri_forms_nest(f, x, handle);
@@ -180,7 +180,7 @@ static int trips(lua_State *L) {
     const weir_kernel *k = kernel(L);
     weiri_arena a;
     weiri_arena_init(&a, k->ctx);
-    weiri_forms *f = weiri_forms_new(k, &a);
+    weiri_forms *f = weiri_forms_new(k, &a, false);
     int handle[64], n = 0;
     for (int t = 0; t < k->tasks.n; t++)
         for (const weiri_node *x = weiri_node_next(k->tasks.v[t]->root, NULL); x; x = weiri_node_next(k->tasks.v[t]->root, x)) {

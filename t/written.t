@@ -1,0 +1,288 @@
+#!/usr/bin/env lua5.4
+-- Schedules as kernel engineers write them: what one task does in one way another does in another. Each is proved, the explorer agrees, and so it
+-- does of its neighbour with one number wrong, which is refused (docs/proof.md, "Counted by units", "Sums of loops", "Loops in each other").
+local tap = require "tap"
+package.cpath = (os.getenv "WEIR_BUILD" or "build") .. "/t/?.so;" .. package.cpath
+local plan = require "weir_plan"
+local weir = require "weir"
+local agreement = require "gen.agreement"
+local min, max, cd, clamp = weir.min, weir.max, weir.ceil_div, weir.clamp
+local lt, le, gt, ge, eq = weir.lt, weir.le, weir.gt, weir.ge, weir.eq
+local function loop(from, to, body, step) for i in weir.domain_loop(from, to, step or 1) do body(i) end end
+local function when(c, body) for _ in weir.when_true(c) do body() end end
+
+-- make(e, x) gives the tasks' schedules; x: 0, or 1 to make one number wrong. e.N, e.M, e.K, e.T: sizes; e.ring(name, stages) gives one with put() and
+-- get(); e.tiles(body): for each tile t.i of e.T; e.list(name): numbers in a tensor.
+local function kernel(make, x, o)
+  local k = weir.kernel { name = "written", arch = "sm_90a", cluster = o.cluster }
+  local e = { k = k }
+  for _, name in ipairs { "N", "M", "K", "T" } do e[name] = k:dim(name, { max = 1 << 16 }) end
+  if o.scalar then e.s = k:scalar { name = "s", dtype = "i32" } end
+  function e.ring(name, stages)
+    local s = k:resource { name = name, space = "smem", dtype = "u8", tile = { 64 }, pipeline = weir.pipeline.async_async { stages = stages or 3 },
+      work = { fill = weir.producer_work { code = ";" }, use = weir.consumer_work { code = ";" } } }
+    return { s = s, put = function() s:acquire(); s:fill(); s:commit() end, get = function() s:wait(); s:use(); s:release() end }
+  end
+  function e.list(name)
+    local g = k:gmem_tile { name = name .. "_g", tensor = k:tensor { name = name, dtype = "i32", shape = { e.T + 1 } }, tile = { 1 } }
+    return function(i) return g:at(i):load() end
+  end
+  local wq = o.extent and k:work_queue { name = "wq", axes = { "i" }, extent = { o.extent(e) } }
+  function e.tiles(body) for t in weir.work_tile_loop(wq) do body(t); wq:next() end end
+  for i, schedule in ipairs(make(e, x)) do k:task { name = "task" .. i, warps = { i - 1, 1 }, schedule = schedule } end
+  return k
+end
+
+-- o: extent(e), sizes (a list), memory (numbers that are read: the explorer does not know them), refused (what the neighbour is), open (it is proved no more)
+local function check(name, make, o)
+  o = o or {}
+  for x = 0, 1 do
+    local k = kernel(make, x, o)
+    local text = x == 0 and name or name .. ", one number wrong"
+    if o.memory then
+      local proof = k:verify().proof
+      local want = x == 0 and (o.open and "INCOMPLETE" or "SAFE") or o.refused or "UNSAFE"
+      if not tap.is(want, proof.verdict, text) then tap.diag(proof.text) end
+      if o.says and x == 1 then tap.like(o.says, proof.text, text .. ": what is read") end
+    else
+      local program, why = plan.of(k)
+      assert(program, why)
+      local sizes = {}
+      for _, n in ipairs { 0, 1, 2, 3, 5, 6 } do
+        for m = 0, 2 do
+          local u = o.unit or 1
+          sizes[#sizes + 1] = { N = n * u - (n % 2 == 1 and u > 1 and 1 or 0), M = m, K = (m + 1) % 3, T = 2, R = 64, tiles = o.extent and (o.tiles and o.tiles(n * u) or 2) or nil }
+        end
+      end
+      if o.extent then sizes.tiles = 3 end
+      local said = agreement.compare(plan, program, sizes, { limit = 8000, far = 40000 })
+      local want = x == 0 and (o.open and "INCOMPLETE" or "SAFE") or o.refused or "UNSAFE"
+      if not tap.ok(said.verdict == want and not said.wrong, text) then tap.diag(said.verdict, said.text, said.wrong) end
+    end
+    k:close()
+  end
+end
+local function tile(e) return e.T end
+
+-- ---- groups, chunks, windows -------------------------------------------------------------------------------------------------------------------
+check("scales for every fourth step, of K / 256 and of K / 64", function(e, x)
+  local ab, sc = e.ring "ab", e.ring "sc"
+  return { function() loop(0, cd(e.N, 64), ab.put) end, function() loop(0, cd(e.N + 256 * x, 256), sc.put) end,
+    function() loop(0, cd(e.N, 64), function(i) when(eq(i % 4, 0), sc.get); ab.get() end) end }
+end, { unit = 64 })
+check("scales held for four steps, given back behind the fourth or the last", function(e, x)
+  local ab, sc = e.ring "ab", e.ring "sc"
+  return { function() loop(0, cd(e.N, 64), ab.put) end, function() loop(0, cd(cd(e.N, 64), 4) + x, sc.put) end,
+    function()
+      local n = cd(e.N, 64)
+      loop(0, n, function(i)
+        when(eq(i % 4, 0), function() sc.s:wait() end)
+        ab.get()
+        when(eq(i % 4, 3) | eq(i, n - 1), function() sc.s:use(); sc.s:release() end)
+      end)
+    end }
+end, { unit = 64 })
+check("a loop of groups around 4 g .. 4 g + 4", function(e, x)
+  local ab, sc = e.ring "ab", e.ring "sc"
+  return { function() loop(0, cd(e.N, 64), function(i) when(eq(i % 4, 0), sc.put); ab.put() end) end,
+    function() loop(0, cd(e.N, 256), function(g) sc.s:wait(); loop(4 * g, min(4 * g + 4 - x, cd(e.N, 64)), ab.get); sc.s:use(); sc.s:release() end) end }
+end, { unit = 64 })
+check("steps of four, each i .. i + 4", function(e, x)
+  local ab, sc = e.ring "ab", e.ring "sc"
+  return { function() loop(0, e.N, function(i) sc.put(); loop(i, min(i + 4, e.N - x), ab.put) end, 4) end,
+    function() loop(0, e.N, function(i) when(eq(i % 4, 0), sc.get); ab.get() end) end }
+end)
+check("two levels of rings", function(e, x)
+  local big, small = e.ring("big", 2), e.ring "small"
+  return { function() loop(0, cd(e.N, 256), big.put) end,
+    function() loop(0, cd(e.N, 256), function(c) big.s:wait(); loop(0, min(4, cd(e.N, 64) - 4 * c), function() big.s:use(); small.put() end); big.s:release() end) end,
+    function() loop(0, cd(e.N, 64) + x, small.get) end }
+end, { unit = 64 })
+check("blocks of 96 and of 64, by steps of 32", function(e, x)
+  local a, b = e.ring "a", e.ring "b"
+  return { function() loop(0, cd(e.N, 32), function(i) when(eq(i % 3, 0), a.put); when(eq(i % 2, x), b.put) end) end,
+    function() loop(0, cd(e.N, 96), a.get) end, function() loop(0, cd(e.N, 64), b.get) end }
+end, { unit = 32 })
+check("blocks of 96 and of 64, one beside the other", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, cd(e.N, 96), a.put); loop(0, cd(e.N, 64), a.put) end, function() loop(0, cd(e.N, 96) + cd(e.N, 64) + x, a.get) end }
+end, { unit = 32 })
+check("a window, as a range and as its length", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, e.N, function(i) loop(max(0, i - 1), min(e.N, i + 2), a.put) end) end,
+    function() loop(0, e.N, function(i) loop(0, min(e.N, i + 2) - max(0, i - 1 - x), a.get) end) end }
+end)
+check("windows in three loops, as ranges and as lengths", function(e, x)
+  local a = e.ring "a"
+  local function each(body) loop(0, e.N, function(i) loop(0, e.M, function(j) loop(0, e.K, function(l) body(i, j, l) end) end) end) end
+  return {
+    function() each(function(i, j, l) loop(max(0, i - 1), min(e.N, i + 2), function() loop(max(0, j - 1), min(e.M, j + 2), function() loop(max(0, l - 1), min(e.K, l + 2), a.put) end) end) end) end,
+    function()
+      each(function(i, j, l)
+        loop(0, min(e.N, i + 2) - max(0, i - 1), function() loop(0, min(e.M, j + 2 + x) - max(0, j - 1), function() loop(0, min(e.K, l + 2) - max(0, l - 1), a.get) end) end)
+      end)
+    end }
+end)
+check("the left, the own and the right neighbour, and a window", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, e.N, function(i) when(gt(i, 0), a.put); a.put(); when(lt(i + 1 + x, e.N), a.put) end) end,
+    function() loop(0, e.N, function(i) loop(max(0, i - 1), min(e.N, i + 2), a.get) end) end }
+end)
+check("... of a tile", function(e, x)
+  local a = e.ring "a"
+  return { function() e.tiles(function(t) when(gt(t.i, x), a.put); a.put(); when(lt(t.i + 1, cd(e.N, 32)), a.put) end) end,
+    function() e.tiles(function(t) loop(max(0, t.i - 1), min(cd(e.N, 32), t.i + 2), a.get) end) end }
+end, { unit = 32, extent = function(e) return cd(e.N, 32) end, tiles = function(n) return math.min(2, (n + 31) // 32) end })
+
+-- ---- the first and the last steps --------------------------------------------------------------------------------------------------------------
+check("steady steps, and the last three behind", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, e.N, a.put) end, function() loop(0, max(0, e.N - 3), a.get); loop(0, min(3 + x, e.N), a.get) end }
+end)
+check("steady steps, and those from the third last on", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, e.N, a.put) end, function() loop(0, e.N - 3, a.get); loop(max(0, e.N - 3 + x), e.N, a.get) end }
+end)
+check("a prologue of three with a look at each", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, 3, function(i) when(lt(i + x, e.N), a.put) end); loop(3, e.N, a.put) end, function() loop(0, e.N, a.get) end }
+end)
+check("... and of a tile", function(e, x)
+  local a = e.ring "a"
+  return { function() e.tiles(function(t) loop(0, 2, function(i) when(lt(i, min(e.N, t.i) + x), a.put) end); loop(2, min(e.N, t.i), a.put) end) end,
+    function() e.tiles(function(t) loop(0, min(e.N, t.i), a.get) end) end }
+end, { extent = tile })
+check("what is left behind whole steps, in the same steps", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, e.N, a.put, 64) end, function() loop(0, e.N // 64 + x, a.get); loop(e.N // 64 * 64, e.N, a.get, 64) end }
+end, { unit = 64 })
+
+-- ---- ranges of tiles ---------------------------------------------------------------------------------------------------------------------------
+check("causal blocks: those no mask cuts, and two that it does", function(e, x)
+  local kv = e.ring "kv"
+  local function last(t) return min(cd(e.N, 64), 2 * t.i + 2) end
+  return { function() e.tiles(function(t) loop(0, last(t), kv.put) end) end,
+    function() e.tiles(function(t) loop(0, min(last(t), 2 * t.i), kv.get); loop(2 * t.i + x, last(t), kv.get) end) end }
+end, { unit = 64, extent = function(e) return cd(e.N, 128) end, tiles = function(n) return math.min(2, (n + 127) // 128) end })
+check("a part of the keys for each tile, which may be none", function(e, x)
+  local kv = e.ring "kv"
+  local function span(t) local from = t.i * e.K; return from, min(min(from + e.K, e.N), 2 * t.i + 2) end
+  return { function() e.tiles(function(t) local from, to = span(t); loop(from, to, kv.put) end) end,
+    function() e.tiles(function(t) local from, to = span(t); local cut = clamp(2 * t.i, from, to); loop(from, cut, kv.get); loop(cut, to + x, kv.get) end) end }
+end, { extent = tile })
+check("a part, from its start or from 0 on", function(e, x)
+  local a = e.ring "a"
+  return { function() e.tiles(function(t) loop(t.i * e.K, min(t.i * e.K + e.K, e.N), a.put) end) end,
+    function() e.tiles(function(t) loop(0, min(e.K, e.N - t.i * e.K) + x, a.get) end) end }
+end, { extent = tile })
+check("a range that may end before it begins, clamped", function(e, x)
+  local a = e.ring "a"
+  local function span(t) local from = max(0, 2 * t.i - e.K); return from, max(from, min(e.N, 2 * t.i + 2)) end
+  return { function() e.tiles(function(t) local from, to = span(t); loop(from, to, a.put) end) end,
+    function()
+      e.tiles(function(t)
+        local from, to = span(t)
+        local one = clamp(2 * t.i + 2 - e.K, from, to)
+        local two = clamp(2 * t.i, one, to)
+        loop(from, one, a.get); loop(one, two, a.get); loop(two, to + x, a.get)
+      end)
+    end }
+end, { extent = tile })
+
+-- ---- loops in each other -----------------------------------------------------------------------------------------------------------------------
+check("tap by tap, and all taps of a step", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, 9, function() loop(0, e.N, a.put) end) end, function() loop(0, e.N, function() loop(0, 9 - x, a.get) end) end }
+end)
+check("rows of columns, and columns of rows", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, e.N, function() loop(0, e.M, a.put) end) end, function() loop(0, e.M, function() loop(0, e.N + x, a.get) end) end }
+end)
+check("a product, in another order than its loops", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, e.N, function() loop(0, e.M, function() loop(0, e.K, a.put) end) end) end, function() loop(0, e.K * (e.N + x) * e.M, a.get) end }
+end)
+check("a product beside one of its factors", function(e, x)
+  local a, b = e.ring "a", e.ring "b"
+  return { function() loop(0, e.N, a.put) end, function() loop(0, e.M * e.N + x, b.put) end, function() loop(0, e.N, function() a.get(); loop(0, e.M, b.get) end) end }
+end)
+check("products, multiplied out", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, e.N, function(i) loop(0, (i + 1) * e.M, a.put) end) end, function() loop(0, e.N, function(i) loop(0, i * e.M + e.M + x, a.get) end) end }
+end)
+check("a triangle, from its corner or from 0 on", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, e.N, function(j) loop(j, e.N, function(i) loop(0, i, a.put) end) end) end,
+    function() loop(0, e.N, function(j) loop(0, e.N - j, function(i) loop(0, i + j + x, a.get) end) end) end }
+end)
+check("index by index: what is a condition's in one is its opposite's in the other", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, e.N, function(i) when(lt(i, 1), function() loop(0, i + e.M, a.put) end) end) end,
+    function() loop(0, e.N, function(i) when(x == 0 and le(i, 0) or ge(i, 0), function() loop(0, i + e.M, a.get) end) end) end }
+end)
+check("both conditions, one in the other", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, e.N - 1, a.put); when(gt(e.N, 0) & gt(e.M, 0), a.put) end,
+    function() when(gt(e.M, x), function() when(ge(e.N, 1), a.get) end); loop(1, e.N, a.get) end }
+end)
+check("either, and a loop in there", function(e, x)
+  local a = e.ring "a"
+  local function body(op) when(gt(e.N, 1) | gt(e.M, 1), function() loop(0, e.N, op) end) end
+  return { function() body(a.put); loop(0, e.N - 1, a.put); when(gt(e.N, 0), a.put) end, function() body(a.get); loop(0, e.N + x, a.get) end }
+end)
+check("unless one of two is not", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, e.N - 1, a.put); for _ in weir.when_false(le(e.N, 0) | le(e.M, 0)) do a.put() end end,
+    function() loop(1, e.N, a.get); for _ in weir.when_true(~(le(e.N, 0) | le(e.M, x))) do a.get() end end }
+end)
+
+-- ---- numbers in memory -------------------------------------------------------------------------------------------------------------------------
+local function lists(name, make, o) o.memory = true; check(name, make, o) end
+lists("once, if there is any key", function(e, x)
+  local q, kv, len = e.ring "q", e.ring "kv", e.list "len"
+  return { function() e.tiles(function(t) when(gt(len(t.i), x), q.put); loop(0, cd(len(t.i), 64), kv.put) end) end,
+    function()
+      e.tiles(function(t)
+        for i in weir.domain_loop(0, cd(len(t.i), 64)) do
+          for _ in i:first_iter() do q.s:wait() end
+          kv.get()
+          for _ in i:last_iter() do q.s:use(); q.s:release() end
+        end
+      end)
+    end }
+end, { extent = tile, says = "len[" })
+lists("tiles of a group, flat and by rows", function(e, x)
+  local a, rows = e.ring "a", e.list "rows"
+  local function of(g) return cd(max(rows(g), 0), 128) end
+  return { function() loop(0, e.T, function(g) loop(0, of(g) * cd(e.N, 128), a.put) end) end,
+    function() loop(0, e.T, function(g) loop(0, of(g), function() loop(0, cd(e.N, 128) + x, a.get) end) end) end }
+end, {})
+lists("old and new keys", function(e, x)
+  local kv, old, new = e.ring "kv", e.list "old", e.list "new"
+  local function of(list, t) return cd(x == 0 and max(0, list(t.i)) or list(t.i), 64) end
+  return { function() e.tiles(function(t) loop(0, of(old, t), kv.put); loop(0, of(new, t), kv.put) end) end, function() e.tiles(function(t) loop(0, of(old, t) + of(new, t), kv.get) end) end }
+end, { extent = tile, says = "= -" })
+lists("keys of a sequence, all but two and those two", function(e, x)
+  local kv, at = e.ring "kv", e.list "at"
+  local function n(t) return cd(min(at(t.i + 1) - at(t.i), t.i * 128 + 128), 64) end
+  return { function() e.tiles(function(t) when(lt(t.i * 128, at(t.i + 1) - at(t.i)), function() loop(0, n(t), kv.put) end) end) end,
+    function() e.tiles(function(t) when(lt(t.i * 128, at(t.i + 1) - at(t.i)), function() loop(0, n(t) - 2, kv.get); loop(max(0, n(t) - 2 + x), n(t), kv.get) end) end) end }
+end, { extent = tile })
+
+-- ---- what is not told: nothing false is said of it ----------------------------------------------------------------------------------------------
+check("rows twice over, and flat", function(e, x)
+  local a, o = e.ring "a", e.ring "o"
+  return { function() loop(0, e.N, function() loop(0, 2, function() loop(0, e.M, a.put) end) end) end,
+    function() loop(0, e.N, function() loop(0, e.M, a.get); loop(0, e.M, function() a.get(); o.put() end) end) end, function() loop(0, e.N * e.M + x, o.get) end }
+end, { open = true })
+check("taps of a row that lie in the picture, and as many", function(e, x)
+  local a = e.ring "a"
+  return { function() e.tiles(function(t) loop(0, 3, function(d) when(ge(t.i + d, 1) & le(t.i + d, e.T), function() loop(0, e.M, a.put) end) end) end) end,
+    function() e.tiles(function(t) loop(max(0, t.i - 1), min(e.T, t.i + 2), function() loop(0, e.M + x, a.get) end) end) end }
+end, { open = true, extent = tile })
+lists("tiles of groups that may be less than none", function(e, x)
+  local a, rows = e.ring "a", e.list "rows"
+  return { function() loop(0, e.T, function(g) loop(0, cd(rows(g), 128) * cd(e.N, 128), a.put) end) end,
+    function() loop(0, e.T, function(g) loop(0, cd(rows(g), 128), function() loop(0, cd(e.N, 128) + x, a.get) end) end) end }
+end, { open = true })
+tap.done()

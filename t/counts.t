@@ -212,7 +212,9 @@ for _, c in ipairs { { "i64", BIG, BIG - 1, "runs" }, { "i64", BIG, BIG, "too la
   local dtype, s, n, ends = table.unpack(c)
   check(("a bound that is long where %s s is %d, and it is %d"):format(dtype, n, s), "SAFE", ends, dtype, { s = s }, long_if(n), long_if(n))
 end
-check("half of the numbers of u64", "SAFE", "runs", "u64", { s = math.mininteger }, function(s) return weir.select(weir.eq(s, 5), 3, 2) end, function(s) return weir.select(weir.eq(s, 5), 3, 2) end)
+local function three_if_5(s) return weir.select(weir.eq(s, 5), 3, 2) end
+check("half of the numbers of u64", "SAFE", "runs", "u64", { s = math.mininteger }, three_if_5, three_if_5)
+check("a float near the end of i64", "SAFE", "runs", "i64", { s = 0x1.fcp62 }, three_if_5, three_if_5)
 local _, said = run(pair("i64", {}, function(s) return s end, function(s) return s end), { s = BIG })
 tap.like("s reaches 9007199254740993 in the bounds", said, "every digit is told")
 

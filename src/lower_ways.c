@@ -207,9 +207,12 @@ static bool at_least(const weir_kernel *k, uint32_t id, int64_t *out) {
     case WEIR_OP_ADD:
         return at_least(k, v->arg[0], &a) && at_least(k, v->arg[1], &b) && !__builtin_add_overflow(a, b, out);
     case WEIR_OP_MIN:
-    case WEIR_OP_MAX:
         if (!at_least(k, v->arg[0], &a) || !at_least(k, v->arg[1], &b)) return false;
-        *out = (v->op == WEIR_OP_MIN) == (a < b) ? a : b;
+        *out = a < b ? a : b;
+        return true;
+    case WEIR_OP_MAX: /* of either, whatever the other is */
+        if (!at_least(k, v->arg[0], &a)) return at_least(k, v->arg[1], out);
+        *out = at_least(k, v->arg[1], &b) && b > a ? b : a;
         return true;
     case WEIR_OP_MUL:
         if (!at_least(k, v->arg[0], &a) || !at_least(k, v->arg[1], &b) || a < 0 || b < 0) return false;

@@ -705,6 +705,10 @@ static bool same_guard(const weir_kernel *k, const weiri_node *x, const weiri_no
     return weiri_forms_alike(k, condition_of(x), condition_of(y), &not ) && not == (opens(x) != opens(y));
 }
 
+static bool is_returned(const weir_kernel *k, const weiri_node *loop) {
+    return weiri_value_uses(k, loop->start, WEIR_OP_RETURN) || weiri_value_uses(k, loop->stop, WEIR_OP_RETURN);
+}
+
 /* The mend, where two loops or two conditions are the cause; else NULL. `with`: the arguments, as text. */
 static const char *out_of_step_hint(search *s, const replay *p, const weiri_fault *x, const trial *t, const char *with,
                                     weiri_arena *a) {
@@ -735,7 +739,10 @@ static const char *out_of_step_hint(search *s, const replay *p, const weiri_faul
         put_loop(k, q->loop, a, &b);
     }
     if (unlike) {
-        const char *text = weiri_arena_fmt(a, "%s: make both equally long", b.s ? b.s : ""); /* cover: memory */
+        const bool body = is_returned(k, m.loop) || is_returned(k, n.loop);
+        const char *how = body ? "a body may return another number each time: take a size, a scalar or an element of a tensor"
+                               : "make both equally long";
+        const char *text = weiri_arena_fmt(a, "%s: %s", b.s ? b.s : "", how); /* cover: memory */
         weiri_buf_free(&b);
         return text;
     }

@@ -218,4 +218,18 @@ check("a float near the end of i64", "SAFE", "runs", "i64", { s = 0x1.fcp62 }, t
 local _, said = run(pair("i64", {}, function(s) return s end, function(s) return s end), { s = BIG })
 tap.like("s reaches 9007199254740993 in the bounds", said, "every digit is told")
 
+do -- what a body returns is a number of its own each time
+  local k = weir.kernel { name = "returned", arch = "sm_90a" }
+  local y = k:tensor { name = "y", dtype = "i32", shape = { 32 }, out = true }
+  local b = k:resource { name = "b", space = "gmem", bind = { y = y }, work = { len = weir.consumer_work { returns = "uniform i32 n", code = "n = y_shape[0];" } } }
+  local ring = k:barrier { name = "ring", pipeline = weir.pipeline.async_async { stages = 2 } }
+  for i = 1, 2 do
+    k:task { name = "task" .. i, warps = { i - 1, 1 }, schedule = function()
+      for _ in weir.domain_loop(0, b:len()) do if i == 1 then ring:acquire(); ring:commit() else ring:wait(); ring:release() end end
+    end }
+  end
+  report = k:verify()
+  tap.is("UNSAFE", report.proof.verdict, "lengths that bodies return")
+  tap.like("a body may return another number each time", report.text, "the hint says what they are")
+end
 tap.done()

@@ -176,6 +176,11 @@ local function gemm(o)
   return k
 end
 
+local function sums_of(e)
+  e.acc:zero()
+  for _ in weir.domain_loop(0, e.steps) do e.step(); e.drain() end
+end
+
 local function run_gemm(o)
   local p = gemm(o):build { device = dev }
   for _, c in ipairs { { 70, 40, 64, 1 }, { 64, 33, 200, 0 }, { 65, 32, o.min or 0, 0 } } do
@@ -259,6 +264,22 @@ for _, c in ipairs {
     end
     e.put(t)
   end },
+  { "zeroed in the first step of one at least", "SAFE", want = function(x, s) return x + math.max(s, 1) end, body = function(e, t)
+    sums_of(e)
+    for i in weir.domain_loop(0, weir.max(e.s, 1)) do
+      for _ in yes(first(i)) do e.kept:zero() end
+      e.kept:set(e.kept:read() + 1)
+    end
+    e.put(t, e.acc:read() + e.kept:read())
+  end },
+  { "zeroed in the first step of none at least", "PLAN-ZERO", body = function(e, t)
+    sums_of(e)
+    for i in weir.domain_loop(0, weir.min(weir.max(e.s, 1), e.s)) do
+      for _ in yes(first(i)) do e.kept:zero() end
+      e.kept:set(e.kept:read() + 1)
+    end
+    e.put(t, e.acc:read() + e.kept:read())
+  end },
   { "zeroed in the second step", "PLAN-ZERO", min = 1, body = function(e, t)
     for i in weir.domain_loop(0, e.steps) do
       for _ in yes(weir.eq(i, 1)) do e.acc:zero() end
@@ -292,10 +313,7 @@ end
 
 -- ---- stages that one task fills and stores: nothing makes it wait, so its own order is all there is ----------------------------------------
 
-local function sums(e)
-  e.acc:zero()
-  for _ in weir.domain_loop(0, e.steps) do e.step(); e.drain() end
-end
+local sums = sums_of
 local function last(e) for b in weir.last_tile(e.wq) do e.send(b) end end
 for _, c in ipairs {
   { "stored a tile late, before the next is filled", "SAFE", stages = 1, behind = last,

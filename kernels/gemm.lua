@@ -7,16 +7,17 @@
 -- m, n, k only choose the configuration: what is built takes every size. Give none and it is the one for large matrices.
 --
 -- One warp loads by TMA into a ring of stages; one or two warpgroups multiply, one k-step in flight while the next is issued; sums
--- leave through two staging tiles and TMA stores while the next tile's loads run. CTAs are persistent. With `defer` a tile's sums are
--- packed to 16 bits when they are done and leave behind the next tile's first products, a part a k-step. With `stagger` the two
--- warpgroups are out of step by an epilogue, as far as the ring is deep: one keeps the tensor core busy while the other stores. With
--- `pingpong` each takes every second tile, whole, and a turn passes between them: one runs its k-loop while the other stores.
+-- leave through two staging tiles and TMA stores while the next tile's loads run. CTAs are persistent. With `defer` a tile's sums
+-- are packed to 16 bits when they are done and leave behind the next tile's first products, a part a k-step. With `stagger` the two
+-- warpgroups are out of step by an epilogue, as far as the ring is deep: one keeps the tensor core busy while the other stores.
+-- With `pingpong` each takes every second tile, whole, and a turn passes between them: one runs its k-loop while the other stores.
 local weir = require "weir"
 local common = require "weir.kernels.common"
 local P, cd = weir.pipeline, weir.ceil_div
 local M = {}
 
-local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias scales activation epilogue accumulate c_dtype config device arch pitch pdl name"
+local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias scales activation epilogue accumulate c_dtype "
+  .. "config device arch pitch pdl name"
 
 ---@class weir.kernels.gemm.options
 ---@field dtype? "bf16"|"f16"|"tf32"|"e4m3"|"e5m2"   of A and B; tf32: f32 tensors. "bf16" if left out
@@ -35,8 +36,8 @@ local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias
 ---@field scales? boolean                            operands `scale_a`, `scale_b`, f32 { 1 }: factors of A and B, for 8-bit types
 ---@field activation? string|fun(x: weir.value): weir.value    "relu", "gelu", "silu", "sigmoid", "tanh" or a function, applied last
 ---@field epilogue? fun(x: weir.value): weir.value   the same, before the activation
----@field accumulate? "fast"|"promoted"              8-bit types: sums stay in the tensor core, whose adder keeps about 14 bits, or are
----                                                  added up in f32 every 128 of K
+---@field accumulate? "fast"|"promoted"              8-bit types: sums stay in the tensor core, whose adder keeps about 14 bits, or
+---                                                  are added up in f32 every 128 of K
 ---@field config? weir.kernels.gemm.config           overrides of what choose() gives
 ---@field pitch? integer                             bytes from row to row of A and B, a hint; default: a row's bytes
 ---@field pdl? boolean                              overlap with the kernels before and after in the stream; true if left out
@@ -46,7 +47,8 @@ local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias
 
 ---@class weir.kernels.gemm.config
 ---@field bm? integer         rows of a CTA's tile: 64 (one math warpgroup), 128 or 256 (two)
----@field bn? integer         columns: a multiple of 32 bytes of what is staged for them, 16 of a 16-bit D (or C), 8 of f32; with `blocks` of 8
+---@field bn? integer         columns: a multiple of 32 bytes of what is staged for them, 16 of a 16-bit D (or C), 8 of f32;
+---                           with `blocks` of 8
 ---@field stages? integer     of the ring of A and B; each holds 128 bytes of K
 ---@field cluster_m? integer  CTAs along m that share B's tile by multicast
 ---@field cluster_n? integer  CTAs along n that share A's tile
@@ -54,18 +56,21 @@ local OPTIONS = "dtype dtype_b out m n k a_major b_major batched alpha beta bias
 ---@field split? integer      parts of K, each summed by a CTA of its own; a second kernel adds them
 ---@field lag? integer        k-steps left in flight when a stage is released, 0 or 1
 ---@field fold? boolean       A's and B's bytes are expected by one arrive
----@field swap? boolean       for few rows: rows of B are the rows of the tensor core's tile, rows of A (bm, a multiple of 8) its columns
----@field stagger? integer    the two math warpgroups are tasks of their own, and the second begins its epilogue when the first has stored
----                           this many parts of its own: each multiplies while the other stores. 0: they go in step
----@field defer? boolean      a tile's sums are packed to D's 16 bits and stored while the next tile's first k-steps run. Not with beta,
----                           promoted sums, split, swap, blocks, stagger, pingpong, stream
+---@field swap? boolean       for few rows: rows of B are the rows of the tensor core's tile, rows of A (bm, a multiple of 8) its
+---                           columns
+---@field stagger? integer    the two math warpgroups are tasks of their own, and the second begins its epilogue when the first has
+---                           stored this many parts of its own: each multiplies while the other stores. 0: they go in step
+---@field defer? boolean      a tile's sums are packed to D's 16 bits and stored while the next tile's first k-steps run. Not with
+---                           beta, promoted sums, split, swap, blocks, stagger, pingpong, stream
 ---@field staging? integer    staging tiles of a math task, 1 or 2: with one, a store begins when the one before has left
----@field blocks? integer     with bm = 256: 2 accumulators of a math task, one below the other, so that bn may be up to 160, any multiple of 8
----@field pingpong? boolean   two math warpgroups with a tile each: one multiplies while the other stores. bm 64 or 128, bm * bn at most 16384
----                           (8192 where sums are promoted)
----@field stream? boolean|integer   stream-K: what is left over from whole waves of tiles is dealt out in k-steps, in as many shares as the
----                           device has SMs, or as this says; a second kernel adds what a tile got from several. What that
----                           costs ate the gain at every shape measured on an H200 (bench/NOTES.md): choose() never takes it
+---@field blocks? integer     with bm = 256: 2 accumulators of a math task, one below the other, so that bn may be up to 160, any
+---                           multiple of 8
+---@field pingpong? boolean   two math warpgroups with a tile each: one multiplies while the other stores. bm 64 or 128, bm * bn at
+---                           most 16384 (8192 where sums are promoted)
+---@field stream? boolean|integer   stream-K: what is left over from whole waves of tiles is dealt out in k-steps, in as many
+---                           shares as the device has SMs, or as this says; a second kernel adds what a tile got from several.
+---                           What that costs ate the gain at every shape measured on an H200 (bench/NOTES.md): choose() never
+---                           takes it
 
 -- ---- choosing a configuration -------------------------------------------------------------------------------------------------
 
@@ -73,16 +78,18 @@ local SMEM = 232448 - 512               -- bytes of a CTA on sm_90, less the mba
 local KBYTES = 128                      -- of K in a stage: one swizzle span
 local SIZE = { bf16 = 2, f16 = 2, tf32 = 4, f32 = 4, e4m3 = 1, e5m2 = 1 }
 
---- Columns of a staging tile: at most 128 bytes, so that one swizzled row is one span; and what the ring of A and B leaves. The widest
---- that does not cost a stage: narrower boxes make more TMA stores. With few rows the f32 sums take what is staged.
+--- Columns of a staging tile: at most 128 bytes, so that one swizzled row is one span; and what the ring of A and B leaves. The
+--- widest that does not cost a stage: narrower boxes make more TMA stores. With few rows the f32 sums take what is staged.
 local function staging(o, c)
   if c.swap then return { en = c.bn, stages = math.min(12, (SMEM - 4 * c.bm * c.bn) // ((c.bm + c.bn) * KBYTES)) } end
   local size, best = SIZE[o.out], nil
-  if c.blocks then                                       -- the fewest parts that leave four stages; what they do not cover goes by itself
+  if c.blocks then -- the fewest parts that leave four stages; what they do not cover goes by itself
     for parts = 1, 6 do
       local en = c.bn // parts // 8 * 8
       local stages = (SMEM - c.bm // c.blocks * en * (c.staging or 2) * size) // ((c.bm + c.bn) * KBYTES)
-      if c.bn - parts * en <= 16 and (not best or stages > best.stages and best.stages < 4) then best = { en = en, stages = math.min(stages, 12) } end
+      if c.bn - parts * en <= 16 and (not best or stages > best.stages and best.stages < 4) then
+        best = { en = en, stages = math.min(stages, 12) }
+      end
     end
     return best
   end
@@ -90,7 +97,8 @@ local function staging(o, c)
   local en = KBYTES // math.max(size, csize)
   while en * size >= 32 and (csize == 0 or en * csize >= 32) do
     if c.bn % en == 0 then
-      local stages = (SMEM - (c.pingpong and 2 or 1) * c.bm * en * ((c.staging or 2) * size + 2 * csize)) // ((c.bm + c.bn) * KBYTES)
+      local staged = (c.pingpong and 2 or 1) * c.bm * en * ((c.staging or 2) * size + 2 * csize)
+      local stages = (SMEM - staged) // ((c.bm + c.bn) * KBYTES)
       if not best or stages > best.stages and best.stages < 4 then best = { en = en, stages = math.min(stages, 12) } end
     end
     en = en // 2
@@ -111,7 +119,7 @@ local function clocks(o, c, sms)
   local steps = math.ceil(k * size / KBYTES / c.split)
   local mma = c.bm * c.bn / 32          -- per k-step: the same for 8, 16 and 32 bits, K shrinks as the rate grows
   local feed = FEED
-  if o.accumulate == "promoted" then    -- adding up waits for the tensor core once a step, whatever the tile; loads catch up meanwhile
+  if o.accumulate == "promoted" then -- adding up waits for the tensor core once a step, whatever the tile; loads catch up meanwhile
     mma, feed = mma + 45, 59            -- (128 x 128: CTAs alone 3 to 4 % ahead of pairs, measured)
   end
   local pitch = o.pitch or k * size
@@ -127,7 +135,8 @@ local function clocks(o, c, sms)
   if c.stream then waves = math.max(tm * tn / sms, math.ceil(tm * tn / sms) / 2) end
   local total = waves * (steps * math.max(mma, shared, own) + border)
   total = math.max(total, size * (m + n) * k / DRAM)
-  if c.stream then total = total + 7500 + 2 * 4 * c.bm * c.bn * sms / DRAM end       -- a launch, a border in the share; partial sums through L2
+  -- a launch, a border in the share; partial sums through L2
+  if c.stream then total = total + 7500 + 2 * 4 * c.bm * c.bn * sms / DRAM end
   if c.split > 1 then total = total + 4500 + 2 * 4 * c.split * m * n / (2 * DRAM) end   -- a launch; partial sums through L2
   return total
 end
@@ -139,7 +148,8 @@ local function hints(options)
   return o
 end
 
--- What keeps the sums from waiting in registers, packed, until the next tile's products run; nil: nothing. Promoted ones leave none.
+-- What keeps the sums from waiting in registers, packed, until the next tile's products run; nil: nothing. Promoted ones leave
+-- none.
 local function against_defer(o, c)
   if SIZE[o.out] ~= 2 then return "D of " .. o.out end
   if o.beta then return "beta" end
@@ -156,14 +166,14 @@ local function ranked(o, sms, form)
   local list = {}
   local promoted = o.accumulate == "promoted"
   local splits = (o.batched or stream) and { 1 } or { 1, 2, 3, 4, 6, 8 }
-  -- A warpgroup holds at most 64 x 256 sums (128 registers a thread), 64 x 192 beside the promoted sums: 224 columns spill, and 208 leave in
-  -- boxes of 16.
+  -- A warpgroup holds at most 64 x 256 sums (128 registers a thread), 64 x 192 beside the promoted sums: 224 columns spill, and 208
+  -- leave in boxes of 16.
   local function add(bm, bn, cl, split, swap)
-    local c = { bm = bm, bn = bn, cluster_m = cl[1], cluster_n = cl[2], split = split, group = bm <= 64 and 16 or 8, lag = 1, swap = swap,
-                pingpong = pingpong, stream = stream }
+    local c = { bm = bm, bn = bn, cluster_m = cl[1], cluster_n = cl[2], split = split, group = bm <= 64 and 16 or 8, lag = 1,
+                swap = swap, pingpong = pingpong, stream = stream }
     if bm * bn > 32768 then c.blocks, c.staging, c.group = 2, 1, cl[1] > 1 and 12 or 8 end
-    -- Two warpgroups with a product each keep the tensor core busy; what one releases at once is loaded a step earlier (measured: 1.00 to
-    -- 1.03, most for short sums; 0.92 with two accumulators, 0.98 with one warpgroup).
+    -- Two warpgroups with a product each keep the tensor core busy; what one releases at once is loaded a step earlier (measured:
+    -- 1.00 to 1.03, most for short sums; 0.92 with two accumulators, 0.98 with one warpgroup).
     if bm == 128 and bn >= 160 and not pingpong then c.lag = 0 end
     -- Where a CTA has one tile nothing runs behind its sums, and packing them first is in the way (0.99 at 2048^3, measured).
     c.defer = c.lag == 0 and not against_defer(o, c) and math.ceil(o.m / bm) * math.ceil(o.n / bn) > sms or nil
@@ -178,16 +188,19 @@ local function ranked(o, sms, form)
     if not swap and o.m <= bm // 2 then t_model = t_model * 1.3 end                 -- boxes that are half outside
     list[#list + 1] = { c, t_model, #list }
   end
-  for _, t in ipairs { { 128, 256 }, { 128, 224 }, { 128, 192 }, { 128, 160 }, { 128, 128 }, { 128, 64 }, { 256, 152 }, { 256, 144 }, { 256, 136 }, { 256, 128 }, { 64, 256 }, { 64, 192 },
-                       { 64, 128 }, { 64, 64 }, { 64, 32 } } do
+  for _, t in ipairs { { 128, 256 }, { 128, 224 }, { 128, 192 }, { 128, 160 }, { 128, 128 }, { 128, 64 },
+                       { 256, 152 }, { 256, 144 }, { 256, 136 }, { 256, 128 },
+                       { 64, 256 }, { 64, 192 }, { 64, 128 }, { 64, 64 }, { 64, 32 } } do
     local bm, bn = t[1], t[2]
     local sums = bm * bn // (bm > 64 and not pingpong and 256 or 128)
     local most = not promoted and 128 or pingpong and 64 or 96
-    -- Two accumulators: no register is left for more addresses. With 8 bits the border, which is twice the share, eats the gain (measured).
+    -- Two accumulators: no register is left for more addresses. With 8 bits the border, which is twice the share, eats the gain
+    -- (measured).
     if bm * bn > 32768 and SIZE[o.dtype] == 2 and not (promoted or form or o.beta or o.a_major == "m") then most = 160 end
     local panels = o.b_major ~= "n" or bn % 64 == 0      -- an n-major tile is cut into panels of 64 columns
     if panels and sums <= most then
-      local many = math.ceil(o.m / bm) * math.ceil(o.n / bn) >= 2 * sms      -- K in parts fills a last wave: of many it is too little
+      -- K in parts fills a last wave: of many it is too little
+      local many = math.ceil(o.m / bm) * math.ceil(o.n / bn) >= 2 * sms
       for _, cl in ipairs { { 1, 1 }, { 2, 1 }, { 1, 2 } } do
         for _, split in ipairs(many and { 1 } or splits) do
           local full = bn == 256 or o.beta and sums == 128         -- a pair's addresses would spill
@@ -196,7 +209,8 @@ local function ranked(o, sms, form)
       end
     end
   end
-  for _, bm in ipairs(form and {} or o.a_major == "m" and { 64 } or { 8, 16, 32, 64 }) do       -- few rows; an m-major tile is cut into panels of 64
+  -- few rows; an m-major tile is cut into panels of 64
+  for _, bm in ipairs(form and {} or o.a_major == "m" and { 64 } or { 8, 16, 32, 64 }) do
     for _, split in ipairs(splits) do
       if o.m <= bm and o.m > bm // 2 or bm == 8 and o.m <= bm then add(bm, 64, { 1, 1 }, split, true) end
     end
@@ -206,8 +220,8 @@ local function ranked(o, sms, form)
   return list
 end
 
---- Configurations worth a try, the model's favourites first; of the first two also with other rasters and staggered; then a few with
---- warpgroups in turn and two with K dealt out.
+--- Configurations worth a try, the model's favourites first; of the first two also with other rasters and staggered; then a few
+--- with warpgroups in turn and two with K dealt out.
 ---@param options? weir.kernels.gemm.options
 ---@param sms? integer
 ---@return weir.kernels.gemm.config[]
@@ -230,7 +244,8 @@ function M.candidates(options, sms)
     if wanted then
       put(c)
       turns, flat = turns + 1, flat + (c.bm == 64 and 1 or 0)
-      if turns <= 2 and not (o.beta and c.bm * c.bn == 16384) then       -- the store is hidden: what a staging tile takes may serve the ring better
+      -- the store is hidden: what a staging tile takes may serve the ring better
+      if turns <= 2 and not (o.beta and c.bm * c.bn == 16384) then
         local other = common.with(c, { staging = 1 })
         other.stages = staging(o, other).stages
         put(other)
@@ -243,10 +258,10 @@ end
 
 --- The configuration for a shape.
 ---  * Large matrices: 128 x 256, the tile that reads least per product.
----  * Rows that do not start at multiples of 128 bytes: pairs of CTAs that share a tile by multicast, as L2 is the limit then: each row
----    of a box touches a sector more.
----  * Its last wave nearly empty: a tile whose count fits the SMs (5000 x 5016: 256 x 152, 5.00 waves of pairs, for 6.06 of 128 x 256;
----    8192 x 8192: 256 x 144, 13.8 waves for 15.5).
+---  * Rows that do not start at multiples of 128 bytes: pairs of CTAs that share a tile by multicast, as L2 is the limit then: each
+---    row of a box touches a sector more.
+---  * Its last wave nearly empty: a tile whose count fits the SMs (5000 x 5016: 256 x 152, 5.00 waves of pairs, for 6.06 of 128 x
+---    256; 8192 x 8192: 256 x 144, 13.8 waves for 15.5).
 ---  * Few rows: time is the weights' way through memory. Narrow tiles so that every SM pulls, a deep ring so that it pulls enough.
 ---  * Few tiles and long K: K is split.
 ---@param options? weir.kernels.gemm.options
@@ -296,10 +311,10 @@ local function epilogue(k, o, bm, bn, rest)
   end
 end
 
--- Stream-K (Osama, Merrill, Cecka, Garland and Owens, 2023): whole tiles as long as they make full waves of `shares` CTAs, less one;
--- the k-steps of the tiles that are left, in order, are cut into equal shares, so that all CTAs end together. A share touches three
--- tiles at most, each a unit of the queue; of a tile that several shares touch, at most PARTS, each has a part. The kernel that adds
--- the parts deals the same way.
+-- Stream-K (Osama, Merrill, Cecka, Garland and Owens, 2023): whole tiles as long as they make full waves of `shares` CTAs, less
+-- one; the k-steps of the tiles that are left, in order, are cut into equal shares, so that all CTAs end together. A share touches
+-- three tiles at most, each a unit of the queue; of a tile that several shares touch, at most PARTS, each has a part. The kernel
+-- that adds the parts deals the same way.
 local PARTS = 5
 local function dealing(c, bk, dm, dn, dk, shares)
   local tm, tn, steps = cd(dm, c.bm), cd(dn, c.bn), cd(dk, bk)
@@ -308,7 +323,9 @@ local function dealing(c, bk, dm, dn, dk, shares)
   local rest = tiles - whole
   local used = weir.max(weir.min(shares, rest * (PARTS - 1)), 1)      -- none less than a quarter of a tile
   local base, over = rest * steps // used, rest * steps % used
-  local d = { shares = shares, whole = whole, rest = rest, steps = steps, units = whole + weir.select(weir.eq(rest, 0), 0, 3 * used) }
+  local d = {
+    shares = shares, whole = whole, rest = rest, steps = steps, units = whole + weir.select(weir.eq(rest, 0), 0, 3 * used),
+  }
   local function start(share) return share * base + weir.min(share, over) end
   -- The share that has a step.
   function d.owner(step)
@@ -330,14 +347,16 @@ local function dealing(c, bk, dm, dn, dk, shares)
     local first = weir.select(streamed, weir.max(from - tile * steps, 0), 0)
     local last = weir.select(streamed, weir.max(weir.min(to - tile * steps, steps), first), steps)
     local all = weir.eq(last - first, steps)
-    return { tile = weir.select(streamed, weir.min(whole + tile, weir.max(tiles - 1, 0)), u), first = first, last = last, whole = all,
-             part = weir.gt(last, first) & ~all, slot = share * 2 + weir.select(weir.eq(first, 0), 1, 0) }
+    return { tile = weir.select(streamed, weir.min(whole + tile, weir.max(tiles - 1, 0)), u),
+             first = first, last = last, whole = all, part = weir.gt(last, first) & ~all,
+             slot = share * 2 + weir.select(weir.eq(first, 0), 1, 0) }
   end
   return d
 end
 
--- What both forms of the product begin with: the kernel, A's and B's tiles of a k-step, D's (or W's, where K is split) tile of `d_tile`,
--- the queue of tiles of bm x bn, and how a task finds its tiles. `rows`: of A's tile, when two tasks have half of it each.
+-- What both forms of the product begin with: the kernel, A's and B's tiles of a k-step, D's (or W's, where K is split) tile of
+-- `d_tile`, the queue of tiles of bm x bn, and how a task finds its tiles. `rows`: of A's tile, when two tasks have half of it
+-- each.
 local function frame(o, c, d_tile, rows)
   local stream = c.stream
   local k = weir.kernel { name = o.name, arch = o.arch or "sm_90a", cluster = { m = c.cluster_m, n = c.cluster_n } }
@@ -347,7 +366,8 @@ local function frame(o, c, d_tile, rows)
   o.dims = { m = dm, n = dn }
   local bm, bn, bk = c.bm, c.bn, KBYTES // SIZE[o.dtype]
   local a_mn, b_mn = o.a_major == "m", o.b_major == "n"
-  local f = { a_tile = a_mn and { bk, rows } or { rows, bk }, b_tile = b_mn and { bk, bn } or { bn, bk }, out = S and "f32" or o.out }
+  local f = { out = S and "f32" or o.out }
+  f.a_tile, f.b_tile = a_mn and { bk, rows } or { rows, bk }, b_mn and { bk, bn } or { bn, bk }
 
   local function memory(dtype) return dtype == "tf32" and "f32" or dtype end
   local batch = { L }
@@ -384,7 +404,8 @@ local function frame(o, c, d_tile, rows)
   function f.b(t, kk) if b_mn then return f.at(gb, t, kk, f.n(t)) end return f.at(gb, t, f.n(t), kk) end
   -- What the mma takes of stages of A and B: K innermost.
   function f.operands(a, b) return a_mn and a:t() or a, b_mn and b:t() or b end
-  -- Where the tile (i, j) of sums goes; j = { from = column } where tiles do not lie in steps of their own, `rest`: in the second one's.
+  -- Where the tile (i, j) of sums goes; j = { from = column } where tiles do not lie in steps of their own, `rest`: in the second
+  -- one's.
   function f.place(t, i, j)
     local g, method, lead = f.gd, "at", {}
     if type(j) == "table" then g, method, i, j = j.rest and f.gd_rest or g, "from", i * d_tile[1], j.from end
@@ -412,8 +433,8 @@ local function each(list, method, ...)
 end
 
 -- The main loop of a math task: what `multiply` adds to its accumulators for every k-step, as a list; with promoted sums in f32
--- registers, `sum`. take_turn and end_turn stand around it where lanes share the ring: a lane's first wait must follow the other's last.
--- meanwhile(kk) is what there is to do while the products of step kk run.
+-- registers, `sum`. take_turn and end_turn stand around it where lanes share the ring: a lane's first wait must follow the other's
+-- last. meanwhile(kk) is what there is to do while the products of step kk run.
 local function accumulate(f, c, t, ab, acc, sum, multiply, take_turn, end_turn, meanwhile)
   local first, last = f.steps(t)
   if take_turn then take_turn() end
@@ -513,8 +534,8 @@ local function product(o, c)
     end }
   end
 
-  -- The parts of a tile's sums, packed in registers, and how each leaves: behind the next tile's first products; what that tile has no
-  -- k-steps for behind its last one, and the last tile's at the end.
+  -- The parts of a tile's sums, packed in registers, and how each leaves: behind the next tile's first products; what that tile has
+  -- no k-steps for behind its last one, and the last tile's at the end.
   local packed = c.defer and k:reg_tile { name = "packed", dtype = f.out, tile = { rows, bn } } or nil
   local function leave(t, j)
     local stage = half[1].stage
@@ -551,7 +572,8 @@ local function product(o, c)
           local a = ab:member(h.a.name):read()
           for b, acc in ipairs(h.acc) do acc:mma(f.operands(blocks > 1 and a:rows((b - 1) * rows, rows) or a, ab.b:read())) end
         end
-        local sums = accumulate(f, c, t, ab, h.acc, h.sum, multiply, h.of and take_turn, h.of and end_turn, packed and leave_meanwhile)
+        local sums = accumulate(f, c, t, ab, h.acc, h.sum, multiply, h.of and take_turn, h.of and end_turn,
+          packed and leave_meanwhile)
         local function finish()
           if halves > 1 then take_turn() end
           for b, of_block in ipairs(sums) do
@@ -595,12 +617,13 @@ local function product(o, c)
 end
 
 -- The product for few rows of A: rows of B are the accumulator's rows, of which the tensor core takes 64 whatever there is, and A's
--- its columns, of which it takes as few as 8. No box reaches past A by more than 7 rows: loads of missing rows are slow (a third of the
--- time at 16 rows, measured). The sums turn on their way through shared memory.
+-- its columns, of which it takes as few as 8. No box reaches past A by more than 7 rows: loads of missing rows are slow (a third of
+-- the time at 16 rows, measured). The sums turn on their way through shared memory.
 local function narrow(o, c)
   local k, f = frame(o, c, { c.bm, c.bn }, c.bm)
   local function ring(name, dtype, tile)
-    return k:smem_tile { name = name, dtype = dtype, tile = tile, swizzle = math.min(128, tile[2] * SIZE[dtype]), pipeline = P.tma_async { stages = c.stages } }
+    return k:smem_tile { name = name, dtype = dtype, tile = tile, swizzle = math.min(128, tile[2] * SIZE[dtype]),
+      pipeline = P.tma_async { stages = c.stages } }
   end
   local a, b = ring("a", o.dtype, f.a_tile), ring("b", o.dtype_b, f.b_tile)
   local ab = k:group { name = "ab", mode = "fused_merge", members = { a, b }, fold = c.fold }
@@ -674,7 +697,8 @@ local function gather(o, c)
   o.dims = { m = dm, n = dn }
   local C = c.bn % 128 == 0 and 128 or c.bn % 64 == 0 and 64 or 32
   local R = math.min(2048 // C, c.bm)
-  local gw = k:gmem_tile { name = "gW", tile = { 1, R, C }, tensor = k:tensor { name = "W", dtype = "f32", shape = { 2 * deal.shares, c.bm, c.bn } } }
+  local W = k:tensor { name = "W", dtype = "f32", shape = { 2 * deal.shares, c.bm, c.bn } }
+  local gw = k:gmem_tile { name = "gW", tile = { 1, R, C }, tensor = W }
   local gc = o.beta and operand(k, {}, "C", o.c_dtype, { dm, dn }, { R, C }) or nil
   local gd = operand(k, {}, "D", o.out, { dm, dn }, { R, C }, true)
   local finish = epilogue(k, o, R, C)
@@ -722,63 +746,85 @@ local function settle(options)
   return o
 end
 
--- The best of the model's configurations that have what is given; where none has, the best that is no special form, changed.
-local function configure(o)
-  local given = common.options("gemm.build: config", o.config or {}, "bm bn stages cluster_m cluster_n group split lag fold stagger swap pingpong staging stream blocks defer")
-  for _, name in ipairs { "fold", "swap", "pingpong", "defer" } do
-    if given[name] ~= nil and type(given[name]) ~= "boolean" then
-      error(("gemm.build: config.%s is true or false, got %s"):format(name, tostring(given[name])), 0)
-    end
-  end
-  local list, pick = ranked(hints(o), o.device and not o.device.is_sim and o.device.sms or 132, given.pingpong and "pingpong" or given.stream and "stream" or nil), nil
-  for _, x in ipairs(list) do
-    local fits = not (x.swap and (given.stagger or 0) > 0)
-    for _, name in ipairs { "bm", "bn", "cluster_m", "cluster_n", "split", "swap" } do
-      fits = fits and (given[name] == nil or given[name] == (x[name] or false))
-    end
-    if fits or not pick and not x.swap then pick = x end
-    if fits then break end
-  end
-  local c = common.with(pick, given)
-  c.blocks = given.blocks or c.bm * c.bn > 32768 and c.bm == 256 and 2 or nil
-  c.staging = given.staging or c.blocks and 1 or nil
-  local against = against_defer(o, c)
-  if given.defer and against then error("gemm.build: config.defer packs sums to 16 bits: not with " .. against, 0) end
-  c.defer = c.defer and not against or nil
-  if c.staging and c.staging ~= 1 and c.staging ~= 2 then error(("gemm.build: config.staging is 1 or 2, got %s"):format(tostring(c.staging)), 0) end
+local CONFIG = "bm bn stages cluster_m cluster_n group split lag fold stagger swap pingpong staging stream blocks defer"
+
+local function refuse(fmt, ...) error(("gemm.build: " .. fmt):format(...), 0) end
+
+-- What each of the special forms asks for.
+local function check_form(o, c)
+  local staggered, clustered = (c.stagger or 0) > 0, c.cluster_m ~= 1 or c.cluster_n ~= 1
+  if c.staging and c.staging ~= 1 and c.staging ~= 2 then refuse("config.staging is 1 or 2, got %s", tostring(c.staging)) end
   if c.blocks and c.blocks ~= 1 then
-    if c.blocks ~= 2 or c.bm ~= 256 or c.bn % 8 ~= 0 or c.bn > 160 or c.swap or c.pingpong or c.stream or o.beta or o.accumulate == "promoted" or o.a_major == "m" then
-      error(("gemm.build: config.blocks is 2, with bm = 256 and bn a multiple of 8, at most 160, for A with K innermost: no beta, promoted sums, swap, pingpong or stream; got blocks = %s, a tile of %d x %d"):format(tostring(c.blocks), c.bm, c.bn), 0)
+    local other = c.swap or c.pingpong or c.stream or o.beta or o.accumulate == "promoted" or o.a_major == "m"
+    if c.blocks ~= 2 or c.bm ~= 256 or c.bn % 8 ~= 0 or c.bn > 160 or other then
+      refuse("config.blocks is 2, with bm = 256 and bn a multiple of 8, at most 160, for A with K innermost: no beta, promoted "
+        .. "sums, swap, pingpong or stream; got blocks = %s, a tile of %d x %d", tostring(c.blocks), c.bm, c.bn)
     end
   end
   if c.pingpong then
     local most = o.accumulate == "promoted" and 8192 or 16384
-    if c.swap or (c.stagger or 0) > 0 then error("gemm.build: config: stagger and pingpong are two ways to part the warpgroups, and swap has but one: give one", 0) end
+    if c.swap or staggered then
+      refuse "config: stagger and pingpong are two ways to part the warpgroups, and swap has but one: give one"
+    end
     if c.bm > 128 or c.bm % 64 ~= 0 or c.bm * c.bn > most then
-      error(("gemm.build: config: with pingpong a warpgroup holds a whole tile: bm 64 or 128 and bm * bn at most %d, got %d x %d"):format(most, c.bm, c.bn), 0)
+      refuse("config: with pingpong a warpgroup holds a whole tile: bm 64 or 128 and bm * bn at most %d, got %d x %d", most, c.bm,
+        c.bn)
     end
   end
-  if c.swap and (c.cluster_m ~= 1 or c.cluster_n ~= 1 or c.bn ~= 64 or c.bm % (o.a_major == "m" and 64 or 8) ~= 0 or c.bm > 256) then
-    error(("gemm.build: config.swap takes no cluster, bn = 64 and bm a multiple of 8 (of 64 with m-major A), at most 256; got a tile of %d x %d, cluster %d x %d"):format(c.bm, c.bn,
-      c.cluster_m, c.cluster_n), 0)
+  if c.swap and (clustered or c.bn ~= 64 or c.bm % (o.a_major == "m" and 64 or 8) ~= 0 or c.bm > 256) then
+    refuse("config.swap takes no cluster, bn = 64 and bm a multiple of 8 (of 64 with m-major A), at most 256; got a tile of %d x "
+      .. "%d, cluster %d x %d", c.bm, c.bn, c.cluster_m, c.cluster_n)
   end
   if c.stream then
     if c.stream ~= true then common.size("gemm.build", "config.stream", c.stream) end
-    if o.batched or c.split > 1 or c.swap or c.pingpong or (c.stagger or 0) > 0 or c.cluster_m * c.cluster_n > 1 or c.bn % 32 ~= 0 then
-      error("gemm.build: config.stream deals out the k-steps of one product, bn a multiple of 32: not batched, no split, swap, pingpong, stagger or cluster", 0)
+    if o.batched or c.split > 1 or c.swap or c.pingpong or staggered or clustered or c.bn % 32 ~= 0 then
+      refuse("config.stream deals out the k-steps of one product, bn a multiple of 32: not batched, no split, swap, pingpong, "
+        .. "stagger or cluster")
     end
   end
+end
+
+-- The best of the model's configurations that have what is given; where none has, the best that is no special form, changed.
+local function pick(o, given)
+  local sms = o.device and not o.device.is_sim and o.device.sms or 132
+  local best
+  for _, x in ipairs((ranked(hints(o), sms, given.pingpong and "pingpong" or given.stream and "stream" or nil))) do
+    local fits = not (x.swap and (given.stagger or 0) > 0)
+    for _, name in ipairs { "bm", "bn", "cluster_m", "cluster_n", "split", "swap" } do
+      fits = fits and (given[name] == nil or given[name] == (x[name] or false))
+    end
+    if fits then return x end
+    if not best and not x.swap then best = x end
+  end
+  return best
+end
+
+local function configure(o)
+  local given = common.options("gemm.build: config", o.config or {}, CONFIG)
+  for _, name in ipairs { "fold", "swap", "pingpong", "defer" } do
+    if given[name] ~= nil and type(given[name]) ~= "boolean" then
+      refuse("config.%s is true or false, got %s", name, tostring(given[name]))
+    end
+  end
+  local c = common.with(pick(o, given), given)
+  c.blocks = given.blocks or c.bm * c.bn > 32768 and c.bm == 256 and 2 or nil
+  c.staging = given.staging or c.blocks and 1 or nil
+  local against = against_defer(o, c)
+  if given.defer and against then refuse("config.defer packs sums to 16 bits: not with %s", against) end
+  c.defer = c.defer and not against or nil
+  check_form(o, c)
   local staged = { out = c.split > 1 and "f32" or o.out, beta = c.split == 1 and not c.stream and o.beta, c_dtype = o.c_dtype }
-  local s = staging(staged, c)
-  if not s then
+  local room = staging(staged, c)
+  if not room then
     local unit = 32 // math.min(SIZE[staged.out], staged.beta and SIZE[staged.c_dtype or staged.out] or 4)
-    error(("gemm.build: config.bn is a multiple of %d here: rows of D%s are staged by 32 bytes at least; got %d"):format(unit, staged.beta and " and C" or "", c.bn), 0)
+    refuse("config.bn is a multiple of %d here: rows of D%s are staged by 32 bytes at least; got %d", unit,
+      staged.beta and " and C" or "", c.bn)
   end
-  if s.stages < 2 then
-    error(("gemm.build: a tile of %d x %d leaves no room for two stages; take a smaller one, with bn a multiple of 16"):format(c.bm, c.bn), 0)
+  if room.stages < 2 then
+    refuse("a tile of %d x %d leaves no room for two stages; take a smaller one, with bn a multiple of 16", c.bm, c.bn)
   end
-  c.en = s.en
-  c.stages = given.stages and math.min(given.stages, s.stages) or s.stages
+  c.en = room.en
+  c.stages = given.stages and math.min(given.stages, room.stages) or room.stages
   c.lag = math.min(c.lag, c.stages - 1)
   return c
 end
@@ -801,7 +847,8 @@ function M.kernels(options)
   return forms(o, c), c
 end
 
--- Launch arguments of the two steps of a split or streamed K: the workspace, kept for the next launch, and what each of the two takes.
+-- Launch arguments of the two steps of a split or streamed K: the workspace, kept for the next launch, and what each of the two
+-- takes.
 local function steps_of(o, c, programs)
   if #programs == 1 then return { { program = programs[1], pdl = o.pdl } } end
   local kept = {}
@@ -855,17 +902,21 @@ function M.example(options, device)
   end
   local function memory(dtype) return dtype == "tf32" and "f32" or dtype end
   local args = { A = tensor(memory(o.dtype), o.a_major == "m" and k or m, o.a_major == "m" and m or k, 1),
-                 B = tensor(memory(o.dtype_b), o.b_major == "n" and k or n, o.b_major == "n" and n or k, 2), D = tensor(o.out, m, n) }
+                 B = tensor(memory(o.dtype_b), o.b_major == "n" and k or n, o.b_major == "n" and n or k, 2),
+                 D = tensor(o.out, m, n) }
   if o.beta then args.C = tensor(o.c_dtype, m, n, 3) end
   if o.bias then args.bias = assert(device:tensor { dtype = "f32", shape = o.bias == "n" and { n } or { m, 1 } }):randn(4) end
-  for _, name in ipairs(o.scales and { "scale_a", "scale_b" } or {}) do args[name] = assert(device:tensor { dtype = "f32", shape = { 1 } }):fill(1) end
+  for _, name in ipairs(o.scales and { "scale_a", "scale_b" } or {}) do
+    args[name] = assert(device:tensor { dtype = "f32", shape = { 1 } }):fill(1)
+  end
   if o.alpha == true then args.alpha = 1 end
   if o.beta == true then args.beta = 1 end
   return args
 end
 
 --- Builds a GEMM. Launch arguments: A, B, D; C, bias, scale_a, scale_b, alpha, beta where asked for; W, a workspace f32
---- { split, [L,] M, N }, may be given where K is split and is allocated otherwise; with stream-K f32 { 2 P, bm, bn } and P, the number of shares.
+--- { split, [L,] M, N }, may be given where K is split and is allocated otherwise; with stream-K f32 { 2 P, bm, bn } and P, the
+--- number of shares.
 ---@param options? weir.kernels.gemm.options
 ---@return weir.kernels.ready
 function M.build(options)

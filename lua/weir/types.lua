@@ -25,7 +25,8 @@ local weir = {}
 ---@return weir.kernel
 function weir.kernel(desc) end
 
----The first GPU or, with none, the simulator; weir.device("sim", { seed = 7 }); weir.device(0). nil, message, code if there is none.
+---The first GPU or, with none, the simulator; weir.device("sim", { seed = 7 }); weir.device(0). nil, message, code if there is
+---none.
 ---@param which? "sim"|integer
 ---@param options? { seed?: integer, sms?: integer }
 ---@return weir.device?, string?, string?
@@ -106,8 +107,8 @@ function weir.barrier_allocator(options) end
 ---@return integer, string?
 function weir.device_count() end
 
----Compiled kernels on disk, as this process has met them: a miss is of a name without entry (absent), of one whose entries have another source,
----target or compiler (changed), or of a damaged entry. why: of the last miss, "" none.
+---Compiled kernels on disk, as this process has met them: a miss is of a name without entry (absent), of one whose entries have
+---another source, target or compiler (changed), or of a damaged entry. why: of the last miss, "" none.
 ---@return { dir: string, hits: integer, misses: integer, absent: integer, changed: integer, damaged: integer, why: string }
 function weir.cache() end
 
@@ -242,7 +243,8 @@ function weir.tanh(x) end
 ---@return weir.value
 function weir.relu(x) end
 
----Of a value, or of a number inside a schedule: a value; floats to integers toward zero, to the nearest there is. Of a number elsewhere: the number that the dtype holds, an error if it does not fit.
+---Of a value, or of a number inside a schedule: a value; floats to integers toward zero, to the nearest there is. Of a number
+---elsewhere: the number that the dtype holds, an error if it does not fit.
 ---@param x weir.scalar
 ---@param dtype weir.dtype
 ---@return weir.value|number|boolean
@@ -415,8 +417,8 @@ function kernel:resource(desc) end
 ---@return weir.group
 function kernel:group(desc) end
 
----{ { down, { up, up } }, ... }, or a table keyed by resource. An entry's release_after = { "work", ... } says which releases of its
----upstreams the edge is about: those that follow that work.
+---{ { down, { up, up } }, ... }, or a table keyed by resource. An entry's release_after = { "work", ... } says which releases of
+---its upstreams the edge is about: those that follow that work.
 ---@param edges table
 function kernel:depends(edges) end
 
@@ -442,8 +444,8 @@ function kernel:task(desc) end
 function kernel:verify(options) end
 
 ---Validates, plans, proves and emits; raises the report when anything is wrong.
----unsafe: builds what was refused, if it can be planned; for the simulator and the watchdog. watchdog: seconds that a wait may last on a GPU before the kernel gives up and says where.
----notes: what becomes of program:notes().
+---unsafe: builds what was refused, if it can be planned; for the simulator and the watchdog. watchdog: seconds that a wait may last
+---on a GPU before the kernel gives up and says where. notes: what becomes of program:notes().
 ---@param options? { device?: weir.device, warn_only?: boolean, unsafe?: boolean, watchdog?: number, notes?: "warn"|"ignore"|"error" }
 ---@return weir.program
 function kernel:build(options) end
@@ -468,7 +470,8 @@ function kernel:dot() end
 ---@return string
 function kernel:promela(sizes) end
 
----Who arrives on the mbarriers of a pipelined resource or a group, how often, with how many bytes, and the sum their counts come from.
+---Who arrives on the mbarriers of a pipelined resource or a group, how often, with how many bytes, and the sum their counts come
+---from.
 ---@param resource weir.piped
 ---@return string
 function kernel:explain(resource) end
@@ -498,8 +501,8 @@ function kernel:close() end
 ---@field name string
 ---@field kind string
 
----The four moves. release(n) and commit(n) keep the n newest stages held; without n they give back the oldest, and a place where none is ever
----held is a finding.
+---The four moves. release(n) and commit(n) keep the n newest stages held; without n they give back the oldest, and a place where
+---none is ever held is a finding.
 ---@class weir.piped: weir.resource
 local piped = {}
 function piped:try_acquire() end
@@ -570,9 +573,9 @@ function smem_tile:cp_async(view) end
 ---@param place? weir.place
 function smem_tile:store(x, place) end
 
----A bulk copy of a stage (or slabs of it) into the same stage of this tile in the CTA with coordinate k, bytes on that CTA's barrier;
----between acquire and commit. acquire waits until the stage there has been released, and arms it. The source is free once the stage has
----been acquired again. place: a slab, s:sub(i), of several senders each its own. k follows from numbers and k.cta.
+---A bulk copy of a stage (or slabs of it) into the same stage of this tile in the CTA with coordinate k, bytes on that CTA's
+---barrier; between acquire and commit. acquire waits until the stage there has been released, and arms it. The source is free once
+---the stage has been acquired again. place: a slab, s:sub(i), of several senders each its own. k follows from numbers and k.cta.
 ---@param view weir.value
 ---@param place weir.place
 ---@param options { k: weir.scalar }
@@ -778,9 +781,9 @@ local program = {}
 ---@return true?, string?, string?
 function program:launch(args, options) end
 
----Would a launch take these sizes? Runs nothing, needs no device. Tensors may be given as { shape = }, or left out where every dim is given; so
----may scalars of float dtypes. true, with a text where tensors left out must have rows padded to 16 bytes (as dev:tensor makes them); or false
----and the reason.
+---Would a launch take these sizes? Runs nothing, needs no device. Tensors may be given as { shape = }, or left out where every dim
+---is given; so may scalars of float dtypes. true, with a text where tensors left out must have rows padded to 16 bytes (as
+---dev:tensor makes them); or false and the reason.
 ---@param args table<string, weir.argument|{ shape: integer[], stride?: integer[], dtype?: weir.dtype }>
 ---@param options? weir.launch_options
 ---@return boolean, string?
@@ -793,7 +796,8 @@ function program:accepts(args, options) end
 function program:time(args, options) end
 
 ---A launch, and when each actor of the first `ctas` CTAs (one cluster if left out) did what. When the run stopped early there is a
----timeline up to there, with message and code behind it. In the simulator tensors may be left out where the dims are given: zeros stand in.
+---timeline up to there, with message and code behind it. In the simulator tensors may be left out where the dims are given: zeros
+---stand in.
 ---@param args table<string, weir.argument>
 ---@param options? { ctas?: integer, stream?: integer|lightuserdata, grid?: integer, device?: weir.device, pdl?: boolean }
 ---@return weir.timeline?, string?, string?
@@ -821,8 +825,8 @@ function program:ptx() end
 function program:cubin() end
 ---@return string
 function program:log() end
----What ptxas notes of the last compilation that costs speed, and the compiler's version: spills, wgmma that is serialised, setmaxnreg that is
----ignored (C75xx), warnings. nil: nothing, or not compiled yet.
+---What ptxas notes of the last compilation that costs speed, and the compiler's version: spills, wgmma that is serialised,
+---setmaxnreg that is ignored (C75xx), warnings. nil: nothing, or not compiled yet.
 ---@return string?
 function program:notes() end
 ---Milliseconds of the last build.
@@ -910,11 +914,12 @@ function device:close() end
 ---@field address integer
 ---@field place string      "GPU 0", "the host", "host and GPU"
 local foreign = {}
----Gives it back (its deleter runs, once); also when collected or at the end of a block (`local t <close>`). Launches that use it must be done.
+---Gives it back (its deleter runs, once); also when collected or at the end of a block (`local t <close>`). Launches that use it
+---must be done.
 function foreign:close() end
 
----A tensor that another library hands over through DLPack: `pointer` is the address of a DLManagedTensor, or, with `versioned`, of a
----DLManagedTensorVersioned (version 1.x). Raises for a device, dtype or rank that weir has not; then it is still the caller's.
+---A tensor that another library hands over through DLPack: `pointer` is the address of a DLManagedTensor, or, with `versioned`, of
+---a DLManagedTensorVersioned (version 1.x). Raises for a device, dtype or rank that weir has not; then it is still the caller's.
 ---@param pointer lightuserdata|integer
 ---@param options? { versioned?: boolean }
 ---@return weir.foreign

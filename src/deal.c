@@ -245,7 +245,7 @@ int weiri_deal_in_place(weiri_plan *p, int read, int write) {
     return entry(p, &d);
 }
 
-/* Is what lies between the beginnings of the two, of so many pieces a row, a multiple of n pieces, if they have elements in common? */
+/* If they have elements in common: do the two, of so many pieces a row, begin a multiple of n pieces apart? */
 static bool in_step(const weiri_deal *x, const weiri_deal *y, int64_t pieces, int n) {
     if (x->slab == y->slab) return (x->slab_row - y->slab_row) * pieces % n == 0;
     return x->step * pieces % n == 0 && y->step * pieces % n == 0 && (x->row - y->row) * pieces % n == 0;

@@ -45,9 +45,11 @@ static void check_held_shape(lowering *l, const weiri_op *op) {
                     "stores a value of a single row, or of few columns to shared memory, which cannot be built yet");
     else if (v->rows % (64 * wgs) && !weiri_value_uses(l->k, op->arg[0], WEIR_OP_READ_REG) &&
              !weiri_value_uses(l->k, op->arg[0], WEIR_OP_ROW)) /* the tiles' own: said when they were shared out */
-        lw_complain(l, "PLAN-TILE", op, weiri_arena_fmt(&l->p->a, "store a multiple of %d rows, or leave col_index() out", 64 * wgs),
+        lw_complain(l, "PLAN-TILE", op,
+                    weiri_arena_fmt(&l->p->a, "store a multiple of %d rows, or leave col_index() out", 64 * wgs),
                     weiri_arena_fmt(&l->p->a, "stores %d rows of a value in registers, where %s hold%s 64 rows at a time", v->rows,
-                                    wgs > 1 ? weiri_arena_fmt(&l->p->a, "%d warpgroups each", wgs) : "a warpgroup", wgs > 1 ? "" : "s"));
+                                    wgs > 1 ? weiri_arena_fmt(&l->p->a, "%d warpgroups each", wgs) : "a warpgroup",
+                                    wgs > 1 ? "" : "s"));
 }
 
 /* Warpgroups that share columns have all rows of them alone: what looks along a row, or takes other columns, they cannot have. */

@@ -6,8 +6,8 @@
 
 /* ---- knowledge of actors ------------------------------------------------------------------------------------------------ */
 
-/* What row `from` knows, but for `not`, flows into row `to`. Of an actor and a barrier that it comes to, one keeps all that the other
- * does. */
+/* What row `from` knows, but for `not`, flows into row `to`. Of an actor and a barrier that it comes to, one keeps all that the
+ * other does. */
 static void pour(weiri_run *r, int to, int from, const uint64_t *not) {
     const weiri_known *x = &r->g->rows[to], *y = &r->g->rows[from];
     const weiri_keep *less = x->keep->n <= y->keep->n ? x->keep : y->keep;
@@ -29,8 +29,8 @@ static void give(weiri_run *r, const weiri_actor *me, int by, int to) {
     else join(r, to, me->row + me->by[by]);
 }
 
-/* What completes by itself comes later than all the thread knew before, finished loads and others' released writes included; what its own
- * threads wrote it does not release. */
+/* What completes by itself comes later than all the thread knew before, finished loads and others' released writes included;
+ * what its own threads wrote it does not release. */
 static void follow(weiri_run *r, const weiri_actor *me, int from, int to) { pour(r, to, from, me->async_mask); }
 
 static void take(weiri_run *r, const weiri_actor *me, int by, int from) {
@@ -62,7 +62,8 @@ static void meet(weiri_run *r, const weiri_actor *me) {
 /* Of a record REC_PASSED: 0 until an mma is issued, then 1 and one more for each commit. */
 static int *passed_age(const weiri_run *r, int rec, int stage) { return r->v + r->g->recs.v[rec].aux + R_VARS * stage + R_AGE; }
 
-/* n bits from bit `from` of a row on, as far as they lie in that word, the one they begin in or a later one; of 2 n every other one. */
+/* n bits from bit `from` of a row on, as far as they lie in that word, the one they begin in or a later one; of 2 n every other
+ * one. */
 static uint64_t bits_in(int word, int from, int n) {
     int lo = from - 64 * word, hi = lo + n;
     if (hi <= 0) return 0;
@@ -72,7 +73,8 @@ static uint64_t every_other(int word, int from, int n) {
     return 0x5555555555555555ull << (from & 1) & bits_in(word, from, 2 * n);
 }
 
-/* Does a row know that the last phase is over? It was told by who waited, or knows of every arrival. x: its words from that of the stage on. */
+/* Does a row know that the last phase is over? It was told by who waited, or knows of every arrival. x: its words from that of
+ * the stage on. */
 static bool knows_over(const weiri_run *r, const spot *s, const uint64_t *x) {
     const bit now = spot_bit(r, s, BIT_NOW);
     if (!has(r, 0, now) || x[0] & now.mask) return true;
@@ -81,7 +83,9 @@ static bool knows_over(const weiri_run *r, const spot *s, const uint64_t *x) {
     for (int w = from / 64; all && 64 * w < end; w++) all = !(r->w[w] & ~x[w - now.word] & every_other(w, from, s->b->pairs));
     return all;
 }
-static bool is_over(const weiri_run *r, const spot *s, int rw) { return knows_over(r, s, kept(r, rw, spot_bit(r, s, BIT_NOW).word)); }
+static bool is_over(const weiri_run *r, const spot *s, int rw) {
+    return knows_over(r, s, kept(r, rw, spot_bit(r, s, BIT_NOW).word));
+}
 
 /* The phase ends if nothing is missing. Whoever waited for the phase before must have been seen by then. */
 static void complete(weiri_run *r, const spot *s, const weiri_action *act, int ai) {
@@ -103,8 +107,8 @@ static void complete(weiri_run *r, const spot *s, const weiri_action *act, int a
             }
         }
     }
-    /* the newest completion becomes the one before, its arrivals those of the last phase: each bit of a pair moves up; who has waited is
-     * forgotten */
+    /* the newest completion becomes the one before, its arrivals those of the last phase: each bit of a pair moves up; who has
+     * waited is forgotten */
     bit now = spot_bit(r, s, BIT_NOW), before = spot_bit(r, s, BIT_BEFORE);
     const int at = at_of(g, b->ring, s->stage, b->bit), n = 1 + b->pairs, all = waiter_bit(b, b->waiters.n),
               end = (at + all - 1) / 64;
@@ -301,7 +305,8 @@ static bool wait(weiri_run *r, const spot *s, const weiri_action *act, int ai, i
     return true;
 }
 
-/* An mma takes all threads of the warpgroup: once it is done, each knows that all have passed the waits and arrivals in front of it. */
+/* An mma takes all threads of the warpgroup: once it is done, each knows that all have passed the waits and arrivals in front
+ * of it. */
 static void passed_before_mma(weiri_run *r, const weiri_actor *me, const weiri_action *act) {
     const weiri_prog *g = r->g;
     for (int i = 0; i < me->recs.n; i++) {
@@ -593,169 +598,226 @@ static void spent(weiri_run *r, int ai, const weiri_ins *x) {
     f->at = r->g->p->cursors.v[cur].res->at.at;
 }
 
+/* ---- what an action does ------------------------------------------------------------------------------------------------ */
+
+/* An action that an actor comes to: threads `by`, the row that must know what they rely on, its use of the cursor, stage. */
+typedef struct doing {
+    int ai;
+    const weiri_action *act;
+    const weiri_actor *me;
+    int by, need, use, stages, stage;
+} doing;
+
+/* False: the phase is not over. */
+static bool do_wait(weiri_run *r, const doing *d) {
+    const weiri_cursor *c = &r->g->p->cursors.v[d->act->cur];
+    spot s = spot_of(r, d->me->cta, d->act->bar, d->stage);
+    if (wait(r, &s, d->act, d->ai, d->by, lap(d->use, d->stages) - (c->producer ? 1 : 0))) return true;
+    r->parked[d->ai] = (weiri_parked){ s.v, s.v[B_PHASE] };
+    return false;
+}
+
+static void do_arrive(weiri_run *r, const doing *d) {
+    const weiri_action *act = d->act;
+    int to[64], n = weiri_prog_spots(r->g, d->me->cta, act, to);
+    for (int t = 0; t < n && !r->fatal; t++) {
+        spot s = spot_of(r, to[t], act->bar, d->stage);
+        arrive(r, &s, act, d->ai, d->by, lap(d->use, d->stages), act->arrivals, act->kind == ACT_EXPECT ? act->bytes : 0, true);
+        settle(r, &s, act, d->ai);
+    }
+}
+
+/* What the actor has copied, or multiplied, is over for who waits there. */
+static void bring_accesses(weiri_run *r, const doing *d, const spot *s) {
+    const weiri_prog *g = r->g;
+    for (int i = 0; i < d->me->recs.n; i++) {
+        const weiri_rec *q = &g->recs.v[d->me->recs.v[i]];
+        if (d->act->kind == ACT_CP_ARRIVE ? q->kind != REC_CP_WRITE : !weiri_is_mma(q->kind)) continue;
+        for (int x = 0; x < g->rings.v[q->ring].stages; x++)
+            if (has(r, 0, bit_of(g, q->ring, x, q->bit))) set(r, s->gather, bit_of(g, q->ring, x, q->bit));
+    }
+}
+
+/* An arrival that comes by itself once the accesses before it are done; it brings nothing else. */
+static void do_arrive_later(weiri_run *r, const doing *d) {
+    const weiri_action *act = d->act;
+    const bool commit = act->kind == ACT_UMMA_COMMIT;
+    int to[64], n = weiri_prog_spots(r->g, d->me->cta, act, to);
+    if (commit) commit_asked(r, d->ai, to, n);
+    if (r->replay && commit && act->op) r->last_commit[d->ai] = act;
+    for (int t = 0; t < n && !r->fatal; t++) {
+        spot s = spot_of(r, to[t], act->bar, d->stage);
+        if (weiri_prog_unwatched(r->g, to[t], act->bar)) {
+            reach(r, d->ai, d->by, to[t]);
+            continue;
+        }
+        arrive(r, &s, act, d->ai, d->by, lap(d->use, d->stages), act->arrivals, 0, false);
+        if (commit) follow(r, d->me, d->need, s.gather), commit_seen(r, d->ai, &s);
+        else /* every thread arrives for its copies */
+            for (int i = 0; i < d->me->nrows; i++) follow(r, d->me, d->me->row + i, s.gather);
+        bring_accesses(r, d, &s);
+        settle(r, &s, act, d->ai);
+    }
+}
+
+/* Does row x of the actor's belong to the threads that act? */
+static bool acts(const doing *d, int x) { return d->by == BY_ALL || x == d->me->by[d->by]; }
+
+/* What is known of tensor memory, and fenced by who did it, may be built on now. */
+static void do_tc_after(weiri_run *r, const doing *d) {
+    const weiri_prog *g = r->g;
+    for (int i = 0; i < g->recs.n; i++) {
+        const weiri_rec *q = &g->recs.v[i];
+        for (int s = 0; q->seen && s < g->rings.v[q->ring].stages; s++)
+            for (int x = 0; x < d->me->nrows; x++) {
+                const int rw = d->me->row + x;
+                if (!acts(d, x)) continue;
+                bool ready = has(r, rw, bit_of(g, q->ring, s, q->bit)) &&
+                             (q->fence_bit < 0 || has(r, rw, bit_of(g, q->ring, s, q->fence_bit)));
+                if (ready) set(r, rw, bit_of(g, q->ring, s, q->seen - 1));
+            }
+    }
+}
+
+/* Threads fence what they have done themselves. */
+static void fence_own(weiri_run *r, const doing *d) {
+    const weiri_prog *g = r->g;
+    const weiri_actor *me = d->me;
+    for (int i = 0; i < me->recs.n; i++) {
+        const weiri_rec *q = &g->recs.v[me->recs.v[i]];
+        if (q->fence_bit < 0 || (d->act->kind == ACT_TC_BEFORE) != (q->seen > 0) || (d->by != BY_ALL && d->by != q->by)) continue;
+        for (int s = 0; s < g->rings.v[q->ring].stages; s++) {
+            int own = me->row + me->by[q->by];
+            if (has(r, 0, bit_of(g, q->ring, s, q->bit)) && has(r, own, bit_of(g, q->ring, s, q->bit)))
+                set(r, own, bit_of(g, q->ring, s, q->fence_bit));
+        }
+    }
+}
+
+/* cp.asyncs fence nothing: who knows that they have landed does. */
+static void fence_copies(weiri_run *r, const doing *d) {
+    const weiri_prog *g = r->g;
+    for (int i = 0; i < g->recs.n; i++) {
+        const weiri_rec *q = &g->recs.v[i];
+        for (int s = 0; q->kind == REC_CP_WRITE && s < g->rings.v[q->ring].stages; s++)
+            for (int x = 0; x < d->me->nrows; x++) {
+                const int rw = d->me->row + x;
+                if (!acts(d, x)) continue;
+                if (has(r, 0, bit_of(g, q->ring, s, q->bit)) && has(r, rw, bit_of(g, q->ring, s, q->bit)))
+                    set(r, rw, bit_of(g, q->ring, s, q->fence_bit));
+            }
+    }
+}
+
+static void do_advance(weiri_run *r, const doing *d) {
+    const weiri_prog *g = r->g;
+    const weiri_action *act = d->act;
+    int *c = cursor_vars(r, d->me, act->cur);
+    c[act->stage == STAGE_CLOSE ? C_CLOSE : C_OPEN] += g->p->cursors.v[act->cur].stride;
+    if (act->stage != STAGE_CLOSE && g->mate[act->cur] >= 0) in_turn(r, d->ai, act, c);
+}
+
+static void do_warp_sync(weiri_run *r, const weiri_actor *me) {
+    if (me->nrows <= 3) meet(r, me);
+    else { /* the elected lanes of the warps, together, know all, and what the one thread knows, which is in one of the warps */
+        join(r, me->row + me->by[BY_LANE], me->row + me->by[BY_ALL]);
+        join(r, me->row + me->by[BY_LANE], me->row + me->by[BY_ONE]);
+    }
+}
+
+static void do_cluster_arrive(weiri_run *r, const doing *d) {
+    const weiri_prog *g = r->g;
+    int *c = r->v + g->cluster_at;
+    actor_vars(r, d->ai)[V_CLUSTER] = 1 + c[1];
+    give(r, d->me, BY_ALL, g->cluster_row);
+    if (++c[0] != g->actors.n) return;
+    hand_over(r, g->cluster_row + 1, g->cluster_row);
+    c[0] = 0;
+    c[1] ^= 1;
+}
+
+/* False: not all of the cluster have arrived. */
+static bool do_cluster_wait(weiri_run *r, const doing *d) {
+    const weiri_prog *g = r->g;
+    int *v = actor_vars(r, d->ai);
+    if (v[V_CLUSTER] && r->v[g->cluster_at + 1] == v[V_CLUSTER] - 1) return false;
+    if (v[V_CLUSTER]) take(r, d->me, BY_ALL, g->cluster_row + 1);
+    v[V_CLUSTER] = 0;
+    return true;
+}
+
+static void do_init(weiri_run *r, const weiri_actor *me) {
+    bit b = bit_of(r->g, 0, 0, r->g->bit_init + me->cta);
+    set(r, 0, b);
+    set(r, me->row, b);
+}
+
+static void do_grid_wait(weiri_run *r, const doing *d) {
+    bit b = bit_of(r->g, 0, 0, r->g->bit_wait + d->ai);
+    set(r, 0, b);
+    set_all(r, d->me, b);
+}
+
+static void do_grid_launch(weiri_run *r, const doing *d) {
+    weiri_fault *f = after_grid_wait(r, d->need) ? NULL : weiri_fault_add(r, "PROVE-PDL", d->act, d->ai, 0);
+    if (!f) return;
+    f->text = weiri_arena_fmt(r->a, "'%s' may launch the next kernel before any task has waited for the previous one", d->me->name);
+    f->hint = "wait_griddep() before launch_griddep(), in the same task or ordered before it";
+}
+
 /* Executes the action; false: it must wait. */
 static bool perform(weiri_run *r, int ai, int pc, const weiri_action *act) {
     const weiri_prog *g = r->g;
     const weiri_plan *p = g->p;
     const weiri_actor *me = &g->actors.v[ai];
     if (!weiri_prog_runs(g, me, act)) return true;
-    int by = weiri_prog_by(act), need = need_row(me, by);
-    int use = use_of(r, me, act->cur, act->stage, act->back);
-    int stages = act->bar >= 0 ? p->bars.v[act->bar].stages : act->cur >= 0 ? p->cursors.v[act->cur].stages : 0;
-    int stage = stages ? mod(use, stages) : 0, to[64];
+    doing d = { .ai = ai, .act = act, .me = me, .by = weiri_prog_by(act) };
+    d.need = need_row(me, d.by);
+    d.use = use_of(r, me, act->cur, act->stage, act->back);
+    d.stages = act->bar >= 0 ? p->bars.v[act->bar].stages : act->cur >= 0 ? p->cursors.v[act->cur].stages : 0;
+    d.stage = d.stages ? mod(d.use, d.stages) : 0;
     switch (act->kind) {
-    case ACT_WAIT: {
-        spot s = spot_of(r, me->cta, act->bar, stage);
-        if (!wait(r, &s, act, ai, by, lap(use, stages) - (p->cursors.v[act->cur].producer ? 1 : 0))) {
-            r->parked[ai] = (weiri_parked){ s.v, s.v[B_PHASE] };
-            return false;
-        }
+    case ACT_WAIT:
+        if (!do_wait(r, &d)) return false;
         break;
-    }
-    case ACT_ARRIVE:
-    case ACT_EXPECT: {
-        int n = weiri_prog_spots(g, me->cta, act, to);
-        for (int t = 0; t < n && !r->fatal; t++) {
-            spot s = spot_of(r, to[t], act->bar, stage);
-            arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals, act->kind == ACT_EXPECT ? act->bytes : 0, true);
-            settle(r, &s, act, ai);
-        }
-        break;
-    }
-    case ACT_CP_ARRIVE:
-    case ACT_UMMA_COMMIT: { /* arrives by itself once the accesses before it are done; brings nothing else */
-        int n = weiri_prog_spots(g, me->cta, act, to);
-        if (act->kind == ACT_UMMA_COMMIT) commit_asked(r, ai, to, n);
-        if (r->replay && act->kind == ACT_UMMA_COMMIT && act->op) r->last_commit[ai] = act;
-        for (int t = 0; t < n && !r->fatal; t++) {
-            spot s = spot_of(r, to[t], act->bar, stage);
-            if (weiri_prog_unwatched(g, to[t], act->bar)) {
-                reach(r, ai, by, to[t]);
-                continue;
-            }
-            arrive(r, &s, act, ai, by, lap(use, stages), act->arrivals, 0, false);
-            if (act->kind == ACT_UMMA_COMMIT) follow(r, me, need, s.gather), commit_seen(r, ai, &s);
-            else
-                for (int i = 0; i < me->nrows; i++) follow(r, me, me->row + i, s.gather); /* every thread arrives for its copies */
-            for (int i = 0; i < me->recs.n; i++) {
-                const weiri_rec *q = &g->recs.v[me->recs.v[i]];
-                if (act->kind == ACT_CP_ARRIVE ? q->kind != REC_CP_WRITE : !weiri_is_mma(q->kind)) continue;
-                for (int x = 0; x < g->rings.v[q->ring].stages; x++)
-                    if (has(r, 0, bit_of(g, q->ring, x, q->bit))) set(r, s.gather, bit_of(g, q->ring, x, q->bit));
-            }
-            settle(r, &s, act, ai);
-        }
-        break;
-    }
-    case ACT_ADVANCE: {
-        int *c = cursor_vars(r, me, act->cur);
-        c[act->stage == STAGE_CLOSE ? C_CLOSE : C_OPEN] += p->cursors.v[act->cur].stride;
-        if (act->stage != STAGE_CLOSE && g->mate[act->cur] >= 0) in_turn(r, ai, act, c);
-        return true; /* no event */
-    }
-    case ACT_LOAD_BULK: case ACT_PUSH_BULK: land(r, ai, pc, act, use, stage); break;
+    case ACT_ARRIVE: case ACT_EXPECT: do_arrive(r, &d); break;
+    case ACT_CP_ARRIVE: case ACT_UMMA_COMMIT: do_arrive_later(r, &d); break;
+    case ACT_ADVANCE: do_advance(r, &d); return true; /* no event */
+    case ACT_LOAD_BULK: case ACT_PUSH_BULK: land(r, ai, pc, act, d.use, d.stage); break;
     case ACT_BODY:
         if (act->bar < 0) effects(r, ai, pc, act);
         else if (me->index == 0 || p->tasks[me->task].lanes)
-            land(r, ai, pc, act, use, stage); /* it brings bytes: one thread issues them */
+            land(r, ai, pc, act, d.use, d.stage); /* it brings bytes: one thread issues them */
         break;
     case ACT_STORE_BULK: case ACT_CP_ASYNC: case ACT_TMEM_ALLOC: case ACT_TMEM_FREE: effects(r, ai, pc, act); break;
     case ACT_MMA: effects(r, ai, pc, act); passed_before_mma(r, me, act); break;
-    case ACT_MMA_COMMIT: weiri_access_groups(r, me, GROUP_MMA, -1, by); passed_before_mma(r, me, act); break;
-    case ACT_MMA_WAIT: weiri_access_groups(r, me, GROUP_MMA, act->n, by); passed_before_mma(r, me, act); break;
-    case ACT_BULK_COMMIT: weiri_access_groups(r, me, GROUP_BULK, -1, by); break;
-    case ACT_BULK_WAIT: weiri_access_groups(r, me, act->read ? GROUP_BULK_READ : GROUP_BULK, act->n, by); break;
+    case ACT_MMA_COMMIT: weiri_access_groups(r, me, GROUP_MMA, -1, d.by); passed_before_mma(r, me, act); break;
+    case ACT_MMA_WAIT: weiri_access_groups(r, me, GROUP_MMA, act->n, d.by); passed_before_mma(r, me, act); break;
+    case ACT_BULK_COMMIT: weiri_access_groups(r, me, GROUP_BULK, -1, d.by); break;
+    case ACT_BULK_WAIT: weiri_access_groups(r, me, act->read ? GROUP_BULK_READ : GROUP_BULK, act->n, d.by); break;
     case ACT_CP_WAIT:
-        weiri_access_groups(r, me, GROUP_CP, -1, by);
-        weiri_access_groups(r, me, GROUP_CP, act->n, by);
+        weiri_access_groups(r, me, GROUP_CP, -1, d.by);
+        weiri_access_groups(r, me, GROUP_CP, act->n, d.by);
         break;
-    case ACT_TC_AFTER: /* what is known of tensor memory, and fenced by who did it, may be built on now */
-        for (int i = 0; i < g->recs.n; i++) {
-            const weiri_rec *q = &g->recs.v[i];
-            for (int s = 0; q->seen && s < g->rings.v[q->ring].stages; s++)
-                for (int x = 0; x < me->nrows; x++) {
-                    int rw = me->row + x;
-                    if (by != BY_ALL && rw != me->row + me->by[by]) continue;
-                    bool ready = has(r, rw, bit_of(g, q->ring, s, q->bit)) &&
-                                 (q->fence_bit < 0 || has(r, rw, bit_of(g, q->ring, s, q->fence_bit)));
-                    if (ready) set(r, rw, bit_of(g, q->ring, s, q->seen - 1));
-                }
-        }
+    case ACT_TC_AFTER: do_tc_after(r, &d); break;
+    case ACT_FENCE_ASYNC: case ACT_TC_BEFORE:
+        fence_own(r, &d);
+        if (act->kind == ACT_FENCE_ASYNC) fence_copies(r, &d);
         break;
-    case ACT_FENCE_ASYNC:
-    case ACT_TC_BEFORE:
-        for (int i = 0; i < me->recs.n; i++) {
-            const weiri_rec *q = &g->recs.v[me->recs.v[i]];
-            if (q->fence_bit < 0 || (act->kind == ACT_TC_BEFORE) != (q->seen > 0) || (by != BY_ALL && by != q->by)) continue;
-            for (int s = 0; s < g->rings.v[q->ring].stages; s++) {
-                int own = me->row + me->by[q->by];
-                if (has(r, 0, bit_of(g, q->ring, s, q->bit)) && has(r, own, bit_of(g, q->ring, s, q->bit)))
-                    set(r, own, bit_of(g, q->ring, s, q->fence_bit));
-            }
-        }
-        for (int i = 0; act->kind == ACT_FENCE_ASYNC && i < g->recs.n;
-             i++) { /* cp.asyncs fence nothing: who knows that they have landed does */
-            const weiri_rec *q = &g->recs.v[i];
-            for (int s = 0; q->kind == REC_CP_WRITE && s < g->rings.v[q->ring].stages; s++)
-                for (int x = 0; x < me->nrows; x++) {
-                    int rw = me->row + x;
-                    if (by != BY_ALL && rw != me->row + me->by[by]) continue;
-                    if (has(r, 0, bit_of(g, q->ring, s, q->bit)) && has(r, rw, bit_of(g, q->ring, s, q->bit)))
-                        set(r, rw, bit_of(g, q->ring, s, q->fence_bit));
-                }
-        }
-        break;
-    case ACT_WARP_SYNC:
-        if (me->nrows <= 3) meet(r, me);
-        else { /* the elected lanes of the warps, together, know all, and what the one thread knows, which is in one of the warps */
-            join(r, me->row + me->by[BY_LANE], me->row + me->by[BY_ALL]);
-            join(r, me->row + me->by[BY_LANE], me->row + me->by[BY_ONE]);
-        }
-        break;
-    case ACT_NAMED_SYNC:
-    case ACT_CTA_SYNC:
+    case ACT_WARP_SYNC: do_warp_sync(r, me); break;
+    case ACT_NAMED_SYNC: case ACT_CTA_SYNC:
         meet(r, me);
         if (!rendezvous(r, ai, act)) return false;
         break;
-    case ACT_CLUSTER_ARRIVE: {
-        int *c = r->v + g->cluster_at;
-        actor_vars(r, ai)[V_CLUSTER] = 1 + c[1];
-        give(r, me, BY_ALL, g->cluster_row);
-        if (++c[0] == g->actors.n) {
-            hand_over(r, g->cluster_row + 1, g->cluster_row);
-            c[0] = 0;
-            c[1] ^= 1;
-        }
+    case ACT_CLUSTER_ARRIVE: do_cluster_arrive(r, &d); break;
+    case ACT_CLUSTER_WAIT:
+        if (!do_cluster_wait(r, &d)) return false;
         break;
+    case ACT_INIT: do_init(r, me); break;
+    case ACT_GRID_WAIT: do_grid_wait(r, &d); break;
+    default: do_grid_launch(r, &d); break; /* ACT_GRID_LAUNCH */
     }
-    case ACT_CLUSTER_WAIT: {
-        int *v = actor_vars(r, ai);
-        if (v[V_CLUSTER] && r->v[g->cluster_at + 1] == v[V_CLUSTER] - 1) return false;
-        if (v[V_CLUSTER]) take(r, me, BY_ALL, g->cluster_row + 1);
-        v[V_CLUSTER] = 0;
-        break;
-    }
-    case ACT_INIT: {
-        bit b = bit_of(g, 0, 0, g->bit_init + me->cta);
-        set(r, 0, b);
-        set(r, me->row, b);
-        break;
-    }
-    case ACT_GRID_WAIT:
-        set(r, 0, bit_of(g, 0, 0, g->bit_wait + ai));
-        set_all(r, me, bit_of(g, 0, 0, g->bit_wait + ai));
-        break;
-    default: { /* ACT_GRID_LAUNCH */
-        weiri_fault *f = after_grid_wait(r, need) ? NULL : weiri_fault_add(r, "PROVE-PDL", act, ai, 0);
-        if (f) {
-            f->text = weiri_arena_fmt(r->a, "'%s' may launch the next kernel before any task has waited for the previous one",
-                                      me->name);
-            f->hint = "wait_griddep() before launch_griddep(), in the same task or ordered before it";
-        }
-        break;
-    }
-    }
-    log_event(r, ai, act, use, stages);
+    log_event(r, ai, act, d.use, d.stages);
     return true;
 }
 
@@ -768,146 +830,182 @@ static void reset_keys(const weiri_run *r, const weiri_actor *me, const weiri_co
         if (c->keys.v[i].scope == scope) r->v[me->keys + i] = 0;
 }
 
-static outcome step(weiri_run *r, int ai, int *want) {
+/* An actor at an instruction of its code. */
+typedef struct going {
+    int ai, pc;
+    const weiri_actor *me;
+    const weiri_code *c;
+    int *v;                      /* the actor's ints */
+    const weiri_ins *x;
+} going;
+
+static outcome go_to(const going *o, int pc) {
+    o->v[V_PC] = pc;
+    return MOVED;
+}
+/* On behind the test, or where it leads when it fails. */
+static outcome branch(const going *o, bool on) { return go_to(o, on ? o->pc + 1 : o->x->jump); }
+
+static int *loop_vars(const weiri_run *r, const going *o) { return r->v + loop_at(o->me, o->c, o->x->a); }
+static int64_t *iteration(const weiri_run *r, const going *o) { return &r->iter[loop_at(o->me, o->c, o->x->a)]; }
+
+static outcome enter_loop(weiri_run *r, const going *o) {
+    int *l = loop_vars(r, o);
+    l[L_PART] = l[L_IDX] = 0;
+    l[L_SUB] = (int)o->c->loops.v[o->x->a].trips.base;
+    if (r->iter) *iteration(r, o) = 0;
+    return go_to(o, o->pc + 1);
+}
+
+/* Has the loop with variables l `need` iterations more, so many done since they were counted? < 0: that is to be asked. */
+static inline int has_more(weiri_run *r, const going *o, const weiri_loop *loop, const int *l, int done, int need, int *want) {
+    if (r->launch) return weiri_exact_more(r, o->ai, o->x->a, *iteration(r, o) + done, need);
+    return more(r, o->me, loop, l, need, want);
+}
+
+static outcome test_loop(weiri_run *r, const going *o, int *want) {
+    const weiri_loop *loop = &o->c->loops.v[o->x->a];
+    int *l = loop_vars(r, o);
+    const int yes = has_more(r, o, loop, l, 0, 1, want);
+    if (yes < 0) return ASKS;
+    const int ran = !yes && loop->units ? given(r, o->me, loop, l) : l[L_IDX];
+    if (r->launch && !yes) memset(l, 0, sizeof(int) * L_VARS);
+    else if (!r->launch && yes) next_iteration(r, o->me, loop, l);
+    else if (!r->launch) leave_loop(r, o->me, loop, l);
+    if (!yes && loop->told) l[L_RAN] = ran;
+    if (yes) reset_keys(r, o->me, o->c, o->x->a);
+    return branch(o, yes);
+}
+
+static outcome end_iteration(weiri_run *r, const going *o) {
+    const weiri_loop *loop = &o->c->loops.v[o->x->a];
+    int *i = loop_vars(r, o) + L_IDX, period = loop->period ? loop->period : 1;
+    if (++*i >= loop->count_to + period) *i -= period;
+    if (r->iter) ++*iteration(r, o);
+    return go_to(o, o->x->jump);
+}
+
+/* What is asked about a tile is asked anew. */
+static void forget_tile(const weiri_run *r, const going *o) {
+    for (int i = 0; i < r->g->tapes.n; i++)
+        if (r->g->tapes.v[i].tile) r->v[o->me->offs + i] = 0;
+    reset_keys(r, o->me, o->c, -1);
+}
+
+static outcome next_tile(weiri_run *r, const going *o, int *want) {
+    const int *stream = r->v + r->g->stream_at, next = o->v[V_TILE] + 1;
+    int *v = o->v;
+    if (next < stream[0]) {
+        const bool own = v[V_TURN] == o->x->a;
+        v[V_TILE] = next;
+        forget_tile(r, o);
+        if (o->c->looks_back && own && v[V_HAD] < 2) v[V_HAD]++;
+        v[V_TURN] = (v[V_TURN] + 1) % o->x->b;
+        return go_to(o, own ? o->pc + 1 : o->x->skip);
+    }
+    if (!stream[1]) {
+        *want = WEIRI_WANT_TILE;
+        return ASKS;
+    }
+    v[V_TILE] = TILE_DONE;
+    v[V_TURN] = 0;
+    if (v[V_HAD]) v[V_HAD] = 1; /* how many does not matter any more */
+    forget_tile(r, o);
+    return go_to(o, o->x->jump);
+}
+
+static outcome ask(weiri_run *r, const going *o, int *want) {
     const weiri_prog *g = r->g;
-    const weiri_actor *me = &g->actors.v[ai];
-    const weiri_code *c = &g->code.v[me->code];
-    int *v = r->v + me->vars, pc = v[V_PC];
-    const weiri_ins *x = &c->ins.v[pc];
-    if (v[V_STOP]) return WAITS;
-    switch (x->op) {
-    case IN_ACT:
-        if (!perform(r, ai, pc, x->act)) return WAITS;
-        v[V_PC]++;
-        return MOVED;
-    case IN_LOOP: {
-        int *l = r->v + loop_at(me, c, x->a);
-        l[L_PART] = l[L_IDX] = 0;
-        l[L_SUB] = (int)c->loops.v[x->a].trips.base;
-        if (r->iter) r->iter[loop_at(me, c, x->a)] = 0;
-        v[V_PC]++;
-        return MOVED;
+    const weiri_ins *x = o->x;
+    const weiri_key *key = &o->c->keys.v[x->a];
+    if (r->launch) { /* conditions under one key are equal: as the first of them has it */
+        const weiri_tape *k = &g->tapes.v[weiri_prog_tape(g, key->tape, o->me->cta)];
+        return branch(o, k->named ? weiri_exact_truth(r, o->ai, weiri_key_condition(k)) == x->b
+                                  : weiri_exact_truth(r, o->ai, x->of) == x->is);
     }
-    case IN_TEST: {
-        const weiri_loop *loop = &c->loops.v[x->a];
-        int *l = r->v + loop_at(me, c, x->a);
-        int yes = r->launch ? weiri_exact_more(r, ai, x->a, r->iter[loop_at(me, c, x->a)], 1) : more(r, me, loop, l, 1, want);
-        if (yes < 0) return ASKS;
-        const int ran = !yes && loop->units ? given(r, me, loop, l) : l[L_IDX];
-        if (r->launch && !yes) memset(l, 0, sizeof(int) * L_VARS);
-        else if (!r->launch && yes) next_iteration(r, me, loop, l);
-        else if (!r->launch) leave_loop(r, me, loop, l);
-        if (!yes && loop->told) l[L_RAN] = ran;
-        if (yes) reset_keys(r, me, c, x->a);
-        v[V_PC] = yes ? pc + 1 : x->jump;
-        return MOVED;
-    }
-    case IN_BACK: {
-        const weiri_loop *loop = &c->loops.v[x->a];
-        int *i = r->v + loop_at(me, c, x->a) + L_IDX, period = loop->period ? loop->period : 1;
-        if (++*i >= loop->count_to + period) *i -= period;
-        if (r->iter) r->iter[loop_at(me, c, x->a)]++;
-        v[V_PC] = x->jump;
-        return MOVED;
-    }
-    case IN_DEAL: {
-        int turn = r->v[loop_at(me, c, x->a) + L_IDX] % x->period;
-        v[V_PC] = turn == (x->phase < 0 ? me->index : x->phase) ? pc + 1 : x->jump;
-        return MOVED;
-    }
-    case IN_TILES: {
-        int *stream = r->v + g->stream_at, next = v[V_TILE] + 1;
-        if (next < stream[0]) {
-            v[V_TILE] = next;
-            for (int i = 0; i < g->tapes.n; i++)
-                if (g->tapes.v[i].tile) r->v[me->offs + i] = 0;
-            reset_keys(r, me, c, -1);
-            v[V_PC] = v[V_TURN] == x->a ? pc + 1 : x->skip;
-            if (c->looks_back && v[V_TURN] == x->a && v[V_HAD] < 2) v[V_HAD]++;
-            v[V_TURN] = (v[V_TURN] + 1) % x->b;
-            return MOVED;
-        }
-        if (!stream[1]) {
-            *want = WEIRI_WANT_TILE;
+    view t = view_of(r, o->me, key->tape);
+    int *cached = r->v + o->me->keys + x->a, at = key->constant ? 0 : *t.off;
+    if (key->constant || !*cached) {
+        if (at >= t.tape[T_LEN]) {
+            *want = t.id;
             return ASKS;
         }
-        v[V_TILE] = TILE_DONE;
-        v[V_TURN] = 0;
-        if (v[V_HAD]) v[V_HAD] = 1; /* how many does not matter any more */
-        for (int i = 0; i < g->tapes.n; i++)
-            if (g->tapes.v[i].tile) r->v[me->offs + i] = 0;
-        reset_keys(r, me, c, -1);
-        v[V_PC] = x->jump;
-        return MOVED;
+        const int truth = (int)(letters(t.tape) >> at & 1);
+        if (key->constant) return branch(o, truth == x->b);
+        *cached = 1 + truth;
+        ++*t.off;
     }
-    case IN_FIRST: v[V_PC] = r->v[loop_at(me, c, x->a) + L_IDX] == x->from ? pc + 1 : x->jump; return MOVED;
+    return branch(o, *cached - 1 == x->b);
+}
+
+/* Are so many units unread, and as many as a loop around has done? */
+static outcome ask_units(weiri_run *r, const going *o, int *want) {
+    const weiri_ins *x = o->x;
+    view t = view_of(r, o->me, x->a);
+    const int than = x->by + (x->from ? r->v[loop_at(o->me, o->c, x->from - 1) + L_IDX] : 0), over = unread(&t, than, want);
+    const int some = x->equal && !over && than > 0 ? unread(&t, than - 1, want) : 1;
+    if (over < 0) return ASKS;
+    return branch(o, (!over && some) == x->b);
+}
+
+static bool ran_so(const weiri_run *r, const going *o) {
+    const weiri_ins *x = o->x;
+    const int all = loop_vars(r, o)[L_RAN], ran = x->period ? all % x->period : all;
+    return (x->equal ? ran == x->by : ran <= x->by) == x->b;
+}
+
+static bool every(const weiri_run *r, const going *o) {
+    const weiri_ins *x = o->x;
+    const int i = (loop_vars(r, o)[L_IDX] - x->from) / x->by;
+    return i >= x->phase && (i - x->phase) % x->period == 0;
+}
+
+static bool true_there(const weiri_run *r, const going *o) {
+    const weiri_ins *x = o->x;
+    int i = loop_vars(r, o)[L_IDX];
+    if (i >= x->b) i = x->b + (i - x->b) % x->period;
+    return x->ctas >> i & 1;
+}
+
+static bool own_turn(const weiri_run *r, const going *o) {
+    const weiri_ins *x = o->x;
+    return loop_vars(r, o)[L_IDX] % x->period == (x->phase < 0 ? o->me->index : x->phase);
+}
+
+static bool held(const weiri_run *r, const going *o) {
+    const int *k = r->v + o->me->cursors + C_VARS * o->x->a;
+    return k[C_OPEN] - k[C_CLOSE] > o->x->b * r->g->p->cursors.v[o->c->cursor[o->x->a]].stride;
+}
+
+static outcome step(weiri_run *r, int ai, int *want) {
+    const weiri_actor *me = &r->g->actors.v[ai];
+    const weiri_code *c = &r->g->code.v[me->code];
+    int *v = r->v + me->vars;
+    const going o = { ai, v[V_PC], me, c, v, &c->ins.v[v[V_PC]] };
+    const weiri_ins *x = o.x;
+    if (v[V_STOP]) return WAITS;
+    switch (x->op) {
+    case IN_ACT: return perform(r, ai, o.pc, x->act) ? go_to(&o, o.pc + 1) : WAITS;
+    case IN_LOOP: return enter_loop(r, &o);
+    case IN_TEST: return test_loop(r, &o, want);
+    case IN_BACK: return end_iteration(r, &o);
+    case IN_DEAL: return branch(&o, own_turn(r, &o));
+    case IN_TILES: return next_tile(r, &o, want);
+    case IN_FIRST: return branch(&o, loop_vars(r, &o)[L_IDX] == x->from);
     case IN_LAST: {
-        int yes = r->launch ? weiri_exact_more(r, ai, x->a, r->iter[loop_at(me, c, x->a)] + 1, x->by)
-                            : more(r, me, &c->loops.v[x->a], r->v + loop_at(me, c, x->a), x->by, want);
-        if (yes < 0) return ASKS;
-        v[V_PC] = yes ? x->jump : pc + 1;
-        return MOVED;
+        const int yes = has_more(r, &o, &c->loops.v[x->a], loop_vars(r, &o), 1, x->by, want);
+        return yes < 0 ? ASKS : branch(&o, !yes);
     }
-    case IN_EVERY: {
-        int i = (r->v[loop_at(me, c, x->a) + L_IDX] - x->from) / x->by;
-        v[V_PC] = i >= x->phase && (i - x->phase) % x->period == 0 ? pc + 1 : x->jump;
-        return MOVED;
-    }
-    case IN_TRUTHS: {
-        int i = r->v[loop_at(me, c, x->a) + L_IDX];
-        if (i >= x->b) i = x->b + (i - x->b) % x->period;
-        v[V_PC] = x->ctas >> i & 1 ? pc + 1 : x->jump;
-        return MOVED;
-    }
-    case IN_WHEN: {
-        if (r->launch) { /* conditions under one key are equal: as the first of them has it */
-            const weiri_tape *k = &g->tapes.v[weiri_prog_tape(g, c->keys.v[x->a].tape, me->cta)];
-            const bool goes = k->named ? weiri_exact_truth(r, ai, weiri_key_condition(k)) == x->b
-                                       : weiri_exact_truth(r, ai, x->of) == x->is;
-            v[V_PC] = goes ? pc + 1 : x->jump;
-            return MOVED;
-        }
-        view t = view_of(r, me, c->keys.v[x->a].tape);
-        bool constant = c->keys.v[x->a].constant;
-        int *cached = r->v + me->keys + x->a, at = constant ? 0 : *t.off;
-        if (constant || !*cached) {
-            if (at >= t.tape[T_LEN]) {
-                *want = t.id;
-                return ASKS;
-            }
-            int truth = (int)(letters(t.tape) >> at & 1);
-            if (constant) {
-                v[V_PC] = truth == x->b ? pc + 1 : x->jump;
-                return MOVED;
-            }
-            *cached = 1 + truth;
-            ++*t.off;
-        }
-        v[V_PC] = *cached - 1 == x->b ? pc + 1 : x->jump;
-        return MOVED;
-    }
-    case IN_RAN: {
-        const int all = r->v[loop_at(me, c, x->a) + L_RAN], ran = x->period ? all % x->period : all;
-        v[V_PC] = (x->equal ? ran == x->by : ran <= x->by) == x->b ? pc + 1 : x->jump;
-        return MOVED;
-    }
-    case IN_UNITS: {
-        view t = view_of(r, me, x->a);
-        const int than = x->by + (x->from ? r->v[loop_at(me, c, x->from - 1) + L_IDX] : 0), over = unread(&t, than, want),
-                  some = x->equal && !over && than > 0 ? unread(&t, than - 1, want) : 1;
-        if (over < 0) return ASKS;
-        v[V_PC] = (!over && some) == x->b ? pc + 1 : x->jump;
-        return MOVED;
-    }
-    case IN_CTA: v[V_PC] = x->ctas >> me->cta & 1 ? pc + 1 : x->jump; return MOVED;
-    case IN_BEFORE: v[V_PC] = v[V_HAD] >= x->a ? pc + 1 : x->jump; return MOVED;
-    case IN_HELD: {
-        const int *k = r->v + me->cursors + C_VARS * x->a;
-        v[V_PC] = k[C_OPEN] - k[C_CLOSE] > x->b * g->p->cursors.v[c->cursor[x->a]].stride ? pc + 1 : x->jump;
-        return MOVED;
-    }
-    case IN_SPENT: spent(r, ai, x); v[V_PC] = pc + 1; return MOVED;
-    case IN_JUMP: v[V_PC] = x->jump; return MOVED;
+    case IN_EVERY: return branch(&o, every(r, &o));
+    case IN_TRUTHS: return branch(&o, true_there(r, &o));
+    case IN_WHEN: return ask(r, &o, want);
+    case IN_RAN: return branch(&o, ran_so(r, &o));
+    case IN_UNITS: return ask_units(r, &o, want);
+    case IN_CTA: return branch(&o, x->ctas >> me->cta & 1);
+    case IN_BEFORE: return branch(&o, v[V_HAD] >= x->a);
+    case IN_HELD: return branch(&o, held(r, &o));
+    case IN_SPENT: spent(r, ai, x); return go_to(&o, o.pc + 1);
+    case IN_JUMP: return go_to(&o, x->jump);
     default: return ENDED; /* IN_END */
     }
 }
@@ -998,8 +1096,9 @@ void weiri_run_go(weiri_run *r) {
             int tile = actor_vars(r, i)[V_TILE];
             if (want == WEIRI_WANT_TILE) tile++;
             else if (!g->tapes.v[want].tile) tile = -1;
-            /* of one tile, whoever works in it before who only skips it: the answers are the other's steps, and he must not run ahead; then the
-             * question of which the fewest answers wait to be read, so that nobody asks on and on where others wait with another */
+            /* of one tile, whoever works in it before who only skips it: the answers are the other's steps, and he must not run
+             * ahead; then the question of which the fewest answers wait to be read, so that nobody asks on and on where others
+             * wait with another */
             const bool skips = skipping(&g->code.v[g->actors.v[i].code], actor_vars(r, i));
             const int unread = want < 0 ? 0 : weiri_run_tape(r, want, tile < 0 ? 0 : tile)[T_LEN];
             if (r->want == WEIRI_WANT_NONE || tile < r->want_tile ||

@@ -104,8 +104,8 @@ static bool beside(const weiri_run *r, const weiri_rec *x, const weiri_rec *y) {
     return generic(x->kind) && generic(y->kind) && owners(r, x, y) == OWNERS_SAME;
 }
 
-/* Is y, done before x, ordered by other means than events? In-order MMAs, threads that come to their own elements again or fill a stage
- * together, slices of a load, bodies that join their task themselves. */
+/* Is y, done before x, ordered by other means than events? In-order MMAs, threads that come to their own elements again or fill
+ * a stage together, slices of a load, bodies that join their task themselves. */
 static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri_rec *y, int geny) {
     const weiri_actor *a = &r->g->actors.v[x->actor], *b = &r->g->actors.v[y->actor];
     const bool lands = y->kind == REC_CP_WRITE; /* when it likes, behind whatever its thread does next */
@@ -125,8 +125,9 @@ static bool allied(const weiri_run *r, const weiri_rec *x, int genx, const weiri
     return a != b && owners(r, x, y) == OWNERS_OPEN && writes(x->kind) && writes(y->kind) && same && genx == geny;
 }
 
-/* Does what was written to that stage still wait for its readers, as far as row `need` knows? Its phase is not over, or is not known
- * to have been waited for by all. The threads of an actor are in order among themselves here too, as they are in allied(). */
+/* Does what was written to that stage still wait for its readers, as far as row `need` knows? Its phase is not over, or is not
+ * known to have been waited for by all. The threads of an actor are in order among themselves here too, as they are in
+ * allied(). */
 static bool unread(const weiri_run *r, int self, int need, const weiri_loc *l, int stage, int gen) {
     const weiri_prog *g = r->g;
     for (int i = 0; i < g->p->pipes.n; i++) {
@@ -185,8 +186,8 @@ static void race(weiri_run *r, int ai, const weiri_action *act, const weiri_rec 
                                   wrote ? "have written" : "may still read",
                                   one ? " in the same op" : wrote ? ", and has not met them since" : ": they have not met");
         f->hint = one ? "read it into a reg_tile first, and store that: the threads meet between the two"
-                      : "access the same part both times, element for element, or let the threads meet in between: in a move of the "
-                        "stage's pipeline, or by task_sync() in a body";
+                      : "access the same part both times, element for element, or let the threads meet in between: in a move "
+                        "of the stage's pipeline, or by task_sync() in a body";
         f->other_what = wrote ? "the write" : "the read";
     } else if (how == CLASH_UNREAD) {
         f->text = weiri_arena_fmt(r->a, "%s of '%s' writes %s%s which %s of '%s' has filled and not everybody has read yet",

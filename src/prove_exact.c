@@ -1,5 +1,5 @@
-/* A run in which nothing is left open: with the arguments of one launch, every length and condition comes out as the kernel computes it,
- * from the indices of the loops around as well. It tells whether a fault that the search has found can happen. */
+/* A run in which nothing is left open: with the arguments of one launch, every length and condition comes out as the kernel
+ * computes it, from the indices of the loops around as well. It tells whether a fault that the search has found can happen. */
 #include "prove.h"
 
 typedef struct asking { weiri_run *r; int actor; } asking;
@@ -32,7 +32,8 @@ static bool numbers(const asking *of, const weiri_loop *l, int64_t *from, int64_
     return true;
 }
 
-/* The number that a loop's index is now: of the loop itself, or (for a condition under a key) of one around that runs through the same. */
+/* The number that a loop's index is now: of the loop itself, or (for a condition under a key) of one around that runs through
+ * the same. */
 static bool index_now(const void *p, const weiri_node *loop, int64_t *out) {
     const asking *of = p;
     const weiri_code *c = code_of(of->r, of->actor);

@@ -54,7 +54,8 @@ static void add_loads(finder *f, uint32_t id) {
     for (int i = 0; i < v->nargs; i++) add_loads(f, v->arg[i]);
 }
 
-/* Columns that values take of tiles: what is loaded there is another thread's, as it may be, or all threads' (one column beside wider ones). */
+/* Columns that values take of tiles: what is loaded there is another thread's, as it may be, or all threads' (one column beside
+ * wider ones). */
 static void find_columns(finder *f, uint32_t id) {
     if (!weiri_visit(f->k, id)) return;
     const weiri_value *v = weiri_val(f->k, id);
@@ -156,8 +157,8 @@ static bool aligned(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y)
     return true;
 }
 
-/* Has each thread the same elements of one place in both? What is stored to decides who has what: the tile, and whether 16 bytes of it are
- * stored at a time, or an element, as of a part or of what may begin anywhere. */
+/* Has each thread the same elements of one place in both? What is stored to decides who has what: the tile, and whether 16
+ * bytes of it are stored at a time, or an element, as of a part or of what may begin anywhere. */
 static bool same_shares(const weir_kernel *k, const weiri_gplace *x, const weiri_gplace *y) {
     if (x->view != y->view && (x->vague || y->vague || x->turned != y->turned)) return false;
     if (x->op == y->op) return x->share != SHARE_ALL && y->share != SHARE_ALL;
@@ -174,8 +175,8 @@ static bool once_each(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *
 static bool threads_write(const weiri_gplace *x) { return x->write && x->share != SHARE_BULK; }
 static bool copied(const weiri_gplace *x) { return x->share == SHARE_BULK || x->share == SHARE_CP; }
 
-/* Two accesses by one actor, a warp or warpgroup: each of its threads has its share, and needs no order with itself. A bulk store is one
- * thread's, whatever that thread's share is; of two the last to land stands. */
+/* Two accesses by one actor, a warp or warpgroup: each of its threads has its share, and needs no order with itself. A bulk
+ * store is one thread's, whatever that thread's share is; of two the last to land stands. */
 static weiri_meet meet_in_actor(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
     if (!copied(x) && !copied(y)) return aligned(g, x, y) && same_shares(g->p->k, x, y) ? SPANS_APART : SPANS_MAY;
     if (once_each(g, x, y)) return SPANS_APART;
@@ -284,7 +285,8 @@ static int by_from(const void *x, const void *y) {
     return a->from != b->from ? (a->from < b->from ? -1 : 1) : a->place - b->place;
 }
 
-/* Lays places out along an axis, if they can be. How many of the longest of them lie between the first and the last? -1: they cannot. */
+/* Lays places out along an axis, if they can be. How many of the longest of them lie between the first and the last? -1: they
+ * cannot. */
 static int64_t lay_along(weiri_prog *g, int axis, row *all) {
     int64_t first = INT64_MAX, last = INT64_MIN, most = 1;
     int base = -1;
@@ -472,9 +474,12 @@ static void add_line(weiri_prog *g, const char **lines, const weiri_op *op) {
 }
 
 /* "k.lua:12, k.lua:1" */
-static const char *listed(weiri_prog *g, const char *lines) { return weiri_arena_fmt(g->a, "%.*s", (int)strlen(lines) - 3, lines + 2); }
+static const char *listed(weiri_prog *g, const char *lines) {
+    return weiri_arena_fmt(g->a, "%.*s", (int)strlen(lines) - 3, lines + 2);
+}
 
-/* Is the span's place coordinate // n or coordinate % n, and its steps no shorter than what is accessed? n: a value, 0: it is not. */
+/* Is the span's place coordinate // n or coordinate % n, and its steps no shorter than what is accessed? n: a value, 0: it is
+ * not. */
 static uint32_t digit_of(const weir_kernel *k, const weiri_span *x, weir_op op, int axis) {
     const weiri_value *v = weiri_val(k, x->value), *c = weiri_val(k, v->arg[0]);
     return v->op == op && (c->op == WEIR_OP_COORD || c->op == WEIR_OP_BEFORE) && c->i == axis && x->by >= x->extent ? v->arg[1] : 0;
@@ -514,8 +519,8 @@ static bool dealt(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
     return true;
 }
 
-/* May one CTA come to the one and another CTA to the other, in one tile or outside of tiles? Along axes of the cluster that the queue does
- * not split, but for tasks that are on one CTA of them. */
+/* May one CTA come to the one and another CTA to the other, in one tile or outside of tiles? Along axes of the cluster that the
+ * queue does not split, but for tasks that are on one CTA of them. */
 static bool by_two_ctas(const weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
     if (!x->of) return true; /* in any cluster */
     const weir_kernel *k = g->p->k;
@@ -530,8 +535,8 @@ static bool by_two_ctas(const weiri_prog *g, const weiri_gplace *x, const weiri_
     return false;
 }
 
-/* Nothing orders tiles, nor CTAs. Have the two places of their own there, as far as is known? (Whether what is outside of tiles meets what is
- * inside has been asked.) */
+/* Nothing orders tiles, nor CTAs. Have the two places of their own there, as far as is known? (Whether what is outside of tiles
+ * meets what is inside has been asked.) */
 static bool kept_apart(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
     if (!x->of != !y->of) return true;
     if (x->of && !dealt(g, x, y)) return false;
@@ -543,8 +548,10 @@ enum { TRUST_TASKS, TRUST_THREADS, TRUST_TILES, TRUST_FENCES, TRUST_COUNT };
 
 /* Of one tensor: the lines of what is said to keep apart, or to be fenced. */
 static void trust_tensor(weiri_prog *g, const weir_tensor *t, int who) {
-    static const char *const what[] = { "that tasks keep apart", "that the accesses of one task keep apart", "that tiles and CTAs keep apart",
-                                        "a body's fence.proxy.async.global between the stores of threads and what TMA accesses" };
+    static const char *const what[] = {
+        "that tasks keep apart", "that the accesses of one task keep apart", "that tiles and CTAs keep apart",
+        "a body's fence.proxy.async.global between the stores of threads and what TMA accesses"
+    };
     int n = g->places.n;
     const char *lines = NULL;
     for (int i = 0; i < n; i++) {
@@ -565,7 +572,8 @@ static void trust_tensor(weiri_prog *g, const weir_tensor *t, int who) {
 
 /* ---- slabs -------------------------------------------------------------------------------------------------------------- */
 
-/* The first slab of the value's views of which it is not known that its tile has it: its number, and the axis of the tile; 0: none. */
+/* The first slab of the value's views of which it is not known that its tile has it: its number, and the axis of the tile; 0:
+ * none. */
 static uint32_t slab_outside(weiri_env *e, uint32_t id, const weir_res **res, int *axis) {
     if (!weiri_visit(e->k, id)) return 0;
     const weiri_value *v = weiri_val(e->k, id);
@@ -611,14 +619,15 @@ static void trust_slabs(weiri_prog *g) {
             weiri_buf_init(&b, g->p->k->ctx);
             weiri_value_print(g->p->k, outside(g->p->k, op, cta, &res, &axis), &b);
             const char *number = b.s ? b.s : ""; /* cover: memory */
-            weiri_prog_trust(g, weiri_arena_fmt(g->a, "that %s is one of the %d slabs of '%s' (%s)", number, res->tile[axis], res->name,
-                                                line_of(g, op)));
+            weiri_prog_trust(g, weiri_arena_fmt(g->a, "that %s is one of the %d slabs of '%s' (%s)", number, res->tile[axis],
+                                                res->name, line_of(g, op)));
             weiri_buf_free(&b);
             break;
         }
 }
 
-/* What may be accessed before the wait for the launch before is the author's matter: whether that launch touches the tensor, no plan says. */
+/* What may be accessed before the wait for the launch before is the author's matter: whether that launch touches the tensor, no
+ * plan says. */
 static void trust_launch_before(weiri_prog *g, const weir_tensor *t) {
     const char *lines = NULL;
     for (int i = 1; i <= g->p->nactions; i++) {
@@ -626,8 +635,8 @@ static void trust_launch_before(weiri_prog *g, const weir_tensor *t) {
         if (g->early[i] && touches(g->p->k, op, t)) add_line(g, &lines, op);
     }
     if (lines)
-        weiri_prog_trust(g, weiri_arena_fmt(g->a, "the launch before to leave tensor '%s' alone, which is accessed before the wait for it (%s)",
-                                            t->name, listed(g, lines)));
+        weiri_prog_trust(g, weiri_arena_fmt(g->a, "the launch before to leave tensor '%s' alone, which is accessed before "
+                                                  "the wait for it (%s)", t->name, listed(g, lines)));
 }
 
 void weiri_gmem_trusts(weiri_prog *g) {

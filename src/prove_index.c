@@ -1,5 +1,5 @@
-/* Conditions on nothing but a loop's index, in a loop that starts and steps by plain numbers: each comes out the same in every task that
- * asks, so it is worked out. From some iteration on it repeats itself. */
+/* Conditions on nothing but a loop's index, in a loop that starts and steps by plain numbers: each comes out the same in every
+ * task that asks, so it is worked out. From some iteration on it repeats itself. */
 #include "prove.h"
 
 enum { MOST = 64, DEEP = 16 };
@@ -118,8 +118,9 @@ bool weiri_index_truths(const weir_kernel *k, uint32_t condition, weiri_truths *
     around o = { .k = k, .loop = loop };
     wave w;
     weiri_env all = { .k = k, .cta = -1 }; /* of any launch */
-    if (!loop || loop->kind != NODE_LOOP || !weiri_value_const(k, loop->start, &o.first) || !weiri_value_const(k, loop->step, &o.step) ||
-        o.step > INT16_MAX || o.step < INT16_MIN || !wave_of(&o, condition, 0, &w) || w.pre + w.period > MOST)
+    if (!loop || loop->kind != NODE_LOOP || !weiri_value_const(k, loop->start, &o.first) ||
+        !weiri_value_const(k, loop->step, &o.step) || o.step > INT16_MAX || o.step < INT16_MIN ||
+        !wave_of(&o, condition, 0, &w) || w.pre + w.period > MOST)
         return false;
     weiri_range_of(&all, condition);
     if (all.misfit) return false; /* what leaves 32 bits does not repeat itself */

@@ -1,5 +1,5 @@
-/* Which rows keep which words of knowledge. What is known of a ring's bits is kept only where it can come to matter, so that a state grows
- * with the tasks and not with their square (docs/proof.md, "Why so few states"). */
+/* Which rows keep which words of knowledge. What is known of a ring's bits is kept only where it can come to matter, so that a
+ * state grows with the tasks and not with their square (docs/proof.md, "Why so few states"). */
 #include "prove_know.h"
 
 enum { MOST_ACTORS = 63 }; /* a bit each; a CTA has 32 warps */
@@ -31,13 +31,13 @@ static int handed(const weiri_actor *me, const weiri_action *a) {
     }
 }
 
-/* Do the actor's threads meet right before instruction x, whichever way it is come to? */
+/* Do the actor's threads meet right before instruction x, whichever way it is come to? (Behind a task's barrier one thread arms
+ * and then loads, and nobody meets right before the load.) */
 static bool have_met(const weiri_actor *me, const weiri_code *c, const bool *target, int x) {
     for (; !target[x]; x--) {
         const weiri_ins *before = &c->ins.v[x - 1];
         weiri_act kind = before->op == IN_ACT ? before->act->kind : ACT_NONE;
         if (kind == ACT_WARP_SYNC) return me->nrows <= 3;
-        if (kind == ACT_NAMED_SYNC) return true;
         if (kind != ACT_ADVANCE) return false;
     }
     return false;
@@ -61,8 +61,8 @@ static void asks(const weiri_prog *g, const weiri_rec *q, rings *out) {
     }
 }
 
-/* Rings whose bits an actor asks for or sets: of barriers that it comes to, of bytes that it accesses; and of `copied`, cp.async's, if it
- * fences: that it hands on that those which it knows to have landed are fenced. */
+/* Rings whose bits an actor asks for or sets: of barriers that it comes to, of bytes that it accesses; and of `copied`,
+ * cp.async's, if it fences: that it hands on that those which it knows to have landed are fenced. */
 static void rings_of(const weiri_prog *g, const weiri_actor *me, const rings *copied, rings *out) {
     const weiri_code *c = &g->code.v[me->code];
     bool fences = false;
@@ -154,9 +154,10 @@ static weiri_words words_of(const weiri_prog *g, int ring) {
     return (weiri_words){ .first = q->at / 64, .end = (q->at + q->stride * q->stages + 63) / 64 };
 }
 
-/* Who keeps each word. An actor that lies behind a gate, as seen from all that a ring concerns, learns of the ring only what the gate knew
- * before, and whatever comes back from there the gate knows already. If all its threads do, being even, the ring may concern the gate
- * itself, but not by accesses of its own that arrive by themselves: who waits knows of their end before it does. */
+/* Who keeps each word. An actor that lies behind a gate, as seen from all that a ring concerns, learns of the ring only what
+ * the gate knew before, and whatever comes back from there the gate knows already. If all its threads do, being even, the ring
+ * may concern the gate itself, but not by accesses of its own that arrive by themselves: who waits knows of their end before it
+ * does. */
 static void settle(keeper *k) {
     const weiri_prog *g = k->g;
     uint64_t *drop = WEIRI_NEW_N(g->a, uint64_t, g->rings.n);
@@ -206,8 +207,8 @@ static weiri_words words_at(const weiri_ring *q, int stage) {
     return (weiri_words){ .first = (q->at + q->stride * stage) / 64, .end = (q->at + q->stride * (stage + 1)) / 64 };
 }
 
-/* What the arrivals of a stage of a ring bring is nearly always about that stage, and else hardly ever asked: so of the ring's other
- * stages the barrier's rows keep nothing. Rows of one barrier keep alike, but each its own stage. */
+/* What the arrivals of a stage of a ring bring is nearly always about that stage, and else hardly ever asked: so of the ring's
+ * other stages the barrier's rows keep nothing. Rows of one barrier keep alike, but each its own stage. */
 static void narrow(weiri_prog *g) {
     for (int i = 0; i < g->nctas * g->nbars; i++) {
         const weiri_bari *b = &g->bars[i];
@@ -226,7 +227,8 @@ static void narrow(weiri_prog *g) {
     }
 }
 
-/* Does a task take its turn among others at the work tiles? Lanes are put in order by barriers of other rings than those they share. */
+/* Does a task take its turn among others at the work tiles? Lanes are put in order by barriers of other rings than those they
+ * share. */
 static bool has_lanes(const weiri_prog *g) {
     bool any = false;
     for (int i = 0; i < g->code.n; i++) any = any || g->code.v[i].skip_to;
@@ -252,8 +254,8 @@ static const weiri_keep *keep_rings(const weiri_prog *g, rings *of, int own, int
     return x;
 }
 
-/* Who asks nothing of a ring need know nothing of it, unless he is to hand it on; and what a barrier brings is nearly always about its own
- * ring. So actors keep the rings that they ask of, and a barrier's rows their own, or the stage of it. */
+/* Who asks nothing of a ring need know nothing of it, unless he is to hand it on; and what a barrier brings is nearly always
+ * about its own ring. So actors keep the rings that they ask of, and a barrier's rows their own, or the stage of it. */
 static void keep_alone(weiri_prog *g) {
     const rings copied = rings_copied(g);
     rings of = { 0 };

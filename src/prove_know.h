@@ -6,9 +6,9 @@
 
 #include "prove.h"
 
-/* LAPS, even: the laps that cursors and barriers seem to have behind them at launch, so that what is older stays positive; ANCIENT: a
- * phase from before even those. AGE_MAX: groups, more than the 7 that a wait leaves open at most (weiri_lower). GEN_MANY: a record merged
- * from several uses. */
+/* LAPS, even: the laps that cursors and barriers seem to have behind them at launch, so that what is older stays positive;
+ * ANCIENT: a phase from before even those. AGE_MAX: groups, more than the 7 that a wait leaves open at most (weiri_lower).
+ * GEN_MANY: a record merged from several uses. */
 enum { TILE_DONE = 1000, AGE_MAX = 9, COMPLETE = -1, LAPS = 4, ANCIENT = -1000, GEN_MANY = -1 };
 
 /* ---- knowledge ---------------------------------------------------------------------------------------------------------- */

@@ -938,7 +938,7 @@ static outcome ask(weiri_run *r, const going *o, int *want) {
     return branch(o, *cached - 1 == x->b);
 }
 
-/* Are so many units unread, and as many as a loop around has done? */
+/* Are so many units unread, or (`from`) so many more than a loop around has run? */
 static outcome ask_units(weiri_run *r, const going *o, int *want) {
     const weiri_ins *x = o->x;
     view t = view_of(r, o->me, x->a);

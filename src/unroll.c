@@ -10,8 +10,11 @@
  * the others of another warp, which stands for the remaining three. */
 typedef enum role { ROLE_ALL, ROLE_ONE, ROLE_OTHER, ROLE_LANE, ROLE_OTHER_WARP } role;
 
-enum { MEET_CTA = 64 /* ids of named barriers are below, broken plans' too */, MEETS = MEET_CTA + 1, MAX_MOVES = 4000, MAX_KEYS = 16,
-       MAX_THREADS = 31 /* sets of them are positive numbers in the model */ };
+enum {
+    MEET_CTA = 64, /* ids of named barriers are below, broken plans' too */
+    MEETS = MEET_CTA + 1, MAX_MOVES = 4000, MAX_KEYS = 16,
+    MAX_THREADS = 31 /* sets of them are positive numbers in the model */
+};
 
 typedef struct key_state {
     const char *name; uint32_t value;     /* one of them */
@@ -738,7 +741,8 @@ bool weiri_touches_clash(const weiri_unrolled *u, const weiri_touch *x, const we
     if (x == y || (!x->write && !y->write) || !weiri_places_meet(&u->places.v[x->place], &u->places.v[y->place])) return false;
     bool plain = (x->kind == TOUCH_PLAIN || x->kind == TOUCH_CP) && (y->kind == TOUCH_PLAIN || y->kind == TOUCH_CP);
     bool task = a->task == b->task && a->cta == b->cta, same = u->places.v[x->place].region == u->places.v[y->place].region;
-    bool lands = x->kind == TOUCH_CP || y->kind == TOUCH_CP; /* behind whatever its thread does next; what it does before is over by then */
+    /* behind whatever its thread does next; what it does before is over by then */
+    bool lands = x->kind == TOUCH_CP || y->kind == TOUCH_CP;
     if (a->actor == b->actor && x->kind == TOUCH_MMA && y->kind == TOUCH_MMA) return false; /* in order */
     if (x->kind == TOUCH_LOAD && y->kind == TOUCH_LOAD)
         return !(same && a->task == b->task && a->cta != b->cta && x->use == y->use); /* slices */

@@ -400,6 +400,7 @@ do
   local function parted(name, want, body) tap.is({ want }, { threads(body) }, name) end
   parted("a body's share of what it fills, twice", false, function(r) r:fill(); r:fill() end)
   parted("and of what it reads then", true, function(r) r:fill(); r:use() end)
+  parted("and of what it has read", true, function(r) r:use(); r:fill() end)
   parted("elements that each thread stores and reads", false, function(_, s, y) s:store(1); y:store(s:read(), y:at(0, 0)) end)
   parted("and that it reads turned over", true, function(_, s, y) s:store(1); y:store(s:read():t(), y:at(0, 0)) end)
   parted("its registers", false, function(_, _, y, t) t:zero(); y:store(t:read(), y:at(0, 0)) end)

@@ -717,7 +717,8 @@ static void find_mates(weiri_prog *g) {
     for (int i = 0; i < p->cursors.n; i++)
         for (int j = 0; j < i; j++) {
             const weiri_cursor *x = &p->cursors.v[i], *y = &p->cursors.v[j];
-            if (x->pipe != y->pipe || p->pipes.v[x->pipe].full >= 0 || x->task != y->task || x->producer == y->producer) continue;
+            if (x->pipe != y->pipe || x->task != y->task || x->producer == y->producer) continue;
+            if (x->pipe < 0 || p->pipes.v[x->pipe].full >= 0) continue; /* of a plan made by hand; of barriers */
             g->mate[i] = j;
             g->mate[j] = i;
         }

@@ -115,7 +115,7 @@ local function if_zero(f) return function(r, op) for _ in T(eq(r.s, 0)) do for i
 check("a loop by steps of 0, which does not run", "PROVE-DEADLOCK",
   { text = "(with n = 1, m = 1, s = 0)", fails = "sim-deadlock", hint = "'take' runs 0 .. n, 'give' runs 0 .. n by s: make both equally long" },
   if_zero(function(r, op, i) for _ in T(ge(i, r.m)) do for _ in loop(0, r.n, r.s) do op(r.a) end end end), if_zero(function(r, op, i) for _ in T(lt(i, r.m)) do op(r.a) end end))
-check("lengths that bodies give, from 0 and from 1 on", "PROVE-DEADLOCK", { more = from_body, hint = "'take' runs 1 .. g:make(), 'give' runs 0 .. g:make(): make both equally long" },
+check("lengths that bodies give, from 0 and from 1 on", "PROVE-DEADLOCK", { more = from_body, hint = "'take' runs 1 .. g:make(), 'give' runs 0 .. g:make(): a body may return another number each time: take a size, a scalar or an element of a tensor" },
   function(r, op) for _ in loop(0, r.g:make()) do op(r.a) end end, function(r, op) for _ in loop(1, r.g:make()) do op(r.a) end end)
 check("steps that bodies give", "PROVE-DEADLOCK", { more = from_body, hint = "'take' runs 0 .. n by g:make() + 1, 'give' runs 0 .. n by g:make(): make both equally long" },
   function(r, op) for _ in loop(0, r.n, r.g:make()) do op(r.a) end end, function(r, op) for _ in loop(0, r.n, r.g:make() + 1) do op(r.a) end end)

@@ -461,13 +461,15 @@ static void act_thread(walker *w, int t, const weiri_action *a) {
     }
 }
 
-/* A stage that one task fills and stores has no barriers: is each opened in its turn, and at the end nothing left? */
+/* A stage that one task fills and stores has no barriers: is each opened in its turn, by both sides the same, and at the end nothing left? */
 static void own_order(walker *w, int cur, bool end) {
     const weiri_cursor *x = &w->p->cursors.v[cur];
     if (w->p->pipes.v[x->pipe].full >= 0 || x->task != w->task) return;
     for (int i = 0; i < w->p->cursors.n; i++) {
         const weiri_cursor *y = &w->p->cursors.v[i];
         if (y->pipe != x->pipe || y->task != x->task || y->producer == x->producer) continue;
+        const int least = x->stages < y->stages ? x->stages : y->stages;
+        if (x->stages != y->stages && w->close[cur] > least) w->u->lost = true; /* the one stores another stage than the other has filled */
         if (x->producer) w->u->lost = w->u->lost || (end ? w->close[cur] > w->open[i] : w->open[cur] - w->close[i] > x->stages);
         else w->u->stale = w->u->stale || w->open[cur] > w->close[i];
     }

@@ -541,4 +541,13 @@ do
   plan.set(program, "cursors", 0, "stages", 3)
   tap.is({ want = "a cursor and its barrier have different depths" }, { want = select(2, lines(program)) }, "tables that contradict each other")
 end
+for i = 0, 1 do -- a stage that one task fills and stores, which one side counts as one of fewer
+  local program = assert(plan.of(kernel({}, function(k, n)
+    local s, y = k:smem_tile { name = "s", dtype = "f32", tile = { 64, 64 }, pipeline = P.async_tma { stages = 2 } }, tile(k, "y", { out = true })
+    k:task { name = "t", warps = { 0, 4 }, schedule = function() for _ in weir.domain_loop(0, n "N") do s:acquire(); s:store(1); s:commit(); s:wait(); y:tma_store(s:read(), y:at(0, 0)); s:release() end end }
+  end)))
+  plan.set(program, "cursors", i, "stages", 1)
+  local said = agreement.compare(plan, program, { { N = 1 }, { N = 3 } }, { limit = 20000, far = 60000 })
+  tap.is({ verdict = "UNSAFE" }, { verdict = said.verdict, wrong = said.wrong }, "a stage that one side takes for another, " .. i)
+end
 tap.done()

@@ -285,7 +285,8 @@ local function on_plan(plan, p, add)
     local producer = plan.get(p, "cursors", i, "producer")
     add(11, ("parity of %s (%d) flipped"):format(name, i), "DXB", function(q) plan.set(q, "cursors", i, "producer", not producer) end)
     if stages > 1 then
-      add(14, ("%s (%d) walks a stage less"):format(name, i), "BCX", function(q) plan.set(q, "cursors", i, "stages", stages - 1) end)
+      local own = plan.get(p, "pipes", plan.get(p, "cursors", i, "pipe"), "full") < 0 -- no barriers: a stage is stored that was not filled, another is lost
+      add(14, ("%s (%d) walks a stage less"):format(name, i), own and "CLX" or "BCX", function(q) plan.set(q, "cursors", i, "stages", stages - 1) end)
     end
     add(12, ("%s (%d) wraps a stage late"):format(name, i), "BCX", function(q) plan.set(q, "cursors", i, "stages", stages + 1) end)
   end

@@ -1,5 +1,6 @@
 -- The prover against the oracles, at length: random schedules, random accesses of one task, every mutant, models for spin. Results in bench/results/oracle.json.
 --   lua5.4 bench/oracle.lua [--schedules 10000] [--models 100] [--shares 1000]        needs no GPU, and spin; half an hour on one core
+--   lua5.4 bench/oracle.lua --only mutants                                            these anew beside the other results as they are
 -- The tests run a little of the same: t/oracle.t, t/mutants.t, t/spin.t.
 io.stdout:setvbuf "line"
 local common = require "bench.common"
@@ -10,8 +11,26 @@ local plan, weir = lab.plan, lab.weir
 local campaign, schedules, mutants, spin = require "gen.campaign", require "gen.schedules", require "gen.mutants", require "gen.spin"
 
 local wanted = { schedules = 10000, models = 100, shares = 1000 }
-for i = 1, #arg, 2 do wanted[arg[i]:match "^%-%-(%w+)$"] = math.tointeger(tonumber(arg[i + 1])) end
+for i = 1, #arg, 2 do wanted[arg[i]:match "^%-%-(%w+)$"] = math.tointeger(tonumber(arg[i + 1])) or arg[i + 1] end
 local result = { kind = "oracle", setting = common.host_setting() }
+local function judge_mutants()
+  local from = os.clock()
+  local m = campaign.mutants(plan, weir, lab, 1, 1, { limit = 300000, far = 3000000 })
+  m.seconds = os.clock() - from
+  m.bases = #mutants.bases(weir, lab)
+  m.controls, m.alarms = campaign.controls(plan, weir, lab)
+  print(("%d mutants: %d found (%d borne out), %d refused, %d equal, %d undecided, %d open, %d wrong"):format(m.made, m.found, m.borne_out, m.refused, m.survives,
+    m.undecided, m.open, #m.wrong))
+  return m
+end
+if wanted.only == "mutants" then
+  local setting = result.setting
+  result = common.read "bench/results/oracle.json"
+  result.mutants = judge_mutants()
+  result.mutants.setting = setting
+  common.write("bench/results/oracle.json", result)
+  return
+end
 
 -- Until so many schedules are decided by both.
 local from, total = os.clock(), { agreed = 0 }
@@ -39,14 +58,7 @@ result.shares = dealt
 for _, text in ipairs(dealt.wrong) do print("contradiction: " .. text) end
 print(("%d tasks, %d meetings left out: %d safe, %d races, %d open, %d wrong"):format(dealt.made, dealt.cut, dealt.safe, dealt.unsafe, dealt.open, #dealt.wrong))
 
-from = os.clock()
-local m = campaign.mutants(plan, weir, lab, 1, 1, { limit = 300000, far = 3000000 })
-m.seconds = os.clock() - from
-m.bases = #mutants.bases(weir, lab)
-m.controls, m.alarms = campaign.controls(plan, weir, lab)
-result.mutants = m
-print(("%d mutants: %d found (%d borne out), %d refused, %d equal, %d undecided, %d open, %d wrong"):format(m.made, m.found, m.borne_out, m.refused, m.survives,
-  m.undecided, m.open, #m.wrong))
+result.mutants = judge_mutants()
 
 -- Models: bases, mutants and random schedules in turn.
 from = os.time()

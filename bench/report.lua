@@ -227,6 +227,7 @@ function section.oracle(r, put)
     .. " by the plan, %d equal as far as the explorer sees, %d left open by the prover, %d by the explorer, **%d missed or misnamed**. %d bases and"
     .. " harmless edits: %d false alarms."):format(m.made, m.bases, (function() local n = 0 for _ in pairs(m.operators) do n = n + 1 end return n end)(), m.found,
     m.borne_out, m.refused, m.survives, m.undecided, m.open, #m.wrong, m.controls, #m.alarms))
+  if m.setting then put(("(Mutants: weir %s%s, %s.)"):format(m.setting.revision:sub(1, 12), m.setting.changed and " with changes" or "", m.setting.date)) end
   put(("\nModels searched by %s: **%d alike**, %d not; %d safe, %d with a fault."):format(s.version or "spin", s.same, #s.differs, s.safe, s.unsafe))
 end
 

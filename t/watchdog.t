@@ -65,7 +65,16 @@ tap.raises("V-SIM", function() crossed():build { device = dev } end, "tasks that
 ok, message = crossed():build({ device = dev, unsafe = true }):launch({}, { grid = 1 })
 tap.is(nil, ok, "and built with unsafe = true")
 tap.like("task 'b', CTA 0, warp 4: waits for mbarrier 's_full'", message, "to be seen in the simulator")
-tap.raises("PLAN-HELD", function() ring(0, true):build { device = dev, unsafe = true } end, "what has no plan is not built")
+tap.is("UNSAFE", ring(0, true):verify().proof.verdict, "stages given back too seldom")
+local function large()
+  local k = weir.kernel { name = "large", arch = "sm_90a" }
+  local s = k:resource { name = "s", space = "smem", dtype = "i32", tile = { 65536 }, pipeline = P.async_async { stages = 1 },
+    work = { w = weir.producer_work { code = "smem[tid] = 0;" }, r = weir.consumer_work { code = ";" } } }
+  k:task { name = "a", warps = { 0, 1 }, schedule = function() s:acquire(); s:w(); s:commit() end }
+  k:task { name = "b", warps = { 4, 1 }, schedule = function() s:wait(); s:r(); s:release() end }
+  return k
+end
+tap.raises("PLAN-SMEM", function() large():build { device = dev, unsafe = true } end, "what has no plan is not built")
 
 -- ---- the text --------------------------------------------------------------------------------------------------------------------
 

@@ -85,6 +85,11 @@ registers("bf16: two a register", 16, "bf16", { 64, 64 })
 registers("one column: that of a row in one register of each thread", 2, "f32", { 64, 1 })
 registers("four columns: those of a row in one register of each thread", 2, "f32", { 64, 4 })
 registers("four columns of 128 rows", 4, "f32", { 128, 4 })
+refuses("rows of a tile of which no warpgroup has whole 64", "PLAN-TILE: tile 't' { 96, 8 } does not divide among the 1 warpgroups of task 't1'\n",
+  kernel { out = { 96, 8 }, { function(r)
+    local t = r.k:reg_tile { name = "t", dtype = "f32", tile = { 96, 8 } }
+    r.y:store(t:row_index(), r.y:at(0, 0))
+  end } })
 for _, cols in ipairs { 8, 12 } do -- the other task has the numbers of the tile's rows, and none of its registers
   local why, p = planned(kernel { out = { 64, 8 }, { function(r)
     local t = r.k:reg_tile { name = "t", dtype = "f32", tile = { 64, cols } }

@@ -559,4 +559,30 @@ function schedules.sizes(s)
   return out
 end
 
+local tensors = { threads = "", tx = "", bar = "", pdl = "", mma = "X", cpm = "X", out = "Y" }   -- of a kind of pipe; others load and store
+
+--- Launches the schedule's program on a device with what it takes: tensors of 64 rows, N, M and (of tiles) T as in `at`.
+function schedules.launch(s, program, device, at)
+  local args = { N = at.N, M = at.M, T = at.T, R = 64 }
+  for _, pipe in ipairs(s.pipes) do
+    for side in (tensors[pipe.kind] or "XY"):gmatch "." do
+      args[side .. pipe.name], args.R = device:tensor { dtype = "bf16", shape = { 64, 64 } }:fill(1), nil
+    end
+    if pipe.kind == "threads" then args["C" .. pipe.name] = device:tensor { dtype = "u32", shape = { 2, 128 } } end
+    if pipe.kind == "tx" then
+      local bytes = {}
+      for i = 1, 64 do bytes[i] = i - 1 + schedules.mark(pipe) end
+      args["B" .. pipe.name] = device:tensor { dtype = "u8", shape = { 64 } }:set(bytes)
+    end
+  end
+  local raised, ok, message
+  repeat                                                  -- which of them are there is the schedule's business
+    raised, ok, message = pcall(program.launch, program, args, { device = device, grid = 1 })
+    local extra = not raised and ok:match "it has no argument '(%w+)'"
+    if extra then args[extra] = nil end
+  until not extra
+  if not raised then error(ok, 0) end
+  return ok, message
+end
+
 return schedules

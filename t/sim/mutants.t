@@ -13,38 +13,15 @@ local weir, plan = lab.weir, lab.plan
 
 local unseen = { ["turns"] = "order tokens guard no memory here" }
 
-local tensors = { threads = "", tx = "", bar = "", pdl = "", mma = "X", out = "Y" }   -- of a kind of pipe; others load and store
-
 -- Nothing to find: as plans they are broken, as texts they do what the base does. No schedule that is accepted becomes such a plan.
 local equal = {
   -- Work in front of the task's first acquire: in the plan on the stage before the first, in the text on the first, which is free then.
   ["6, ahead by one: swap t1: acquire 1 and the next"] = true,
 }
 
--- Launches a program with what it takes: tensors of a schedule are { R, 64 }, those of a GEMM have M, N and K.
+-- Launches a program with what it takes: a schedule's, or a GEMM's.
 local function run(p, dev, base, at)
-  if base.schedule then
-    local args = { N = at.N or 6, M = at.M or 4, T = at.T or 5, R = 64 }
-    for _, pipe in ipairs(base.schedule.pipes) do
-      for side in (tensors[pipe.kind] or "XY"):gmatch "." do
-        args[side .. pipe.name], args.R = dev:tensor { dtype = "bf16", shape = { 64, 64 } }:fill(1), nil
-      end
-      if pipe.kind == "threads" then args["C" .. pipe.name] = dev:tensor { dtype = "u32", shape = { 2, 128 } } end
-      if pipe.kind == "tx" then
-        local count = {}
-        for i = 1, 64 do count[i] = i - 1 + schedules.mark(pipe) end
-        args["B" .. pipe.name] = dev:tensor { dtype = "u8", shape = { 64 } }:set(count)
-      end
-    end
-    local raised, ok, message
-    repeat                                                -- which of them are written is the schedule's business
-      raised, ok, message = pcall(p.launch, p, args, { device = dev, grid = 1 })
-      local extra = not raised and ok:match "it has no argument '(%w+)'"
-      if extra then args[extra] = nil end
-    until not extra
-    if not raised then error(ok, 0) end
-    return ok, message
-  end
+  if base.schedule then return schedules.launch(base.schedule, p, dev, { N = at.N or 6, M = at.M or 4, T = at.T or 5 }) end
   local cluster = plan.get(p, "plan", 0, "cluster")
   return lab.run_gemm(p, 64 * 3 * cluster, 64, at.K or 64 * 5, { device = dev, grid = cluster })
 end

@@ -14,30 +14,6 @@ local as = {
   ["PROVE-COUNT"] = { "arrivals deadlock lap", "count stuck_count" }, ["PROVE-TX"] = { "tx deadlock", "tx stuck_tx" }, ["PROVE-PROXY"] = { "fence", "proxy" },
   ["PROVE-EXIT"] = { "exit exited", "exit" },
 }
-local tensors = { threads = "", tx = "", bar = "", pdl = "", mma = "X", cpm = "X", out = "Y" }   -- of a kind of pipe; others load and store
-
-local function run(p, dev, s, at, tiles)
-  local args = { N = at.N, M = at.M, T = tiles, R = 64 }
-  for _, pipe in ipairs(s.pipes) do
-    for side in (tensors[pipe.kind] or "XY"):gmatch "." do
-      args[side .. pipe.name], args.R = dev:tensor { dtype = "bf16", shape = { 64, 64 } }:fill(1), nil
-    end
-    if pipe.kind == "threads" then args["C" .. pipe.name] = dev:tensor { dtype = "u32", shape = { 2, 128 } } end
-    if pipe.kind == "tx" then
-      local bytes = {}
-      for i = 1, 64 do bytes[i] = i - 1 + schedules.mark(pipe) end
-      args["B" .. pipe.name] = dev:tensor { dtype = "u8", shape = { 64 } }:set(bytes)
-    end
-  end
-  local raised, ok, message
-  repeat                                                  -- which of them are there is the schedule's business
-    raised, ok, message = pcall(p.launch, p, args, { device = dev, grid = 1 })
-    local extra = not raised and ok:match "it has no argument '(%w+)'"
-    if extra then args[extra] = nil end
-  until not extra
-  if not raised then error(ok, 0) end
-  return ok, message
-end
 
 -- The finding of the counterexample, where it is the proof's.
 local function witness(report)
@@ -65,7 +41,7 @@ while n < wanted do
     local tiles = tonumber(p.report.proof.trace:match "(%d+) work tiles") or 1
     for number = 1, 4 do
       local dev = weir.device("sim", { seed = number })
-      local ok, message = run(p, dev, s, at, tiles)
+      local ok, message = schedules.launch(s, p, dev, { N = at.N, M = at.M, T = tiles })
       dev:close()
       if not ok then
         seen = message

@@ -47,9 +47,7 @@ static void drop(lw_ways *w, int n) { w->nfree += n; }
 
 /* ---- conditions --------------------------------------------------------------------------------------------------------- */
 
-static bool is_condition(const weiri_node *n) {
-    return n && n->kind == NODE_GUARD && (n->guard == WEIR_GUARD_TRUE || n->guard == WEIR_GUARD_FALSE);
-}
+static bool is_condition(const weiri_node *n) { return n && weiri_is_condition(n); }
 
 /* Without the negations around it. */
 static const weiri_value *bare(const weir_kernel *k, uint32_t id, bool *not) {

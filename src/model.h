@@ -171,6 +171,11 @@ struct weiri_node {
     weiri_chain at;
 };
 
+/* A guard on a condition, that it holds or does not? */
+static inline bool weiri_is_condition(const weiri_node *n) {
+    return n->kind == NODE_GUARD && (n->guard == WEIR_GUARD_TRUE || n->guard == WEIR_GUARD_FALSE);
+}
+
 /* A guard that gives another tile than the one the task is in? */
 static inline bool weiri_of_before(const weiri_node *n) {
     return n->kind == NODE_GUARD && (n->guard == WEIR_GUARD_PREVIOUS_TILE || n->guard == WEIR_GUARD_LAST_TILE);

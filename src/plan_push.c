@@ -16,7 +16,7 @@ bool weiri_push_comes(const weir_kernel *k, const weiri_task *t, const weiri_nod
         if (t->cta[i] >= 0 && t->cta[i] != coord(k->cluster, rank, i)) return false;
     for (const weiri_node *b = n->parent; b; b = b->parent) {
         int64_t x;
-        if (b->kind != NODE_GUARD || (b->guard != WEIR_GUARD_TRUE && b->guard != WEIR_GUARD_FALSE) || b->key) continue;
+        if (!weiri_is_condition(b) || b->key) continue;
         if (weiri_value_eval_cta(k, b->of, NULL, NULL, 0, rank, &x) && (x != 0) != (b->guard == WEIR_GUARD_TRUE)) return false;
     }
     return true;

@@ -213,7 +213,7 @@ bool weiri_key_at(const weir_kernel *k, const weiri_tape *t, int i, bool *truth)
 
 /* A block that a condition which is computed alike may stand in: tasks come to what is inside in the same iterations. */
 static bool by_condition(const weiri_node *n) {
-    return n->kind == NODE_SKIPPABLE || (n->kind == NODE_GUARD && (n->guard == WEIR_GUARD_TRUE || n->guard == WEIR_GUARD_FALSE));
+    return n->kind == NODE_SKIPPABLE || weiri_is_condition(n);
 }
 
 /* Do two guards stand in the same loops, under the same conditions, one in the other? */
@@ -573,25 +573,18 @@ static void compile_block(builder *b, const weiri_pnode *n) {
         return;
     case PN_LOOP: {
         if (compile_nest(b, n)) return;
-        weiri_loop loop = { .node = s, .deal = n->deal, .lane = n->lane, .slot = b->open.n };
-        int handle = weiri_forms_loop(g->forms, s, n->deal ? n->lane : -1), own = -1;
-        WEIRI_PUSH(g->a, b->c->loops, loop);
-        WEIRI_PUSH(g->a, b->handles, handle);
-        l = b->c->loops.n - 1;
-        WEIRI_PUSH(g->a, b->open, l);
-        if (b->c->nslots < b->open.n) b->c->nslots = b->open.n;
-        emit(b, (weiri_ins){ .op = IN_LOOP, .a = l });
-        at = emit(b, (weiri_ins){ .op = IN_TEST, .a = l });
+        int own = -1;
+        at = open_loop(b, s, weiri_forms_loop(g->forms, s, n->deal ? n->lane : -1));
+        l = b->c->ins.v[at].a;
+        b->c->loops.v[l].lane = n->lane;
         if (n->deal) {
             own = emit(b, (weiri_ins){ .op = IN_DEAL, .a = l, .period = n->deal, .phase = n->lane });
-            b->c->loops.v[l].period = n->deal;
+            b->c->loops.v[l].deal = b->c->loops.v[l].period = n->deal;
             g->deals = g->deals / common(g->deals, n->deal) * n->deal;
         }
         compile(b, n->first);
-        emit(b, (weiri_ins){ .op = IN_BACK, .a = l, .jump = at });
+        close_loop(b, at);
         if (n->deal) b->c->ins.v[own].jump = b->c->ins.n - 1;
-        b->c->ins.v[at].jump = b->c->loops.v[l].end = b->c->ins.n;
-        b->open.n--;
         return;
     }
     case PN_TILES:
@@ -626,7 +619,7 @@ static void compile_block(builder *b, const weiri_pnode *n) {
     }
     case PN_GUARD: {
         weiri_ins i = { .op = IN_JUMP };
-        if (s->guard == WEIR_GUARD_TRUE || s->guard == WEIR_GUARD_FALSE) {
+        if (weiri_is_condition(s)) {
             compile_condition(b, n);
             return;
         }

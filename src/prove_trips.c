@@ -998,7 +998,7 @@ static void collect(weiri_forms *f, const weiri_node *node, facts *all) {
     all->n = 0;
     for (const weiri_node *n = node->parent; n && n->kind != NODE_TILES; n = n->parent) {
         if (n->kind == NODE_LOOP) note_loop(f, all, n);
-        if (n->kind == NODE_GUARD && n->of && (n->guard == WEIR_GUARD_TRUE || n->guard == WEIR_GUARD_FALSE))
+        if (weiri_is_condition(n) && n->of)
             note_condition(f, all, n->of, n->guard == WEIR_GUARD_TRUE, 0);
     }
 }

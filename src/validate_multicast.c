@@ -53,8 +53,7 @@ static bool is_reached(cta_at *c, const weiri_node *n) {
         if (b->guard == WEIR_GUARD_FIRST && pass) return false;
         if (b->guard == WEIR_GUARD_LAST && pass + 1 < trips) return false;
         if (b->guard == WEIR_GUARD_EVERY && (pass < b->phase || (pass - b->phase) % b->period)) return false;
-        const bool asks = b->guard == WEIR_GUARD_TRUE || b->guard == WEIR_GUARD_FALSE;
-        if (asks && weiri_range_number(&c->env, b->of, &x) && !x == (b->guard == WEIR_GUARD_TRUE)) return false;
+        if (weiri_is_condition(b) && weiri_range_number(&c->env, b->of, &x) && !x == (b->guard == WEIR_GUARD_TRUE)) return false;
     }
     return true;
 }

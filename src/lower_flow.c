@@ -14,7 +14,7 @@
 typedef struct queue {
     int n;
     bool cut;
-    uint8_t ahead[AHEAD]; /* stages without barriers that are acquired and not yet waited for, by the pipe's place; saturates */
+    uint16_t ahead[AHEAD]; /* stages without barriers that are acquired and not yet waited for, by the pipe's place */
     struct {
         int16_t tag, use;
         uint16_t age;
@@ -164,7 +164,7 @@ static void bulk_step(lw_ways *w, const void *leaf, void *state) {
         for (int i = 0; i < s->n; i++) {
             for (int j = 0; producer == counted && j < s->v[i].n; j++)
                 if (s->v[i].e[j].tag == pipe && s->v[i].e[j].age < stages) s->v[i].e[j].age++; /* nobody asks for more */
-            if (at < AHEAD && producer && s->v[i].ahead[at] < stages && s->v[i].ahead[at] < 255) s->v[i].ahead[at]++;
+            if (at < AHEAD && producer && s->v[i].ahead[at] < stages) s->v[i].ahead[at]++;
             else if (at < AHEAD && !producer && s->v[i].ahead[at]) s->v[i].ahead[at]--;
         }
         tidy(s);

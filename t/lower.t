@@ -543,6 +543,26 @@ do
   bulk("one store in a ring of 103 stages: the last of 103 waits for it", ns, function(r) r.put(r.o); for _ = 1, 103 do pass(r) end end, 103, 2, { 1, 4 })
 end
 do
+  local ns = {}
+  for i = 1, 260 do ns[i] = 7 end
+  ns[261], ns[262] = 0, 0
+  bulk("260 stages are filled, then one is stored: the next fills that one", ns, function(r)
+    for _ = 1, 260 do r.o:acquire(); r.o:store(1); r.o:commit() end
+    r.o:wait(); r.y:tma_store(r.o:read(), r.y:at(0, 0)); r.o:release()
+    r.o:acquire()
+  end, 260, 2, { 1, 4 })
+end
+for last = 8, 9 do -- of more rings than are followed, every store is waited for
+  waits(("a ring of two, the %dth of nine"):format(last), { 7, 7, 7, 7, 7, 7, 7, 7, 7, last == 8 and 1 or 0, 0 }, "bulk_wait", kernel({ with = function(k, r)
+    for i = 1, 9 do r[i] = sm(k, "o" .. i, { tile = { 1, 4 }, pipe = P.async_tma { stages = 2 } }) end
+    r.y, r.n = gm(k, "y", { tile = { 1, 4 }, out = true }), k:dim "n"
+  end }, function(r)
+    local function put(o) o:acquire(); o:store(1); o:commit(); o:wait(); r.y:tma_store(o:read(), r.y:at(0, 0)); o:release() end
+    for i = 1, 9 do put(r[i]) end
+    for _ in weir.domain_loop(0, r.n) do put(r[last]) end
+  end))
+end
+do
   local function released(name, want, f, o) -- a task that stores what another stages, and gives back
     local k, r = kernel { with = function(k, r) r.o, r.y = sm(k, "o", { pipe = P.async_tma { stages = 3 } }), gm(k, "y", { out = true }); r.n = k:dim "n" end }
     k:task { name = "fill", warps = { 0, 4 }, schedule = function() for _ in weir.domain_loop(0, r.n) do r.o:acquire(); r.o:store(1); r.o:commit() end end }

@@ -43,8 +43,9 @@ enum { BOUNDS = 256 };
 /* Numbers of a form are no larger: no launch counts beyond (src/range.c), and their products stay in 64 bits. */
 #define FAR (INT64_C(1) << 31)
 
-/* c and the sum of coef[i] * atom[i]; atoms in order, no coefficient 0. */
-typedef struct lin { int n; int atom[MAX_TERMS]; int64_t coef[MAX_TERMS]; int64_t c; } lin;
+/* c and the sum of coef[i] * atom[i]; atoms in order, no coefficient 0. `lost`: it had more terms or left FAR, and nothing is known of it; nor
+ * of what is made of it. */
+typedef struct lin { int n; int atom[MAX_TERMS]; int64_t coef[MAX_TERMS]; int64_t c; bool lost; } lin;
 typedef enum atom_kind {
     ATOM_VALUE,
     ATOM_CEIL,               /* of / by, rounded up */
@@ -104,7 +105,7 @@ static inline bool fo_near(int64_t x) { return x <= FAR && x >= -FAR; }
 static inline int64_t fo_floor_div(int64_t a, int64_t b) { return a / b - (a % b && (a < 0) != (b < 0)); }
 int64_t fo_gcd(int64_t a, int64_t b);
 bool fo_same_terms(const lin *x, const lin *y);
-/* x += m * y, |m| <= FAR; false when it has too many terms or leaves FAR. */
+/* x += m * y; false: it is lost. */
 bool fo_add(lin *x, const lin *y, int64_t m);
 /* Does x + m * y come to a number? Left in x. */
 bool fo_cancels(lin *x, const lin *y, int64_t m);
@@ -113,15 +114,15 @@ lin fo_negative(const lin *x);
 lin fo_without_term(const lin *x, int i, int64_t *coef);
 static inline bool fo_is_kind(const weiri_forms *f, const lin *x, int i, atom_kind kind) { return f->atoms.v[x->atom[i]].kind == kind; }
 lin fo_single(weiri_forms *f, const atom *a);
-/* x * y, multiplied out; false: there are too many terms. */
-bool fo_times(weiri_forms *f, const lin *x, const lin *y, lin *out);
+/* x * y, multiplied out. */
+lin fo_times(weiri_forms *f, const lin *x, const lin *y);
 /* max(0, x). All minima and maxima are written with it: max(a, b) = a + max(0, b - a), which of a and b stands first is one way only. */
 lin fo_pos(weiri_forms *f, const lin *x);
 /* ceil(x / m), m > 0; multiples of m go outside. */
 lin fo_ceil(weiri_forms *f, const lin *x, int64_t m);
-/* ... and of values. A whole number's; what floats, narrow casts and the like give is one atom, the same for the same expression. */
+/* ... and of values. Never lost: what floats, narrow casts and the like give is one atom, the same for the same expression. */
 lin fo_lin(weiri_forms *f, uint32_t id, int depth);
-/* How often the loop runs: max(0, *out) times; false: it steps by what only the launch knows. */
+/* How often the loop runs: max(0, *out) times; false: it steps by what only the launch knows, or the form is lost. */
 bool fo_steps(weiri_forms *f, const weiri_node *loop, lin *out);
 /* How many of its iterations are behind one: the same number in loops that run as often, an outer one being like an outer one. */
 bool fo_iteration(weiri_forms *f, const weiri_node *loop, lin *out);

@@ -24,9 +24,15 @@ static int atom_for(weiri_forms *f, const atom *x) {
     return f->atoms.n - 1;
 }
 
+static bool lose(lin *x) {
+    *x = (lin){ .lost = true };
+    return false;
+}
+
 bool fo_add(lin *x, const lin *y, int64_t m) {
+    if (x->lost || y->lost || !fo_near(m)) return lose(x);
     lin r = { .c = x->c + m * y->c };
-    if (!fo_near(r.c)) return false;
+    if (!fo_near(r.c)) return lose(x);
     for (int i = 0, j = 0; i < x->n || j < y->n;) {
         bool left = i < x->n && (j >= y->n || x->atom[i] <= y->atom[j]),
              right = j < y->n && (i >= x->n || y->atom[j] <= x->atom[i]);
@@ -35,7 +41,7 @@ bool fo_add(lin *x, const lin *y, int64_t m) {
         if (left) i++;
         if (right) j++;
         if (!coef) continue;
-        if (r.n == MAX_TERMS || !fo_near(coef)) return false;
+        if (r.n == MAX_TERMS || !fo_near(coef)) return lose(x);
         r.atom[r.n] = at;
         r.coef[r.n++] = coef;
     }
@@ -60,8 +66,8 @@ int64_t fo_gcd(int64_t a, int64_t b) {
 
 lin fo_single(weiri_forms *f, const atom *a) { return (lin){ .n = 1, .atom = { atom_for(f, a) }, .coef = { 1 } }; }
 
-/* The product of two atoms, each of which may be one of others: of all, in order, an atom as often as it is a factor. false: there are too many. */
-static bool product_of(weiri_forms *f, int x, int y, lin *out) {
+/* The product of two atoms, each of which may be one of others: of all, in order, an atom as often as it is a factor. Lost: there are too many. */
+static lin product_of(weiri_forms *f, int x, int y) {
     const int both[] = { x, y };
     atom a = { .kind = ATOM_MUL };
     for (int i = 0; i < 2; i++) {
@@ -69,7 +75,7 @@ static bool product_of(weiri_forms *f, int x, int y, lin *out) {
         const int n = b->kind == ATOM_MUL ? b->of.n : 1;
         for (int q = 0; q < n; q++) {
             const int factor = b->kind == ATOM_MUL ? b->of.atom[q] : both[i];
-            if (a.of.n == MAX_TERMS) return false;
+            if (a.of.n == MAX_TERMS) return (lin){ .lost = true };
             int at = a.of.n++;
             for (; at > 0 && a.of.atom[at - 1] > factor; at--) a.of.atom[at] = a.of.atom[at - 1];
             a.of.atom[at] = factor;
@@ -77,24 +83,20 @@ static bool product_of(weiri_forms *f, int x, int y, lin *out) {
         }
     }
     for (int i = 0; i < a.of.n; i++) a.of.coef[i] = 1;
-    *out = fo_single(f, &a);
-    return true;
+    return fo_single(f, &a);
 }
 
-bool fo_times(weiri_forms *f, const lin *x, const lin *y, lin *out) {
-    *out = (lin){ 0 };
-    if (!fo_near(x->c) || !fo_near(y->c) || !fo_add(out, y, x->c)) return false;
-    lin rest = *x;
+lin fo_times(weiri_forms *f, const lin *x, const lin *y) {
+    lin out = { 0 }, rest = *x;
     rest.c = 0;
-    if (!fo_add(out, &rest, y->c)) return false;
+    fo_add(&out, y, x->c);
+    fo_add(&out, &rest, y->c);
     for (int i = 0; i < x->n; i++)
         for (int j = 0; j < y->n; j++) {
-            lin one;
-            if (!fo_near(x->coef[i] * y->coef[j]) || !product_of(f, x->atom[i], y->atom[j], &one) ||
-                !fo_add(out, &one, x->coef[i] * y->coef[j]))
-                return false;
+            const lin one = product_of(f, x->atom[i], y->atom[j]);
+            fo_add(&out, &one, x->coef[i] * y->coef[j]);
         }
-    return true;
+    return out;
 }
 
 lin fo_without_term(const lin *x, int i, int64_t *coef) {
@@ -114,21 +116,25 @@ static bool pos_by_rule(weiri_forms *f, const lin *x, lin *out) {
         if (!fo_is_kind(f, x, i, ATOM_POS)) continue;
         const lin rest = fo_without_term(x, i, &coef), of = f->atoms.v[x->atom[i]].of;
         lin p = rest;
-        if (coef == 1 && fo_high(f, &rest, 0) <= 0 && fo_add(&p, &of, 1))
-            return *out = fo_pos(f, &p), true; /* max(0, max(0, of) + rest) */
-        if (coef != -1 || !fo_add(&p, &of, -1) || fo_low(f, &p, 0) < 0) continue;
+        fo_add(&p, &of, coef == 1 ? 1 : -1);
+        if (coef == 1 && fo_high(f, &rest, 0) <= 0) return *out = fo_pos(f, &p), true; /* max(0, max(0, of) + rest) */
+        if (coef != -1 || fo_low(f, &p, 0) < 0) continue;
         *out = fo_pos(f, &rest); /* max(0, rest - max(0, of)), and of <= rest */
         const lin one = { .n = 1, .atom = { x->atom[i] }, .coef = { 1 } };
-        if (fo_add(out, &one, -1)) return true;
+        fo_add(out, &one, -1);
+        return true;
     }
     return false;
 }
 
 lin fo_pos(weiri_forms *f, const lin *x) {
     lin out, neg = fo_negative(x);
-    if (!x->n) return (lin){ .c = x->c > 0 ? x->c : 0 };
+    if (!x->n) return (lin){ .c = x->c > 0 ? x->c : 0, .lost = x->lost };
     if (pos_by_rule(f, x, &out)) return out;
-    if (pos_by_rule(f, &neg, &out) && fo_add(&out, x, 1)) return out; /* max(0, x) = x + max(0, -x) */
+    if (pos_by_rule(f, &neg, &out)) { /* max(0, x) = x + max(0, -x) */
+        fo_add(&out, x, 1);
+        return out;
+    }
     const bool turned = x->coef[0] < 0;
     atom a = { .kind = ATOM_POS, .of = turned ? neg : *x };
     out = fo_single(f, &a);
@@ -146,21 +152,22 @@ static bool ceil_of_pos(weiri_forms *f, const lin *x, int64_t m, lin *out) {
         if (!fo_is_kind(f, x, i, ATOM_POS)) continue;
         const lin rest = fo_without_term(x, i, &coef);
         lin p = rest;
-        if (!fo_add(&p, &f->atoms.v[x->atom[i]].of, coef)) continue;
+        fo_add(&p, &f->atoms.v[x->atom[i]].of, coef);
         const lin q = fo_ceil(f, &rest, m);
         p = fo_ceil(f, &p, m);
         lin d = p; /* the larger of the two, q + max(0, p - q), or the smaller */
-        if (!fo_add(&d, &q, -1)) continue;
+        fo_add(&d, &q, -1);
         if (coef < 0) d = fo_negative(&d);
         d = fo_pos(f, &d);
         *out = q;
-        if (fo_add(out, &d, coef < 0 ? -1 : 1)) return true;
+        fo_add(out, &d, coef < 0 ? -1 : 1);
+        return true;
     }
     return false;
 }
 
 lin fo_ceil(weiri_forms *f, const lin *x, int64_t m) {
-    lin out = { 0 }, rest = { .c = x->c }, sum;
+    lin out = { .lost = x->lost }, rest = { .c = x->c };
     for (int i = 0; i < x->n; i++) {
         if (x->coef[i] % m == 0) out.atom[out.n] = x->atom[i], out.coef[out.n++] = x->coef[i] / m;
         else rest.atom[rest.n] = x->atom[i], rest.coef[rest.n++] = x->coef[i];
@@ -185,21 +192,19 @@ lin fo_ceil(weiri_forms *f, const lin *x, int64_t m) {
         q = fo_single(f, &a);
         q.c = c;
     }
-    sum = out;
-    if (fo_add(&sum, &q, 1)) return sum;
-    atom a = { .kind = ATOM_CEIL, .of = *x, .by = m }; /* too many terms outside */
-    return fo_single(f, &a);
+    fo_add(&out, &q, 1);
+    return out;
 }
 
 bool fo_steps(weiri_forms *f, const weiri_node *loop, lin *out) {
     int64_t step;
-    lin from = fo_lin(f, loop->start, 0);
-    if (!weiri_value_const(f->k, loop->step, &step) || !fo_near(step)) return false;
+    const lin from = fo_lin(f, loop->start, 0);
+    if (!weiri_value_const(f->k, loop->step, &step)) return false;
     *out = fo_lin(f, loop->stop, 0);
-    if (!fo_add(out, &from, -1)) return false;
+    fo_add(out, &from, -1);
     if (step < 0) *out = fo_negative(out), step = -step;
     *out = fo_ceil(f, out, step); /* of 32 bits, and not 0: capture.c */
-    return true;
+    return !out->lost;
 }
 
 bool fo_iteration(weiri_forms *f, const weiri_node *loop, lin *out) {
@@ -244,12 +249,11 @@ bool fo_wraps(weiri_forms *f, uint32_t id, int depth) {
     return false;
 }
 
-/* The form of a whole number; what floats, narrow casts and the like give is one atom, the same for the same expression. */
 static lin make_lin(weiri_forms *f, uint32_t id, int depth) {
     const weiri_value *v = weiri_val(f->k, id);
     int64_t n;
-    atom self = { .id = id };
-    lin x, y;
+    const atom self = { .id = id };
+    lin x = { .lost = true }, y;
     if (weiri_value_const(f->k, id, &n) && fo_near(n)) return (lin){ .c = n };
     if (depth > DEEP || v->text > LARGE) return fo_single(f, &self);
     switch (v->op) {
@@ -257,29 +261,27 @@ static lin make_lin(weiri_forms *f, uint32_t id, int depth) {
     case WEIR_OP_SUB:
         x = fo_lin(f, v->arg[0], depth + 1);
         y = fo_lin(f, v->arg[1], depth + 1);
-        if (fo_add(&x, &y, v->op == WEIR_OP_ADD ? 1 : -1)) return x;
+        fo_add(&x, &y, v->op == WEIR_OP_ADD ? 1 : -1);
         break;
     case WEIR_OP_NEG:
-        x = fo_lin(f, v->arg[0], depth + 1);
-        return fo_negative(&x);
+        y = fo_lin(f, v->arg[0], depth + 1);
+        x = fo_negative(&y);
+        break;
     case WEIR_OP_MUL:
         x = fo_lin(f, v->arg[0], depth + 1);
         y = fo_lin(f, v->arg[1], depth + 1);
-        {
-            lin all;
-            if (fo_times(f, &x, &y, &all)) return all;
-        }
+        x = fo_times(f, &x, &y);
         break;
     case WEIR_OP_CEIL_DIV:
     case WEIR_OP_IDIV:
     case WEIR_OP_MOD:
         if (!weiri_value_const(f->k, v->arg[1], &n) || n <= 0 || n > FAR || fo_wraps(f, id, depth + 1)) break;
-        x = fo_lin(f, v->arg[0], depth + 1);
-        y = x;
+        x = y = fo_lin(f, v->arg[0], depth + 1);
         if (v->op != WEIR_OP_CEIL_DIV) x.c -= n - 1; /* floor(x / n) = ceil((x - n + 1) / n) */
         x = fo_ceil(f, &x, n);
-        if (v->op != WEIR_OP_MOD) return x;
-        if (fo_add(&y, &x, -n)) return y; /* x mod n = x - n * floor(x / n) */
+        if (v->op != WEIR_OP_MOD) break;
+        fo_add(&y, &x, -n); /* x mod n = x - n * floor(x / n) */
+        x = y;
         break;
     case WEIR_OP_MIN:
     case WEIR_OP_MAX:
@@ -290,24 +292,26 @@ static lin make_lin(weiri_forms *f, uint32_t id, int depth) {
         if (v->op == WEIR_OP_MAX) x = fo_negative(&x), y = fo_negative(&y);
         {
             lin d = x; /* min(x, y) = x - max(0, x - y) */
-            if (!fo_add(&d, &y, -1)) break;
+            fo_add(&d, &y, -1);
             d = fo_pos(f, &d);
-            if (fo_add(&x, &d, -1)) return v->op == WEIR_OP_MAX ? fo_negative(&x) : x;
+            fo_add(&x, &d, -1);
         }
+        if (v->op == WEIR_OP_MAX) x = fo_negative(&x);
         break;
     case WEIR_OP_INDEX:
-        if (!weiri_value_const(f->k, v->loop->step, &n) || !fo_near(n) || !fo_iteration(f, v->loop, &y)) break;
+        if (!weiri_value_const(f->k, v->loop->step, &n) || !fo_iteration(f, v->loop, &y)) break;
         x = fo_lin(f, v->loop->start, depth + 1);
-        if (fo_add(&x, &y, n)) return x;
+        fo_add(&x, &y, n);
         break;
     case WEIR_OP_CAST:
         if (!keeps(f->k, v)) break;
         x = fo_lin(f, v->arg[0], depth + 1);
-        if (v->dtype != WEIR_I64 || weiri_val(f->k, v->arg[0])->dtype != WEIR_U32 || fo_low(f, &x, 0) >= 0) return x;
-        break; /* of a number below 0 that has wrapped, 64 bits keep what it has become */
+        if (v->dtype == WEIR_I64 && weiri_val(f->k, v->arg[0])->dtype == WEIR_U32 && fo_low(f, &x, 0) < 0)
+            x.lost = true; /* of a number below 0 that has wrapped, 64 bits keep what it has become */
+        break;
     default: break;
     }
-    return fo_single(f, &self);
+    return x.lost ? fo_single(f, &self) : x;
 }
 
 lin fo_lin(weiri_forms *f, uint32_t id, int depth) {

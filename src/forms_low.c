@@ -82,13 +82,6 @@ static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     }
     case WEIR_OP_CTA:
     case WEIR_OP_QUEUE_INDEX: return top ? NO_BOUND : 0;
-    case WEIR_OP_INDEX: { /* from its start on, by steps that are known */
-        int64_t step;
-        if (!weiri_value_const(f->k, v->loop->step, &step) || step <= 0) return top ? NO_BOUND : -NO_BOUND;
-        lin end = fo_lin(f, top ? v->loop->stop : v->loop->start, 0);
-        int64_t b = top ? fo_high(f, &end, depth) : fo_low(f, &end, depth);
-        return top && b != NO_BOUND ? b - 1 : b;
-    }
     case WEIR_OP_MIN:
     case WEIR_OP_MAX: {
         if (fo_wraps(f, a.id, depth)) return top ? NO_BOUND : -NO_BOUND;
@@ -106,14 +99,14 @@ static int64_t low_of_ceil(weiri_forms *f, const lin *x, int at, int depth) {
     int64_t best = -NO_BOUND;
     if (a.kind != ATOM_CEIL) return best;
     const int64_t k = x->coef[at];
-    lin rest;
     const lin one = { .n = 1, .atom = { x->atom[at] }, .coef = { 1 } };
     const int64_t times = a.by / fo_gcd(k, a.by); /* of <= by * ceil(of / by) <= of + by - 1 */
-    lin of = a.of;
+    lin of = a.of, rest = { 0 };
     if (k < 0) of.c += a.by - 1;
-    rest = (lin){ 0 };
-    if (fo_near(times) && fo_add(&rest, x, times) && fo_add(&rest, &one, -k * times) && fo_add(&rest, &of, k * times / a.by) &&
-        rest.n <= x->n) {
+    fo_add(&rest, x, times);
+    fo_add(&rest, &one, -k * times);
+    fo_add(&rest, &of, k * times / a.by);
+    if (rest.n <= x->n) {
         const int64_t l = fo_low(f, &rest, depth + 1);
         if (l != -NO_BOUND) best = -fo_floor_div(-l, times);
     }
@@ -179,7 +172,7 @@ static int64_t find_low(weiri_forms *f, const lin *x, int depth) {
 }
 
 int64_t fo_low(weiri_forms *f, const lin *x, int depth) {
-    if (depth > 6 || (f->deep && f->tried > MOST_TRIED)) return -NO_BOUND;
+    if (x->lost || depth > 6 || (f->deep && f->tried > MOST_TRIED)) return -NO_BOUND;
     uint64_t at = (uint64_t)x->c + (uint64_t)depth;
     for (int i = 0; i < x->n; i++) at = 31 * at + 7 * (uint64_t)x->atom[i] + (uint64_t)x->coef[i];
     const bound *b = f->bounds ? &f->bounds[at % BOUNDS] : NULL;

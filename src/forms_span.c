@@ -31,9 +31,9 @@ static bool of_own_tile(weiri_forms *f, lin *x) {
         if (v->op == WEIR_OP_BEFORE) a.id = v->loop->of_tiles->coord[v->i];
         lin one = { .c = 1 };
         for (int q = 0; a.kind == ATOM_MUL && q < a.of.n; q++) {
-            lin factor = { .n = 1, .atom = { a.of.atom[q] }, .coef = { 1 } }, all;
-            if (!of_own_tile(f, &factor) || !fo_times(f, &one, &factor, &all)) return false;
-            one = all;
+            lin factor = { .n = 1, .atom = { a.of.atom[q] }, .coef = { 1 } };
+            if (!of_own_tile(f, &factor)) return false;
+            one = fo_times(f, &one, &factor);
         }
         if ((a.kind == ATOM_CEIL || a.kind == ATOM_POS) && !of_own_tile(f, &a.of)) return false;
         if (a.kind != ATOM_MUL)

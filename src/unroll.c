@@ -467,7 +467,7 @@ static void own_order(walker *w, int cur, bool end) {
     if (w->p->pipes.v[x->pipe].full >= 0 || x->task != w->task) return;
     for (int i = 0; i < w->p->cursors.n; i++) {
         const weiri_cursor *y = &w->p->cursors.v[i];
-        if (y->pipe != x->pipe || y->task != x->task || y->producer == x->producer) continue;
+        if (y->pipe != x->pipe || y->producer == x->producer) continue;
         const int least = x->stages < y->stages ? x->stages : y->stages;
         if (x->stages != y->stages && w->close[cur] > least) w->u->lost = true; /* the one stores another stage than the other has filled */
         if (x->producer) w->u->lost = w->u->lost || (end ? w->close[cur] > w->open[i] : w->open[cur] - w->close[i] > x->stages);

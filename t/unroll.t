@@ -541,6 +541,25 @@ do
   plan.set(program, "cursors", 0, "stages", 3)
   tap.is({ want = "a cursor and its barrier have different depths" }, { want = select(2, lines(program)) }, "tables that contradict each other")
 end
+-- A stage that one task fills and stores: of its order there is nothing but the task's own.
+local function own(name, want, stages, f)
+  local program = assert(plan.of(kernel({}, function(k, n)
+    local s, y, q = k:smem_tile { name = "s", dtype = "f32", tile = { 64, 64 }, pipeline = P.async_tma { stages = stages } }, tile(k, "y", { out = true }), k:scalar { name = "q", dtype = "i32" }
+    local function give() s:acquire(); s:store(1); s:commit() end
+    local function send() s:wait(); y:tma_store(s:read(), y:at(0, 0)); s:release() end
+    k:task { name = "t", warps = { 0, 4 }, schedule = function() for _ in weir.domain_loop(0, n "N") do f(give, send, q) end end }
+  end)))
+  local said = agreement.compare(plan, program, { { N = 0 }, { N = 1 }, { N = 2 } }, { limit = 20000, far = 60000 })
+  local kinds = {}
+  for _, kind in ipairs(agreement.kinds) do if said.kinds[kind] then kinds[#kinds + 1] = kind end end
+  tap.is({ want, wrong = nil }, { table.concat({ said.verdict == "UNSAFE" and said.findings[1].rule or said.verdict, table.unpack(kinds) }, ", "), wrong = said.wrong }, name)
+end
+own("filled and stored", "SAFE", 1, function(give, send) give(); send() end)
+own("two filled, then two stored", "SAFE", 2, function(give, send) give(); give(); send(); send() end)
+own("of which there is one stage", "PROVE-LOST, lost", 1, function(give, send) give(); give(); send(); send() end)
+own("two filled, one stored", "PROVE-LOST, lost", 4, function(give, send) give(); give(); send() end)
+own("filled in one branch", "PROVE-RACE, unfilled", 1, function(give, send, q) for _ in weir.when_true(weir.gt(q, 0)) do give() end; send() end)
+own("filled once, stored twice", "PROVE-RACE, unfilled", 1, function(give, send) give(); send(); send() end)
 for i = 0, 1 do -- a stage that one task fills and stores, which one side counts as one of fewer
   local program = assert(plan.of(kernel({}, function(k, n)
     local s, y = k:smem_tile { name = "s", dtype = "f32", tile = { 64, 64 }, pipeline = P.async_tma { stages = 2 } }, tile(k, "y", { out = true })

@@ -22,8 +22,8 @@ bool fo_wanders(const weiri_forms *f, int at, bool ctas) {
     return w;
 }
 
-/* Of a span of a tile that a task had before: the same function of the coordinates as one of the tile it is in. false: it has too many terms. */
-static bool of_own_tile(weiri_forms *f, lin *x) {
+/* Of a span of a tile that a task had before: the same function of the coordinates as one of the tile it is in. */
+static lin of_own_tile(weiri_forms *f, const lin *x) {
     lin r = { .c = x->c };
     for (int i = 0; i < x->n; i++) {
         atom a = f->atoms.v[x->atom[i]];
@@ -31,19 +31,18 @@ static bool of_own_tile(weiri_forms *f, lin *x) {
         if (v->op == WEIR_OP_BEFORE) a.id = v->loop->of_tiles->coord[v->i];
         lin one = { .c = 1 };
         for (int q = 0; a.kind == ATOM_MUL && q < a.of.n; q++) {
-            lin factor = { .n = 1, .atom = { a.of.atom[q] }, .coef = { 1 } };
-            if (!of_own_tile(f, &factor)) return false;
-            one = fo_times(f, &one, &factor);
+            const lin factor = { .n = 1, .atom = { a.of.atom[q] }, .coef = { 1 } }, own = of_own_tile(f, &factor);
+            one = fo_times(f, &one, &own);
         }
-        if ((a.kind == ATOM_CEIL || a.kind == ATOM_POS) && !of_own_tile(f, &a.of)) return false;
+        if (a.kind == ATOM_CEIL || a.kind == ATOM_POS) a.of = of_own_tile(f, &a.of);
         if (a.kind != ATOM_MUL)
             one = a.kind == ATOM_CEIL ? fo_ceil(f, &a.of, a.by) : a.kind == ATOM_POS ? fo_pos(f, &a.of) : fo_single(f, &a);
-        if (!fo_add(&r, &one, x->coef[i])) return false;
+        fo_add(&r, &one, x->coef[i]);
     }
-    *x = r;
-    return true;
+    return r;
 }
 
+/* false: nothing is known of it. */
 static bool start_of(weiri_forms *f, const weiri_span *x, lin *out) {
     *out = (lin){ .c = x->plus };
     lin v = { 0 };
@@ -51,9 +50,8 @@ static bool start_of(weiri_forms *f, const weiri_span *x, lin *out) {
     if (weiri_val(f->k, x->value)->before) {
         lin **own = &f->own[x->value];
         if (!*own) {
-            if (!of_own_tile(f, &v)) return false;
             *own = WEIRI_NEW(f->a, lin);
-            **own = v;
+            **own = of_own_tile(f, &v);
         }
         v = **own;
     }
@@ -153,8 +151,7 @@ static int64_t dealt_by(weiri_forms *f, const lin *x, const weir_res *queue, int
     int64_t coef = 0;
     for (int i = 0; i < x->n; i++) {
         const atom *a = &f->atoms.v[x->atom[i]];
-        const weiri_value *v =
-            a->kind == ATOM_VALUE || a->kind == ATOM_ITER || a->kind == ATOM_TRIPS ? weiri_val(f->k, a->id) : NULL;
+        const weiri_value *v = a->kind == ATOM_VALUE || a->kind == ATOM_ITER ? weiri_val(f->k, a->id) : NULL; /* no place has an ATOM_TRIPS */
         if (v && v->op == WEIR_OP_COORD && v->res == queue && v->i == axis) {
             coef = x->coef[i];
             continue;

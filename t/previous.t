@@ -272,6 +272,26 @@ tap.is("SAFE", (verdict(tensor(function(t, r) r.y:store(1.0, r.y:at(t.i + r.N, 1
     local function put(b) r.y:store(2.0, r.y:at(b.i + r.N, 0)) end
     if at_end then put(t) else previous(r, put) end
   end))), "a sum of the tile before")
+-- Apart by the row in one tile, by the column in two; `plus` 0: at one place. counted: minima are known where units are counted, so some are.
+local function units(from, to, op, r) for _ in weir.domain_loop(from, to) do if op then r.turn:acquire(); r.turn:commit() else r.turn:wait(); r.turn:release() end end end
+for _, c in ipairs {
+  { "a product", function(b, r) return b.i * r.N end }, { "a square", function(b) return b.i * b.i end },
+  { "a quotient", function(b) return b.i // 3 end }, { "a product of quotients", function(b) return (b.i // 3 + 1) * (b.i // 2) end },
+  { "the less of two", function(b, r) return weir.min(b.i, r.N // 2) end, counted = true },
+} do
+  for plus = 0, 1 do
+    race(c[1] .. " of the tile before" .. (plus == 0 and ", at one place" or ""), plus == 1 and "SAFE" or c.counted and "INCOMPLETE" or "PROVE-RACE",
+      function(t, r)
+        if c.counted then units(0, r.N, true, r) end
+        r.y:store(1.0, r.y:at(c[2](t, r) + plus, t.i))
+      end,
+      function(t, r, at_end)
+        local function put(b) r.y:store(2.0, r.y:at(c[2](b, r), b.i)) end
+        if at_end then put(t) else previous(r, put) end
+        if c.counted and not at_end then units(0, r.N - 3, false, r); units(weir.max(0, r.N - 3), r.N, false, r) end
+      end)
+  end
+end
 race("quotient and remainder of the tile before", "SAFE", nothing, digits)
 race("... of the turn's tile in another task", "PROVE-RACE", function(t, r) r.y:store(1.0, r.y:at(t.i // 2, t.i % 2)) end, digits)
 

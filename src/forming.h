@@ -105,7 +105,7 @@ static inline bool fo_near(int64_t x) { return x <= FAR && x >= -FAR; }
 static inline int64_t fo_floor_div(int64_t a, int64_t b) { return a / b - (a % b && (a < 0) != (b < 0)); }
 int64_t fo_gcd(int64_t a, int64_t b);
 bool fo_same_terms(const lin *x, const lin *y);
-/* x += m * y; false: it is lost. */
+/* x += m * y, |m| <= FAR or y one atom; false: it is lost. */
 bool fo_add(lin *x, const lin *y, int64_t m);
 /* Does x + m * y come to a number? Left in x. */
 bool fo_cancels(lin *x, const lin *y, int64_t m);

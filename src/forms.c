@@ -30,7 +30,7 @@ static bool lose(lin *x) {
 }
 
 bool fo_add(lin *x, const lin *y, int64_t m) {
-    if (x->lost || y->lost || !fo_near(m)) return lose(x);
+    if (x->lost || y->lost) return lose(x);
     lin r = { .c = x->c + m * y->c };
     if (!fo_near(r.c)) return lose(x);
     for (int i = 0, j = 0; i < x->n || j < y->n;) {
@@ -181,14 +181,14 @@ lin fo_ceil(weiri_forms *f, const lin *x, int64_t m) {
     lin q;
     if (!ceil_of_pos(f, &rest, m, &q)) {
         const atom *of = rest.n == 1 && rest.coef[0] == 1 ? &f->atoms.v[rest.atom[0]] : NULL;
+        const int64_t c = fo_floor_div(rest.c, m);
+        rest.c -= c * m;
         atom a = { .kind = ATOM_CEIL, .of = rest, .by = m };
-        if (of && of->kind == ATOM_CEIL && of->by * m <= FAR && fo_near(rest.c * of->by)) { /* a quotient's quotient */
+        if (of && of->kind == ATOM_CEIL && of->by * m <= FAR) { /* a quotient's quotient */
             a.by = of->by * m;
             a.of = of->of;
             a.of.c += rest.c * of->by;
         }
-        const int64_t c = fo_floor_div(a.of.c, a.by);
-        a.of.c -= c * a.by;
         q = fo_single(f, &a);
         q.c = c;
     }

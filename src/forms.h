@@ -48,7 +48,7 @@ bool weiri_forms_eval(const weiri_forms *f, int cls, weiri_env *env, int64_t *ou
 bool weiri_forms_same(const weir_kernel *k, uint32_t x, uint32_t y);
 /* Do two loops, in others that do so pair by pair, run equally often at any time? */
 bool weiri_forms_same_count(const weiri_forms *f, int x, int y);
-/* Do two loops run through the same numbers, or two guards let in under the same condition? */
+/* Of two blocks of one kind: do the loops run through the same numbers, or the guards let in under the same condition? */
 bool weiri_forms_same_loop(const weir_kernel *k, const weiri_node *x, const weiri_node *y);
 /* ... at any time in one task and in the other? Then their indices are one number, at each of the loops' times. */
 bool weiri_forms_same_index(const weir_kernel *k, const weiri_node *x, const weiri_node *y);

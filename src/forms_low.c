@@ -49,15 +49,12 @@ static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     }
     if (a.kind == ATOM_MUL) { /* of numbers that are never below 0 */
         double all = 1;
-        int64_t v = 1;
         for (int i = 0; i < a.of.n; i++) {
-            const int64_t least = atom_bound(f, a.of.atom[i], false, depth),
-                          b = top ? atom_bound(f, a.of.atom[i], true, depth) : least;
-            all *= (double)b;
-            if (least < 0 || b == NO_BOUND || all > 1e17) return top ? NO_BOUND : least < 0 ? -NO_BOUND : 0;
-            v *= b;
+            const int64_t least = atom_bound(f, a.of.atom[i], false, depth);
+            if (least < 0) return top ? NO_BOUND : -NO_BOUND;
+            all *= (double)(top ? atom_bound(f, a.of.atom[i], true, depth) : least);
         }
-        return v;
+        return all <= (double)FAR ? (int64_t)all : top ? NO_BOUND : FAR;
     }
     if (a.kind == ATOM_POS) {
         int64_t v = top ? fo_high(f, &a.of, depth) : fo_low(f, &a.of, depth);

@@ -60,8 +60,8 @@ bool fo_same_value(const weir_kernel *k, uint32_t x, uint32_t y, int depth) {
 
 bool weiri_forms_same_loop(const weir_kernel *k, const weiri_node *x, const weiri_node *y) {
     bool not;
-    if (x->kind == NODE_LOOP && y->kind == NODE_LOOP) return fo_same_bounds(k, x, y, 0);
-    return x->kind == y->kind && weiri_forms_alike(k, x->of, y->of, &not) && not == (x->guard != y->guard);
+    if (x->kind == NODE_LOOP) return fo_same_bounds(k, x, y, 0);
+    return weiri_forms_alike(k, x->of, y->of, &not) && not == (x->guard != y->guard);
 }
 
 bool weiri_forms_same(const weir_kernel *k, uint32_t x, uint32_t y) { return fo_same_value(k, x, y, 0); }

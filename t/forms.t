@@ -195,7 +195,7 @@ local function counted(name, loops, classes, make, o)
   local v = kernel(function(v)
     for _, l in ipairs(make(v)) do for _ in weir.domain_loop(l[1], l[2], l[3] or 1) do end end
   end, o)
-  tap.is({ loops, classes }, { plan.trips(v.k, o.lanes, o.given) }, name)
+  tap.is({ loops, classes }, { plan.trips(v.k, o.lanes, o.given, o.deep) }, name)
   v.k:close()
 end
 local function upto(...) local out = {} for i, x in ipairs { ... } do out[i] = { 0, x } end return out end
@@ -326,6 +326,26 @@ counted("written out: deeper than is looked at", { "0 + 1 x a", "0 + 1 x b" }, {
 counted("a remainder by a large number", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto((8 * v.n + v.m) % 2000000000) end)
 counted("a dim that is a multiple of too much", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, function(v) return upto(v.odd) end)
 
+-- Where a form would have more than eight terms, or a product more than eight factors, nothing is known of it: equal to itself alone.
+local function power(x, n) local all = x for _ = 2, n do all = all * x end return all end
+local function squares(x) x = x * x x = x * x return x * x end
+counted("eight factors, whichever are multiplied first", first(2, ones), first(1, steady), function(v) return upto(power(v.n, 8), squares(v.n)) end)
+counted("nine are too many", first(2, others), first(2, steady), function(v) return upto(power(v.n, 9), squares(v.n) * v.n) end)
+counted("... and a sum with them is none", first(2, others), first(2, steady), function(v) return upto((v.n + 1) * power(v.n, 8), power(v.n, 8) * v.n + power(v.n, 8)) end)
+counted("products of large multiples", { "0 + 1 x a", "0 + 1 x b" }, first(2, steady), function(v) return upto((v.n * 65536) * (v.m * 65536), v.m * (v.n * 65536) * 65536) end)
+local function eight(v) return v.m + v.i32 + v.u32 + v.i64 + v.d8 + v.p + cd(v.n, 3) + cd(v.n, 5) end
+counted("the less of eight terms and a ninth", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x b" }, first(2, steady), function(v)
+  return upto(eight(v), weir.min(eight(v), v.n), weir.min(eight(v), v.n)) end, { deep = true })
+counted("the more of them", { "0 + 1 x a", "0 + 1 x b" }, first(2, steady), function(v) return upto(eight(v), weir.max(eight(v), v.n)) end, { deep = true })
+counted("minima that the proof sees through", { "0 + 1 x a but 3", "0 + 1 x a", "0 + 1 x a but 3" }, { "a: 3.. by 1, steady" }, function(v)
+  return upto(weir.min(v.n, v.n + 3), weir.max(v.n, v.n + 3), v.n) end, { deep = true })
+counted("a quotient's quotient, and a number far beyond the dividend's own", { "0 + 1 x a but 262144", "0 + 1 x a" }, { "a: 16.. by 1, steady" }, function(v)
+  return upto(cd(v.n, 65536 * 4), cd(cd(v.n, 65536) + (1 << 20), 4)) end)
+counted("... and what is left over of it", { "0 + 1 x a but 2", "0 + 1 x a" }, { "a: 3.. by 1, steady" }, function(v)
+  return upto(cd(v.n + 3 * 65536, 65536 * 4), cd(cd(v.n, 65536) + 11, 4)) end)
+counted("a quotient's quotient by more than 32 bits", { "0 + 1 x a", "0 + 1 x a", "0 + 1 x b" }, first(2, steady), function(v)
+  return upto(cd(cd(v.n, 65536), 32768), cd(v.n, 65536 * 32768), cd(cd(v.n, 65536), 65536)) end)
+
 -- Sums of other loops' counts.
 counted("one after the other", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x a + 1 x b" }, first(3, steady), function(v) return upto(v.n, v.m, v.n + v.m) end)
 counted("the sum first", { "0 + 1 x b + 1 x c", "0 + 1 x b", "0 + 1 x c" }, first(3, steady), function(v) return upto(v.n + v.m, v.n, v.m) end)
@@ -409,6 +429,13 @@ local along = { axes = { "m", "n", "k" }, extent = function() return { 5, 3, 3 }
 bounds("... along the cluster's m: 5 tiles are run as 6", "5..10 by 1, per CTA", function(v) return 10 - v.t.m end, along)
 bounds("... along its n: 3 as 3", "8..10 by 1, per CTA", function(v) return 10 - v.t.n end, along)
 bounds("... along neither", "8..10 by 1", function(v) return 10 - v.t.k end, along)
+bounds("a product of what is at least 3", "9.. by 1, steady", function(v) return v.p * v.p end)
+bounds("... of many", "16.. by 1, steady", function(v) return power(v.p, 8) end)
+bounds("... of what may be below 0", "0.. by 1, steady", function(v) return v.p * v.i32 end)
+bounds("without a product of no more than 1600", "5.. by 1, steady", function(v) return 1605 - v.p * v.p end)
+bounds("without one of at least 6561, and more than a launch counts with", "0..0 by 1, steady", function(v) return 1600 - power(v.p, 8) end)
+bounds("one that is never less than 4900000000: 2147483648 are seen", "8.. by 1, steady", function(v) return power(weir.max(v.n, 70000), 2) - 2147483640 end)
+bounds("without one of what may be below 0", "0.. by 1, steady", function(v) return 1600 - v.p * v.i32 end)
 bounds("without a CTA's number", "0..3 by 1, per CTA", function(v) return 3 - v.k.cta.m end, pair)
 bounds("the number of a tile", "0..3 by 1", function(v) return 3 - v.number end, { axes = { "i" }, extent = function() return { 12 } end,
   raster = function(v) return function(i) v.number = i return i end end })

@@ -174,13 +174,13 @@ static int nest(lua_State *L) {
     return 1;
 }
 
-/* trips(k, lanes, given): a text for each loop of each task, as they are written; then one for each class. lanes: the lane by number of
- * the loop, of those that are dealt from. given: also how many units a class has. */
+/* trips(k, lanes, given, deep): a text for each loop of each task, as they are written; then one for each class. lanes: the lane by number of
+ * the loop, of those that are dealt from. given: also how many units a class has. deep: minima and maxima are taken apart. */
 static int trips(lua_State *L) {
     const weir_kernel *k = kernel(L);
     weiri_arena a;
     weiri_arena_init(&a, k->ctx);
-    weiri_forms *f = weiri_forms_new(k, &a, false);
+    weiri_forms *f = weiri_forms_new(k, &a, lua_toboolean(L, 4));
     int handle[64], n = 0;
     for (int t = 0; t < k->tasks.n; t++)
         for (const weiri_node *x = weiri_node_next(k->tasks.v[t]->root, NULL); x; x = weiri_node_next(k->tasks.v[t]->root, x)) {

@@ -41,7 +41,8 @@ static bool most_of(weiri_forms *f, int at, lin *out) {
 
 /* Bound of one atom alone: lowest, or highest if `top`. */
 static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
-    atom a = f->atoms.v[at];
+    const atom a = f->atoms.v[at];
+    const int64_t none = top ? NO_BOUND : -NO_BOUND;
     if (a.kind == ATOM_TRIPS) return top ? NO_BOUND : 0;
     if (a.kind == ATOM_ITER) {
         int64_t v = top ? fo_high(f, &a.of, depth) : 1;
@@ -51,7 +52,7 @@ static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
         double all = 1;
         for (int i = 0; i < a.of.n; i++) {
             const int64_t least = atom_bound(f, a.of.atom[i], false, depth);
-            if (least < 0) return top ? NO_BOUND : -NO_BOUND;
+            if (least < 0) return none;
             all *= (double)(top ? atom_bound(f, a.of.atom[i], true, depth) : least);
         }
         return all <= (double)FAR ? (int64_t)all : top ? NO_BOUND : FAR;
@@ -62,12 +63,12 @@ static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     }
     if (a.kind == ATOM_CEIL) {
         int64_t v = top ? fo_high(f, &a.of, depth) : fo_low(f, &a.of, depth);
-        return v == NO_BOUND || v == -NO_BOUND ? v : -fo_floor_div(-v, a.by);
+        return v == none ? v : -fo_floor_div(-v, a.by);
     }
     const weiri_value *v = weiri_val(f->k, a.id);
     switch (v->op) {
-    case WEIR_OP_SCALAR: return top ? NO_BOUND : weiri_value_is_unsigned(v->dtype) ? 0 : -NO_BOUND;
-    case WEIR_OP_DIM: return top ? (v->max > 0 ? v->max : NO_BOUND) : v->min > 0 ? v->min : 0;
+    case WEIR_OP_SCALAR: return top ? none : weiri_value_is_unsigned(v->dtype) ? 0 : none;
+    case WEIR_OP_DIM: return top ? (v->max > 0 ? v->max : none) : v->min > 0 ? v->min : 0;
     case WEIR_OP_COORD:
     case WEIR_OP_BEFORE: {
         const int64_t by = split_by(&f->k->cluster, v);
@@ -81,12 +82,12 @@ static int64_t atom_bound(weiri_forms *f, int at, bool top, int depth) {
     case WEIR_OP_QUEUE_INDEX: return top ? NO_BOUND : 0;
     case WEIR_OP_MIN:
     case WEIR_OP_MAX: {
-        if (fo_wraps(f, a.id, depth)) return top ? NO_BOUND : -NO_BOUND;
+        if (fo_wraps(f, a.id, depth)) return none;
         lin x = fo_lin(f, v->arg[0], 0), y = fo_lin(f, v->arg[1], 0);
         int64_t p = top ? fo_high(f, &x, depth) : fo_low(f, &x, depth), q = top ? fo_high(f, &y, depth) : fo_low(f, &y, depth);
         return v->op == WEIR_OP_MIN ? (p < q ? p : q) : p > q ? p : q;
     }
-    default: return top ? NO_BOUND : -NO_BOUND;
+    default: return none;
     }
 }
 

@@ -333,6 +333,7 @@ counted("eight factors, whichever are multiplied first", first(2, ones), first(1
 counted("nine are too many", first(2, others), first(2, steady), function(v) return upto(power(v.n, 9), squares(v.n) * v.n) end)
 counted("... and a sum with them is none", first(2, others), first(2, steady), function(v) return upto((v.n + 1) * power(v.n, 8), power(v.n, 8) * v.n + power(v.n, 8)) end)
 counted("products of large multiples", { "0 + 1 x a", "0 + 1 x b" }, first(2, steady), function(v) return upto((v.n * 65536) * (v.m * 65536), v.m * (v.n * 65536) * 65536) end)
+counted("... whatever is added to it", first(2, others), first(2, steady), function(v) return upto((power(v.n, 8) + v.m) * (v.n + 1), v.m * v.n) end)
 local function eight(v) return v.m + v.i32 + v.u32 + v.i64 + v.d8 + v.p + cd(v.n, 3) + cd(v.n, 5) end
 counted("the less of eight terms and a ninth", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x b" }, first(2, steady), function(v)
   return upto(eight(v), weir.min(eight(v), v.n), weir.min(eight(v), v.n)) end, { deep = true })
@@ -345,6 +346,9 @@ counted("... and what is left over of it", { "0 + 1 x a but 2", "0 + 1 x a" }, {
   return upto(cd(v.n + 3 * 65536, 65536 * 4), cd(cd(v.n, 65536) + 11, 4)) end)
 counted("a quotient's quotient by more than 32 bits", { "0 + 1 x a", "0 + 1 x a", "0 + 1 x b" }, first(2, steady), function(v)
   return upto(cd(cd(v.n, 65536), 32768), cd(v.n, 65536 * 32768), cd(cd(v.n, 65536), 65536)) end)
+counted("... either way round: two", first(2, others), first(2, steady), function(v) return upto(cd(cd(v.n, 65536), 131072), cd(cd(v.n, 131072), 65536)) end)
+counted("what falls below 0 without a sign is large in 64 bits, and not 5 less", first(2, others), first(2, steady), function(v)
+  return upto(v.u32, weir.cast(v.u32 - 5, "i64")) end)
 
 -- Sums of other loops' counts.
 counted("one after the other", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x a + 1 x b" }, first(3, steady), function(v) return upto(v.n, v.m, v.n + v.m) end)
@@ -436,6 +440,7 @@ bounds("without a product of no more than 1600", "5.. by 1, steady", function(v)
 bounds("without one of at least 6561, and more than a launch counts with", "0..0 by 1, steady", function(v) return 1600 - power(v.p, 8) end)
 bounds("one that is never less than 4900000000: 2147483648 are seen", "8.. by 1, steady", function(v) return power(weir.max(v.n, 70000), 2) - 2147483640 end)
 bounds("without one of what may be below 0", "0.. by 1, steady", function(v) return 1600 - v.p * v.i32 end)
+bounds("... both factors", "0.. by 1, steady", function(v) return 20 - weir.min(v.i32, 3) * weir.min(v.i32, 3) end)
 bounds("without a CTA's number", "0..3 by 1, per CTA", function(v) return 3 - v.k.cta.m end, pair)
 bounds("the number of a tile", "0..3 by 1", function(v) return 3 - v.number end, { axes = { "i" }, extent = function() return { 12 } end,
   raster = function(v) return function(i) v.number = i return i end end })

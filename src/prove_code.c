@@ -216,14 +216,15 @@ static bool by_condition(const weiri_node *n) {
     return n->kind == NODE_SKIPPABLE || weiri_is_condition(n);
 }
 
+static bool same_name(const char *x, const char *y) { return x && y ? !strcmp(x, y) : x == y; }
+
 /* Do two guards stand in the same loops, under the same conditions, one in the other? */
 static bool in_same_blocks(const weir_kernel *k, const weiri_node *x, const weiri_node *y) {
     bool skips = false, not;
     for (x = x->parent, y = y->parent; x->parent && x->kind != NODE_TILES; x = x->parent, y = y->parent) {
         if (x->kind != y->kind) return false;
         if (x->kind == NODE_SKIPPABLE) skips = true;
-        else if (x->key && y->key ? strcmp(x->key, y->key) || x->guard != y->guard : x->key || y->key || !weiri_forms_same_loop(k, x, y))
-            return false;
+        else if (!same_name(x->key, y->key) || (x->key ? x->guard != y->guard : !weiri_forms_same_loop(k, x, y))) return false;
     }
     return x->kind == y->kind && (!skips || (weiri_forms_alike(k, x->skip, y->skip, &not) && !not));
 }
@@ -277,6 +278,24 @@ static bool around_by_cta(const weir_kernel *k, const weiri_node *n) {
     return cta;
 }
 
+/* The tape, of those there are, that the condition is read off as one `t` would be; -1: it is none of them. *not: its opposite is. */
+static int tape_of(builder *b, const weiri_tape *t, uint32_t value, const char *name, bool each, bool *not) {
+    weiri_prog *g = b->g;
+    const bool known = t->kind == TAPE_CONST;
+    for (int i = 0; i < b->asked.n && !known && !name; i++)
+        if (b->asked.v[i].value == value) return *not = b->asked.v[i].not, b->asked.v[i].tape;
+    for (int i = 0; i < b->key_value.n; i++) {
+        if (!b->key_name.v[i] != !name || g->tapes.v[i].tile != t->tile) continue;
+        if (name ? !strcmp(b->key_name.v[i], name) : same_key(b, i, value, known, not)) return i;
+        if (each && b->key_each.v[i] && asked_alike(g->p->k, g->tapes.v[i].node, t->node) &&
+            weiri_forms_alike(g->p->k, b->key_value.v[i], value, not)) {
+            WEIRI_PUSH(g->a, b->asked, ((asked_as){ value, i, *not }));
+            return i;
+        }
+    }
+    return -1;
+}
+
 /* The key of a condition: one per name, or per value; how long its truth holds. *not: the key's truth is that of its opposite. */
 static int key_for(builder *b, uint32_t value, const char *name, const weiri_node *n, bool *not) {
     weiri_prog *g = b->g;
@@ -287,7 +306,6 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
     const bool own = !known && !name; /* nothing else tells it */
     for (const weiri_node *of = n; of && own && !cta; of = next_on(of, value)) cta = around_by_cta(k, of->parent);
     weiri_key key = { .constant = known };
-    bool in_tile = b->in_tiles && (known ? tile : true);
     key.scope = known ? -2 : b->open.n ? b->open.v[b->open.n - 1] : b->in_tiles ? -1 : -2;
     if (own) { /* the value lives in the block that made it */
         for (const weiri_node *s = weiri_val(k, value)->scope; s; s = s->parent) {
@@ -295,42 +313,31 @@ static int key_for(builder *b, uint32_t value, const char *name, const weiri_nod
             if (s->kind == NODE_TILES) { key.scope = -1; break; }
         }
     }
-    const bool part = own && value != n->of && n->kind == NODE_GUARD; /* of a condition: it is not known how often it is asked */
-    const bool each = own && !part && asks_by_index(b, n);
-    int tape = -1;
+    const bool guard = own && n->kind == NODE_GUARD; /* else a loop over tiles skips by it */
+    const bool part = guard && value != n->of;       /* of a condition: it is not known how often it is asked */
+    const bool each = guard && !part && asks_by_index(b, n);
+    const weiri_tape t = { .kind = known ? TAPE_CONST : TAPE_KEY,
+                           .tile = b->in_tiles && (known ? tile : true),
+                           .cta = cta ? 0 : -1,
+                           .most = -1,
+                           .form = -1,
+                           .named = name != NULL,
+                           .node = n };
     *not = false;
-    for (int i = 0; i < b->asked.n && own && !part && tape < 0; i++)
-        if (b->asked.v[i].value == value) tape = b->asked.v[i].tape, *not = b->asked.v[i].not;
-    for (int i = 0; i < b->key_value.n && !part && tape < 0; i++) {
-        if (!b->key_name.v[i] != !name || g->tapes.v[i].tile != in_tile) continue;
-        if (name ? !strcmp(b->key_name.v[i], name) : same_key(b, i, value, known, not)) tape = i;
-        else if (each && b->key_each.v[i] && asked_alike(k, g->tapes.v[i].node, n) &&
-                 weiri_forms_alike(k, b->key_value.v[i], value, not)) {
-            tape = i;
-            WEIRI_PUSH(g->a, b->asked, ((asked_as){ value, tape, *not }));
-        }
-    }
+    key.tape = part ? -1 : tape_of(b, &t, value, name, each, not);
     bool opposite;
-    if (tape >= 0 && name && (!weiri_forms_alike(k, b->key_value.v[tape], value, &opposite) || opposite))
-        trust_key(g, name, g->tapes.v[tape].node, b->key_value.v[tape], n, value);
-    if (tape < 0) {
-        weiri_tape t = { .kind = known ? TAPE_CONST : TAPE_KEY,
-                         .tile = in_tile,
-                         .cta = cta ? 0 : -1,
-                         .most = -1,
-                         .form = -1,
-                         .named = name != NULL,
-                         .node = n };
-        tape = new_tape(g, t);
+    if (key.tape >= 0 && name && (!weiri_forms_alike(k, b->key_value.v[key.tape], value, &opposite) || opposite))
+        trust_key(g, name, g->tapes.v[key.tape].node, b->key_value.v[key.tape], n, value);
+    if (key.tape < 0) {
+        key.tape = new_tape(g, t);
         while (b->key_value.n < g->tapes.n) {
             WEIRI_PUSH(g->a, b->key_value, part ? 0 : value);
             WEIRI_PUSH(g->a, b->key_name, name);
             WEIRI_PUSH(g->a, b->key_each, each);
         }
     }
-    key.tape = tape;
     for (int i = 0; i < b->c->keys.n; i++)
-        if (b->c->keys.v[i].tape == tape && b->c->keys.v[i].scope == key.scope) return i;
+        if (b->c->keys.v[i].tape == key.tape && b->c->keys.v[i].scope == key.scope) return i;
     WEIRI_PUSH(g->a, b->c->keys, key);
     return b->c->keys.n - 1;
 }
@@ -405,9 +412,15 @@ static bool has_loop(const weiri_pnode *n) {
     return false;
 }
 
+typedef WEIRI_LIST(int) questions;
+
+static void ask(builder *b, weiri_ins question, questions *fails) {
+    const int at = emit(b, question);
+    WEIRI_PUSH(b->g->a, *fails, at);
+}
+
 /* Asks part by part, as units of loops may tell one and not the other; `fails`: questions that lead past the guard. Where either of two lets in,
  * a loop in there would hang on both: then they are one question. */
-typedef WEIRI_LIST(int) questions;
 static void ask_parts(builder *b, const weiri_pnode *n, uint32_t of, bool want, questions *fails) {
     weiri_prog *g = b->g;
     const weiri_value *v = weiri_val(g->p->k, of);
@@ -418,8 +431,7 @@ static void ask_parts(builder *b, const weiri_pnode *n, uint32_t of, bool want, 
     const bool both = v->op == (want ? WEIR_OP_AND : WEIR_OP_OR),
                either = v->op == (want ? WEIR_OP_OR : WEIR_OP_AND) && !has_loop(n->first);
     if (!both && !either) {
-        const int at = emit(b, question(b, n->src, of, want));
-        WEIRI_PUSH(g->a, *fails, at);
+        ask(b, question(b, n->src, of, want), fails);
         return;
     }
     questions first = { 0 };
@@ -510,10 +522,7 @@ static void compile_condition(builder *b, const weiri_pnode *n) {
     }
     questions fails = { 0 };
     if (counted && !known) ask_parts(b, n, s->of, want, &fails);
-    else {
-        const int at = emit(b, known ? whole : question(b, s, s->of, want));
-        WEIRI_PUSH(g->a, fails, at);
-    }
+    else ask(b, known ? whole : question(b, s, s->of, want), &fails);
     compile(b, n->first);
     for (int i = 0; i < fails.n; i++) b->c->ins.v[fails.v[i]].jump = b->c->ins.n;
 }
@@ -524,15 +533,13 @@ typedef struct nest {
     const weiri_node *node[WEIRI_MAX_NEST];
     int handle[WEIRI_MAX_NEST];
     const weiri_pnode *body;
-    bool product;
 } nest;
 
 static nest nest_at(builder *b, const weiri_pnode *n) {
     weiri_prog *g = b->g;
     nest x = { .body = n };
-    while (x.body && x.body->kind == PN_LOOP && !x.body->deal && !uses_index(g->p->k, x.body->first, x.body->src)) {
+    while (x.body->kind == PN_LOOP && !x.body->deal && !uses_index(g->p->k, x.body->first, x.body->src)) {
         int handles[WEIRI_NEST], deep = weiri_forms_nest(g->forms, x.body->src, handles);
-        x.product = x.product || deep;
         g->sorts = g->sorts || deep;
         if (!deep) handles[deep++] = weiri_forms_loop(g->forms, x.body->src, -1);
         if (x.n + deep > WEIRI_MAX_NEST) break;
@@ -550,7 +557,7 @@ static bool compile_nest(builder *b, const weiri_pnode *n) {
     weiri_prog *g = b->g;
     if (!(g->without & WEIRI_COUNTED)) return false;
     nest x = nest_at(b, n);
-    if (!x.product && x.n < 2) return false;
+    if (x.n < 2) return false; /* a product has two factors at least */
     for (int i = 1; i < x.n && g->without & WEIRI_SORTED; i++)
         for (int q = i; q > 0 && weiri_forms_order(g->forms, x.handle[q]) < weiri_forms_order(g->forms, x.handle[q - 1]); q--) {
             const int handle = x.handle[q];
@@ -841,23 +848,23 @@ static int next_ask(const builder *b, int code, int i, int to, int cls) {
     return i;
 }
 
-typedef struct around { int n, x[WEIRI_MAX_NEST], y[WEIRI_MAX_NEST]; } around; /* loops of two codes, pair by pair */
+/* Loops of two codes, pair by pair, the innermost first; NULL: none. They may be more than their blocks: products are loops in each other. */
+typedef struct around { const struct around *out; int x, y; } around;
 static bool is_pair(const around *a, int x, int y) {
-    for (int i = 0; i < a->n; i++)
-        if (a->x[i] == x && a->y[i] == y) return true;
-    return false;
+    while (a && (a->x != x || a->y != y)) a = a->out;
+    return a != NULL;
 }
 
 /* Do two stretches of code ask for the class alike: in the same loops, under the same guards, one after the other? Then their i-th answers
  * are the same by computation. */
-static bool ask_alike(const builder *b, int x, int xi, int xto, int y, int yi, int yto, int cls, around *a) {
+static bool ask_alike(const builder *b, int x, int xi, int xto, int y, int yi, int yto, int cls, const around *a) {
     const weiri_code *c = &b->g->code.v[x], *d = &b->g->code.v[y];
     for (int xleft = 0, yleft = 0;;) { /* questions of a loop with none inside that the other has not yet asked */
         if (!xleft) xi = next_ask(b, x, xi, xto, cls);
         if (!yleft) yi = next_ask(b, y, yi, yto, cls);
         if (xi == xto || yi == yto) return xi == xto && yi == yto;
         const weiri_ins *p = &c->ins.v[xi], *q = &d->ins.v[yi];
-        const int xend = inside_to(c, xi), yend = inside_to(d, yi), around_here = a->n;
+        const int xend = inside_to(c, xi), yend = inside_to(d, yi);
         const bool more = next_ask(b, x, xi + 1, xend, cls) < xend;
         const int xasks = asks(b, x, xi, cls), yasks = asks(b, y, yi, cls);
         if (xasks && yasks && !more && next_ask(b, y, yi + 1, yend, cls) == yend) {
@@ -870,10 +877,10 @@ static bool ask_alike(const builder *b, int x, int xi, int xto, int y, int yi, i
             continue;
         }
         if (p->op != q->op || xasks != yasks) return false; /* one with questions left has none inside, and the other is no such loop */
+        const around here = { a, p->a, q->a };
         switch (p->op) {
         case IN_LOOP:
             if (more && !weiri_forms_same_count(b->g->forms, handle_of(b, x, p->a), handle_of(b, y, q->a))) return false;
-            a->x[a->n] = p->a, a->y[a->n++] = q->a;
             break;
         case IN_FIRST: case IN_LAST: case IN_EVERY: case IN_TRUTHS:
             if (!is_pair(a, p->a, q->a) || p->b != q->b || p->period != q->period || p->phase != q->phase || p->ctas != q->ctas)
@@ -891,8 +898,7 @@ static bool ask_alike(const builder *b, int x, int xi, int xto, int y, int yi, i
         default: /* IN_CTA */
             if (p->ctas != q->ctas) return false;
         }
-        if (!ask_alike(b, x, xi + 1, xend, y, yi + 1, yend, cls, a)) return false;
-        a->n = around_here;
+        if (!ask_alike(b, x, xi + 1, xend, y, yi + 1, yend, cls, p->op == IN_LOOP ? &here : a)) return false;
         xi = xend, yi = yend;
     }
 }
@@ -944,7 +950,7 @@ static int tape_for(builder *b, trips_list *all, const stretch *s, int cls, int 
         const trips_tape *o = &all->v[i];
         if (o->cls != cls || o->deep != deep || o->in != in) continue;
         if (!wanders || (o->code == s->code && o->from == s->from) ||
-            ask_alike(b, o->code, o->from, o->to, s->code, s->from, s->to, cls, &(around){ 0 }))
+            ask_alike(b, o->code, o->from, o->to, s->code, s->from, s->to, cls, NULL))
             return o->tape;
     }
     weiri_tape t = { .kind = TAPE_TRIPS, .tile = in, .cta = -1, .form = cls };
@@ -1079,8 +1085,7 @@ static void count_conditions(builder *b, trips_list *all) {
                     if (!can || !pass) continue;
                     *x = told;
                     g->counted = true;
-                    if (x->op == IN_UNITS && x->from && o.c->loops.v[in].count_to < o.c->loops.v[in].trips.base)
-                        o.c->loops.v[in].count_to = (int)o.c->loops.v[in].trips.base;
+                    if (x->op == IN_UNITS && x->from) o.c->loops.v[in].count_to = (int)o.c->loops.v[in].trips.base; /* it has no more */
                     if (x->op != IN_RAN) continue;
                     keep_count(o.c, &o.c->loops.v[x->a], count_to, i);
                 }
@@ -1097,7 +1102,7 @@ static bool capped_behind(const counting *o, int i, weiri_loop *l) {
             continue;
         l->behind = 1 + o->c->ins.v[q].a;
         l->trips = (weiri_trips){ 0 };
-        if (l->count_to < l->cap) l->count_to = l->cap;
+        l->count_to = l->cap; /* it has no more */
         keep_count(o->c, &o->c->loops.v[l->behind - 1], l->cap + l->but, i);
         return true;
     }
@@ -1136,7 +1141,7 @@ static void cap_loops(builder *b, trips_list *all) {
             }
             if (tape < 0) continue;
             l->trips = (weiri_trips){ .nparts = 1, .part = { { .tape = tape, .rep = 1 } } };
-            if (l->count_to < l->cap) l->count_to = l->cap;
+            l->count_to = l->cap;
             g->counted = true;
         }
     }

@@ -617,6 +617,13 @@ do
   for _, unlike in ipairs { {}, { nil, "j" }, { nil, "k", "unless" } } do
     tap.ok(tiled(asks(named, { nil, "k" }), asks(named, unlike)) ~= "SAFE", "  under another name")
   end
+  local function either(_, c, move, o) -- of a condition by name or by none: nothing says how it comes out
+    for _, at in ipairs { "when_true", "when_false" } do for _ in weir[at](o.four, o.key and { key = o.key } or nil) do yes(c, move) end end
+  end
+  local function by(key) return function(m, loop, move) loop(function(i) either(i, blocks.both(weir, m, i), move, { four = blocks.four(weir, m, i), key = key }) end) end end
+  tap.is("SAFE", (tiled(by "k", by "k")), "asked by either of a name's answers")
+  tap.is("SAFE", (tiled(by(), by())), "  by those of a condition")
+  for _, unlike in ipairs { { "k" }, { nil, "k" }, { "k", "j" } } do tap.is("INCOMPLETE", (tiled(by(unlike[1]), by(unlike[2]))), "  of a name, and not of it") end
   local function within(_, c, move, o) for _ in weir.domain_loop(0, o) do yes(c, move) end end
   tap.is("INCOMPLETE", (tiled(asks(within, 2), asks(within, 2))), "asked in a loop within, if that runs")
   tap.is("SAFE", (tiled(asks(apart), asks(apart))), "asked twice, the first time for nothing")

@@ -372,6 +372,41 @@ check("lanes: nobody takes the other's stages, and one step too many is filled",
 local function fourth(i, _, op) for _ in T(eq(i % 4, 0)) do op() end end
 check("lanes: on the index, each has answers of its own", "INCOMPLETE", lanes(fourth, fourth), { text = "did not come out alike" })
 
+-- Lanes fill steps of eight by a condition; units of `m` steps must not be counted by the lanes' own.
+local function eight(give)
+  local k = weir.kernel { name = "eight", arch = "sm_90a" }
+  local m, s, b = k:dim("m", { multiple = 2 }), ring(k, "s", 4, { interleave = { 2, 2, 1, 1 } }), ring(k, "b")
+  for lane = 0, 1 do
+    k:task { name = "give" .. lane, warps = { lane, 1 }, schedule = function() for i in weir.domain_loop(lane, 8, 2) do for _ in T(lt(give(i), m)) do fill(s) end end end }
+  end
+  k:task { name = "put", warps = { 2, 1 }, schedule = function() for _ in weir.domain_loop(0, m) do fill(b) end end }
+  k:task { name = "take", warps = { 3, 1 }, schedule = function() for _ in weir.domain_loop(0, m - 1) do use(b) end for _ in T(gt(m, 0)) do use(b) end end }
+  k:task { name = "get", warps = { 4, 1 }, schedule = function() for i in weir.domain_loop(0, 8) do for _ in T(lt(i, m)) do use(s) end end end }
+  return k
+end
+check("lanes: under a condition on the step, whose answers each has of its own", "INCOMPLETE", eight(function(i) return i end), { text = "did not come out alike" })
+check("lanes: under a condition on the lane's own step", "PROVE-LOST", eight(function(i) return i // 2 end), { text = "what was committed to s_full[2] is never waited for (with m = 2)" })
+
+-- ---- tiles that a body skips ---------------------------------------------------------------------------------------------------------------
+local function skipping(o)
+  local k = weir.kernel { name = "skipping", arch = "sm_90a" }
+  local wq, s = k:work_queue { name = "wq", axes = { "t" }, extent = { k:dim "n" } }, ring(k, "s")
+  local gen = k:resource { name = "gen", space = "gmem", work = { ask = weir.consumer_work { code = "a = true;", returns = { "uniform bool a" } }, see = weir.consumer_work { code = ";" } } }
+  for at, op in ipairs { fill, use } do
+    k:task { name = at == 1 and "give" or "take", warps = { at, 1 }, schedule = function()
+      local told = gen:ask()
+      for t in weir.work_tile_loop(wq, { skip = function() return told end }) do
+        for _ in t:skippable() do gen:see(); if o.inside then op(s) end end
+        if not o.inside then op(s) end
+        wq:next()
+      end
+    end }
+  end
+  return k
+end
+check("tiles that two tasks skip, each as its own body tells", "PROVE-DEADLOCK", skipping { inside = true }, { text = "'give' waits at s_empty[0]" })
+check("... and move there all the same", "SAFE", skipping {}, { text = SAFE })
+
 -- ---- bodies that bring bytes ---------------------------------------------------------------------------------------------------------------
 -- By their own cursor, with or without storage. o: space, arch, async (the body reads, too), bytes, stages
 local function brings(o)

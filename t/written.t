@@ -139,6 +139,11 @@ check("steady steps, and the last three behind", function(e, x)
   local a = e.ring "a"
   return { function() loop(0, e.N, a.put) end, function() loop(0, max(0, e.N - 3), a.get); loop(0, min(3 + x, e.N), a.get) end }
 end)
+check("... with a look at every eighth", function(e, x)
+  local a, b = e.ring "a", e.ring "b"
+  return { function() loop(0, e.N, a.put) end, function() loop(0, max(0, e.N - 3), a.get); for i in weir.domain_loop(0, min(3 + x, e.N)) do a.get(); for _ in i:every(8, 5) do b.put() end end end,
+    function() for i in weir.domain_loop(0, min(3, e.N)) do for _ in i:every(8, 5) do b.get() end end end }
+end)
 check("steady steps, and those from the third last on", function(e, x)
   local a = e.ring "a"
   return { function() loop(0, e.N, a.put) end, function() loop(0, e.N - 3, a.get); loop(max(0, e.N - 3 + x), e.N, a.get) end }
@@ -146,6 +151,11 @@ end)
 check("a prologue of three with a look at each", function(e, x)
   local a = e.ring "a"
   return { function() loop(0, 3, function(i) when(lt(i + x, e.N), a.put) end); loop(3, e.N, a.put) end, function() loop(0, e.N, a.get) end }
+end)
+check("... by two lengths", function(e, x)
+  local a, b = e.ring "a", e.ring "b"
+  return { function() loop(0, 3, function(i) when(lt(i + x, e.N), a.put); when(lt(i, e.M), b.put) end); loop(3, e.N, a.put); loop(3, e.M, b.put) end,
+    function() loop(0, e.N, a.get) end, function() loop(0, e.M, b.get) end }
 end)
 check("... and of a tile", function(e, x)
   local a = e.ring "a"
@@ -206,6 +216,18 @@ check("a product beside one of its factors", function(e, x)
   local a, b = e.ring "a", e.ring "b"
   return { function() loop(0, e.N, a.put) end, function() loop(0, e.M * e.N + x, b.put) end, function() loop(0, e.N, function() a.get(); loop(0, e.M, b.get) end) end }
 end)
+check("products in each other, in another order", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, e.N * e.M, function() loop(0, e.K * e.N, a.put) end) end, function() loop(0, e.K * e.N, function() loop(0, e.N * (e.M + x), a.get) end) end }
+end)
+for _, c in ipairs { { "", function(_, op) op() end }, { ", around a triangle", function(i, op) loop(0, i, op) end, "INCOMPLETE" } } do -- 1 + 50 * 4 loops, of 51 blocks
+  check("products of four, more in each other than are sorted" .. c[1], function(e, x)
+    local a = e.ring "a"
+    local function each(n, of, i, op) if n == 0 then c[2](i, op) else loop(0, of, function() each(n - 1, of, i, op) end) end end
+    local function rows(of, op) loop(0, e.N, function(i) each(50, of, i, op) end) end
+    return { function() rows(e.N * e.M * e.K * e.T, a.put) end, function() rows(e.T * e.K * e.M * (e.N + x), a.get) end }
+  end, { memory = true, refused = c[3] })
+end
 check("products, multiplied out", function(e, x)
   local a = e.ring "a"
   return { function() loop(0, e.N, function(i) loop(0, (i + 1) * e.M, a.put) end) end, function() loop(0, e.N, function(i) loop(0, i * e.M + e.M + x, a.get) end) end }
@@ -230,6 +252,15 @@ check("either, and a loop in there", function(e, x)
   local function body(op) when(gt(e.N, 1) | gt(e.M, 1), function() loop(0, e.N, op) end) end
   return { function() body(a.put); loop(0, e.N - 1, a.put); when(gt(e.N, 0), a.put) end, function() body(a.get); loop(0, e.N + x, a.get) end }
 end)
+check("either, and a loop in there, under one more", function(e, x)
+  local a = e.ring "a"
+  local function body(op) when(gt(e.N, 1) | gt(e.M, 1), function() when(gt(e.K, 0), function() loop(0, e.N, op) end) end) end
+  return { function() body(a.put); loop(0, e.N - 1, a.put); when(gt(e.N, 0), a.put) end, function() body(a.get); loop(0, e.N + x, a.get) end }
+end)
+check("both, one of which is the CTA's", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, e.N - 1, a.put); for m = 0, 1 do when(eq(e.k.cta.m, m) & gt(e.N, 0), a.put) end end, function() loop(0, e.N + x, a.get) end }
+end, { cluster = { m = 2 } })
 check("unless one of two is not", function(e, x)
   local a = e.ring "a"
   return { function() loop(0, e.N - 1, a.put); for _ in weir.when_false(le(e.N, 0) | le(e.M, 0)) do a.put() end end,
@@ -257,6 +288,13 @@ lists("tiles of a group, flat and by rows", function(e, x)
   return { function() loop(0, e.T, function(g) loop(0, of(g) * cd(e.N, 128), a.put) end) end,
     function() loop(0, e.T, function(g) loop(0, of(g), function() loop(0, cd(e.N, 128) + x, a.get) end) end) end }
 end, {})
+for _, c in ipairs { { "", function(_, op) op() end }, { ", under a condition", function(e, op) when(gt(e.K, 0), op) end } } do
+  lists("rows of columns, and columns of rows, if a number that each step reads says so" .. c[1], function(e, x)
+    local a, len = e.ring "a", e.list "len"
+    local function if_any(op) c[2](e, function() when(gt(len(0), 0), op) end) end
+    return { function() loop(0, e.N, function() loop(0, e.M, function() if_any(a.put) end) end) end, function() loop(0, e.M, function() loop(0, e.N + x, function() if_any(a.get) end) end) end }
+  end, { says = "len[" })
+end
 lists("old and new keys", function(e, x)
   local kv, old, new = e.ring "kv", e.list "old", e.list "new"
   local function of(list, t) return cd(x == 0 and max(0, list(t.i)) or list(t.i), 64) end

@@ -151,25 +151,25 @@ static uint64_t mixed(uint64_t h, uint64_t x) {
     return h ^ h >> 29;
 }
 
-/* One element of a tensor that nobody writes. */
+/* One element of a tensor that nobody writes, as all that threads agree on are. */
 static weiri_range read_of(weiri_env *e, uint32_t id, const weiri_value *v) {
     const weiri_value *place = weiri_val(e->k, v->arg[0]);
-    if ((place->op != WEIR_OP_VIEW_AT && place->op != WEIR_OP_VIEW_FROM) || place->res->tensor->out ||
-        weiri_value_is_float(v->dtype))
-        return unknown;
+    const bool real = weiri_value_is_float(v->dtype);
+    if ((place->op != WEIR_OP_VIEW_AT && place->op != WEIR_OP_VIEW_FROM) || (real && weir_dtype_size(v->dtype) < 4)) return unknown;
     struct weiri_read r = { .tensor = place->res->tensor };
     uint64_t h = mixed(e->memory->seed, (uint64_t)r.tensor->index);
     for (int i = 0; i < place->nargs; i++) {
         weiri_range x = weiri_range_of(e, place->arg[i]);
         if (!point(&x)) return unknown;
-        r.at[i] = place->op == WEIR_OP_VIEW_AT ? x.lo * place->res->tile[i] : x.lo;
+        r.at[i] = x.lo; /* its tile is one element */
         h = mixed(h, (uint64_t)r.at[i]);
     }
     const weiri_sampler *s = e->memory->like;
-    r.n = s->unit[(h >> 8) % (uint64_t)s->nunit] * (int64_t)((h >> 20) % 5) + (int64_t)(h >> 32 & 1);
-    if ((h >> 40 & 7) == 0) r.n = -r.n;
+    int64_t n = s->unit[(h >> 8) % (uint64_t)s->nunit] * (int64_t)((h >> 20) % 5) + (int64_t)(h >> 32 & 1);
+    if ((h >> 40 & 7) == 0) n = -n;
+    r.n = (double)n + (real ? (double)(h >> 44 & 3) / 4 : 0);
     if (e->memory->a) WEIRI_PUSH(e->memory->a, e->memory->reads, r);
-    return fit(e, id, span(r.n, r.n));
+    return real ? number(r.n, v->dtype) : fit(e, id, span(n, n));
 }
 
 static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
@@ -445,7 +445,7 @@ void weiri_memory_put(const weiri_memory *m, const char *lead, weiri_buf *out) {
         if (said) continue;
         weiri_put(out, "%s%s[", lead, x->tensor->name);
         for (int axis = 0; axis < x->tensor->rank; axis++) weiri_put(out, "%s%" PRId64, axis ? ", " : "", x->at[axis]);
-        weiri_put(out, "] = %" PRId64, x->n);
+        weiri_put(out, "] = %g", x->n);
         lead = ", ";
         n++;
     }

@@ -25,7 +25,7 @@ typedef struct weiri_memory {
     WEIRI_LIST(struct weiri_read {
         const weir_tensor *tensor;
         int64_t at[WEIR_MAX_RANK];
-        int64_t n;
+        double n;
     })
     reads; /* kept where there is an arena */
     weiri_arena *a;

@@ -252,6 +252,29 @@ check("... in each tile the opposite", "PROVE-DEADLOCK", memory("tiles", functio
 check("two conditions on memory", "PROVE-LOST", memory("once", function(x, i) return gt(x, i) end), { text = "(with X[0] = 2)" })
 check("by one key", "SAFE", memory("key", read))
 check("two conditions on memory, in each tile", "PROVE-LOST", memory("tiles", function(x, i) return gt(x, i) end), { text = "X[0] = 2" })
+-- What is read is tried, too: an element of whole numbers or floats, wherever its place can be computed. Else both answers are believed.
+local function element(name, want, text, at, o, less)
+  o = o or {}
+  local k = weir.kernel { name = "element", arch = "sm_90a" }
+  local a = ring(k, "a")
+  local g = k:gmem_tile { name = "g", tensor = k:tensor { name = "X", dtype = o.dtype or "i32", shape = { k:dim "n", 4 } }, tile = { o.rows or 1, 1 } }
+  local b = k:resource { name = "b", space = "none", work = { make = weir.consumer_work { code = "a = 3;", returns = { "uniform i32 a" } } } }
+  for i, op in ipairs { fill, use } do
+    local x = less and i or 3 - i
+    k:task { name = i == 1 and "give" or "get", warps = { i - 1, 1 }, schedule = function() for _ in T(gt(at(g, b), x)) do op(a) end end }
+  end
+  local seen, said_of, report = said(k)
+  if not tap.is({ want, text }, { seen, said_of:match " %(with (X.+)%)" or "believed" }, name) then tap.diag(report.text) end
+  k:close()
+end
+element("an element of two axes", "PROVE-DEADLOCK", "X[1, 2] = 2", function(g) return g:at(1, 2):load() end)
+element("... from a place on", "PROVE-DEADLOCK", "X[6, 3] = 2", function(g) return g:from(6, 3):load() end)
+element("... where another says", "PROVE-LOST", "X[0, 0] = 2, X[0, 1] = 0", function(g) return g:at(g:at(0, 1):load(), 0):load() end, nil, true)
+element("a float", "PROVE-LOST", "X[0, 1] = 1.5", function(g) return g:at(0, 1):load() end, { dtype = "f32" }, true)
+element("a float of 64 bits, where another says", "PROVE-DEADLOCK", "X[9, 2] = 1.75, X[0, 0] = 9.25", function(g) return g:at(weir.cast(g:at(0, 0):load(), "i32"), 2):load() end, { dtype = "f64" })
+element("a float of 16 bits", "PROVE-DEADLOCK", "believed", function(g) return weir.cast(g:at(0, 1):load(), "f32") end, { dtype = "bf16" })
+element("a row of a view", "PROVE-DEADLOCK", "believed", function(g) return g:at(1, 2):rows(1, 1):load() end, { rows = 2 })
+element("where a body says", "PROVE-DEADLOCK", "believed", function(g, b) return g:at(b:make(), 2):load() end)
 
 -- One key in tiles and outside of them: a truth a tile, and one a launch. Both sides alike, or one of each.
 local function key_in(give, get)

@@ -117,6 +117,11 @@ check("a loop by steps of 0, which does not run", "PROVE-DEADLOCK",
   if_zero(function(r, op, i) for _ in T(ge(i, r.m)) do for _ in loop(0, r.n, r.s) do op(r.a) end end end), if_zero(function(r, op, i) for _ in T(lt(i, r.m)) do op(r.a) end end))
 check("lengths that bodies give, from 0 and from 1 on", "PROVE-DEADLOCK", { more = from_body, hint = "'take' runs 1 .. g:make(), 'give' runs 0 .. g:make(): a body may return another number each time: take a size, a scalar or an element of a tensor" },
   function(r, op) for _ in loop(0, r.g:make()) do op(r.a) end end, function(r, op) for _ in loop(1, r.g:make()) do op(r.a) end end)
+local function from_it(r, op) for _ in loop(r.g:make(), 5) do op(r.a) end end
+local function five(r, op) for _ in loop(0, 5) do op(r.a) end end
+local anew = ": a body may return another number each time: take a size, a scalar or an element of a tensor"
+check("a length from what a body gives on", "PROVE-DEADLOCK", { more = from_body, hint = "'take' runs 0 .. 5, 'give' runs g:make() .. 5" .. anew }, from_it, five)
+check("... of those that empty", "PROVE-DEADLOCK", { more = from_body, hint = "'give' runs 0 .. 5, 'take' runs g:make() .. 5" .. anew }, five, from_it)
 check("steps that bodies give", "PROVE-DEADLOCK", { more = from_body, hint = "'take' runs 0 .. n by g:make() + 1, 'give' runs 0 .. n by g:make(): make both equally long" },
   function(r, op) for _ in loop(0, r.n, r.g:make()) do op(r.a) end end, function(r, op) for _ in loop(0, r.n, r.g:make() + 1) do op(r.a) end end)
 

@@ -156,6 +156,14 @@ weiri_deal weiri_deal_walk(const weiri_plan *p, int task, const weiri_op *op) {
     return d;
 }
 
+int weiri_deal_thread(const weiri_plan *p, int task, const weiri_deal *d, int64_t row, int64_t col) {
+    if (d->kind == DEAL_ORDER) return (int)((row * d->cols + col) / d->piece % d->threads);
+    const int rows = d->rows ? d->rows / p->tasks[task].warpgroups : 0; /* of one warpgroup, or its columns: it has whole blocks of 64 rows */
+    const int64_t wg = rows ? row / rows : d->width ? col / d->width : 0;
+    if (rows) row %= rows;
+    return (int)(wg * 128 + row % 64 / 16 * 32 + row % 8 * 4 + col % 8 / 2);
+}
+
 /* Of all of a stage. */
 static void in_stage(const weiri_plan *p, weiri_deal *d, const weir_res *s) {
     weiri_tile_geom g;

@@ -15,6 +15,8 @@ bool weiri_deal_packs(const weiri_plan *p, uint32_t view, const weir_res *dst, i
 
 /* How the op walks the elements of what it stores to or sets, and with them what it reads: a deal of no stage yet. */
 weiri_deal weiri_deal_walk(const weiri_plan *p, int task, const weiri_op *op);
+/* Which thread of the task has the element there of what is walked so, ORDER or FRAGMENT. */
+int weiri_deal_thread(const weiri_plan *p, int task, const weiri_deal *walk, int64_t row, int64_t col);
 /* An index in deals[]: of what the op writes to its stage; of what an op that walks so reads through a view; of fragments
  * spilled to s. */
 int weiri_deal_write(weiri_plan *p, int task, const weiri_op *op);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deal.h"
 #include "lower.h"
 #include "plan_tc.h"
 #include "prove_know.h"
@@ -167,6 +168,59 @@ static bool same_shares(const weir_kernel *k, const weiri_gplace *x, const weiri
     return a == b && (a == WEIR_OP_VIEW_AT || a == WEIR_OP_VIEW_FROM);
 }
 
+/* How a store's threads deal out what they access at the place, its rows folded; false: that is not known, or not of all of it. */
+static bool dealt_whole(const weiri_plan *p, const weiri_gplace *x, weiri_deal *d) {
+    if (x->op->atom != ATOM_STORE || !x->whole || x->turned || x->one || (x->share != SHARE_ORDER && x->share != SHARE_HELD)) return false;
+    *d = weiri_deal_walk(p, x->task, x->op);
+    if (d->kind != DEAL_ORDER && d->kind != DEAL_FRAGMENT) return false;
+    const weiri_value *v = weiri_val(p->k, x->op->arg[0]);
+    int cols = v->cols, rows = d->kind == DEAL_ORDER ? weiri_deal_place(p, x->op, &cols) : v->rows;
+    int64_t lead = 1;
+    for (int i = 0; i + 1 < x->rank; i++) lead *= x->span[i].extent;
+    return lead == rows && x->span[x->rank - 1].extent == cols;
+}
+
+/* What two places have in common, along an axis: where that begins in each, and how far it goes. */
+typedef struct common { int64_t x, y, n; } common;
+
+static bool in_common(weiri_prog *g, const weiri_span *x, const weiri_span *y, common *out) {
+    int64_t a, b;
+    const int base = weiri_forms_base(g->forms, x, &a);
+    if (base < 0 || weiri_forms_base(g->forms, y, &b) != base) return false;
+    const int64_t first = a > b ? a : b, end = a + x->extent < b + y->extent ? a + x->extent : b + y->extent;
+    *out = (common){ first - a, first - b, end - first };
+    return true;
+}
+
+/* Two accesses by the threads of one task, by those of one actor or (`two`) of two: does each come to elements of its own, or is some
+ * element for certain one's in the one and another's in the other? */
+static weiri_meet meet_by_threads(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y, bool two) {
+    const weiri_plan *p = g->p;
+    const int actor = p->tasks[x->task].wg_actor ? 128 : 32;
+    weiri_deal a, b;
+    common in[WEIR_MAX_RANK];
+    int64_t n = 1;
+    if (aligned(g, x, y) && same_shares(p->k, x, y)) return SPANS_APART;
+    if (!dealt_whole(p, x, &a) || !dealt_whole(p, y, &b)) return SPANS_MAY;
+    for (int i = 0; i < x->rank; i++) {
+        if (!in_common(g, &x->span[i], &y->span[i], &in[i])) return SPANS_MAY;
+        n *= in[i].n;
+    }
+    for (int64_t e = 0; e < n; e++) {
+        int64_t rest = e, row[2] = { 0, 0 }, col[2], by[2] = { 1, 1 };
+        const int last = x->rank - 1;
+        col[0] = in[last].x + rest % in[last].n, col[1] = in[last].y + rest % in[last].n;
+        rest /= in[last].n;
+        for (int i = last; i-- > 0; rest /= in[i].n) {
+            row[0] += by[0] * (in[i].x + rest % in[i].n), row[1] += by[1] * (in[i].y + rest % in[i].n);
+            by[0] *= x->span[i].extent, by[1] *= y->span[i].extent;
+        }
+        const int s = weiri_deal_thread(p, x->task, &a, row[0], col[0]), t = weiri_deal_thread(p, y->task, &b, row[1], col[1]);
+        if (s != t && (s / actor != t / actor) == two) return SPANS_MEET;
+    }
+    return SPANS_APART;
+}
+
 /* Is it the same place of one op, and another one each time that the op comes to it? */
 static bool once_each(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
     return x->op == y->op && !memcmp(x->span, y->span, sizeof x->span) && weiri_forms_moved(g->forms, x->span, x->rank, x->node);
@@ -178,7 +232,7 @@ static bool copied(const weiri_gplace *x) { return x->share == SHARE_BULK || x->
 /* Two accesses by one actor, a warp or warpgroup: each of its threads has its share, and needs no order with itself. A bulk
  * store is one thread's, whatever that thread's share is; of two the last to land stands. */
 static weiri_meet meet_in_actor(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
-    if (!copied(x) && !copied(y)) return aligned(g, x, y) && same_shares(g->p->k, x, y) ? SPANS_APART : SPANS_MAY;
+    if (!copied(x) && !copied(y)) return meet_by_threads(g, x, y, false);
     if (once_each(g, x, y)) return SPANS_APART;
     return copied(x) && copied(y) && y->write && x->write ? SPANS_MAY : meet(g, x, y, false);
 }
@@ -190,8 +244,8 @@ static bool of_warpgroup(const weiri_gplace *x) { return x->share == SHARE_BULK 
 static weiri_meet meet_in_task(weiri_prog *g, const weiri_gplace *x, const weiri_gplace *y) {
     if (g->p->tasks[x->task].lanes) return once_each(g, x, y) ? SPANS_APART : meet(g, x, y, false);
     if (x->one || y->one) return meet_in_actor(g, x, y);
-    bool shares = (!copied(x) && !copied(y) && same_shares(g->p->k, x, y)) || (of_warpgroup(x) && of_warpgroup(y));
-    return shares && aligned(g, x, y) ? SPANS_APART : SPANS_MAY;
+    if (of_warpgroup(x) && of_warpgroup(y) && aligned(g, x, y)) return SPANS_APART;
+    return copied(x) || copied(y) ? SPANS_MAY : meet_by_threads(g, x, y, true);
 }
 
 static bool clash(const weiri_gplace *x, const weiri_gplace *y) {

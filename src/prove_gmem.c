@@ -170,7 +170,7 @@ static bool same_shares(const weir_kernel *k, const weiri_gplace *x, const weiri
 
 /* How a store's threads deal out what they access at the place, its rows folded; false: that is not known, or not of all of it. */
 static bool dealt_whole(const weiri_plan *p, const weiri_gplace *x, weiri_deal *d) {
-    if (x->op->atom != ATOM_STORE || !x->whole || x->turned || x->one || (x->share != SHARE_ORDER && x->share != SHARE_HELD)) return false;
+    if (x->op->atom != ATOM_STORE || !x->whole || x->turned || (x->share != SHARE_ORDER && x->share != SHARE_HELD)) return false;
     *d = weiri_deal_walk(p, x->task, x->op);
     if (d->kind != DEAL_ORDER && d->kind != DEAL_FRAGMENT) return false;
     const weiri_value *v = weiri_val(p->k, x->op->arg[0]);

@@ -160,6 +160,10 @@ alone("two stores from where the launch says", "SAFE", false, "runs", function(t
 alone("two stores up to a limit", "SAFE", KEPT, "runs", function(t, c) for n = 1, 2 do c.y:store(n, c.y:at(t.i, 0):limit(c.N + 99)) end end, "async_async")
 alone("... the one of a tile", "PROVE-RACE", "the store of 't1 warp 0' writes tensor 'y' at y:at(t.i, 0), which the store of 't1 warp 0' writes, too, in no order", "sim-race", function(t, c) c.y:store(1.0, c.y:from(t.i, 0)); c.y:store(2.0, c.y:at(t.i, 0)) end, "async_async")
 alone("through another tile, each thread the same elements", "SAFE", false, "runs", function(t, c) c.y:store(1.0, c.y:at(t.i, 0)); c.wide:store(2.0, c.wide:at(t.i, 0)) end, "async_async")
+check("one task: through a tile of the same shape", "SAFE", false, "runs", { tasks = { function(t, c) c.y:store(1.0, c.y:at(t.i, 0)); c.like:store(2.0, c.like:at(t.i, 0)) end },
+  also = function(k, c) c.like = k:gmem_tile { name = "like", tensor = c.Y, tile = { 1, 128 } } end })
+alone("from where the launch says, and at 0", "SAFE", KEPT, "runs", function(t, c) c.narrow:store(1.0, c.narrow:at(t.i, 0)); c.narrow:store(2.0, c.narrow:from(t.i, c.N * 64)) end, "async_async")
+alone("at 0, and by an index", "SAFE", KEPT, "sim-race", function(t, c) c.y:store(1.0, c.y:from(t.i, 0)); for j in weir.domain_loop(0, 2) do c.y:store(2.0, c.y:at(t.i, j)) end end, "async_async")
 alone("halves of a place", "SAFE", false, "runs", function(t, c) c.y:store(1.0, c.y:at(t.i, 0):cols(0, 64)); c.y:store(2.0, c.y:at(t.i, 0):cols(64, 64)) end, "async_async")
 alone("half of a place, and all of it", "PROVE-RACE", "writes, too, in no order", "sim-race", function(t, c) c.y:store(1.0, c.y:at(t.i, 0):cols(0, 62)); c.y:store(2.0, c.y:at(t.i, 0)) end, "async_async")
 alone("elements of a place, as a loop has them", "SAFE", false, "runs", function(t, c) for j in weir.domain_loop(0, 128) do c.y:store(1.0, c.y:at(t.i, 0):sub(j)) end end, "async_async")
@@ -173,7 +177,7 @@ local function turned(name, want, text, sim, body)
   local Y = k:tensor { name = "y", dtype = "f32", shape = { N, 64 }, out = true }
   local y = k:gmem_tile { name = "y", tensor = Y, tile = { 64, 64 } }
   local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { weir.ceil_div(N, 64) } }
-  k:task { name = "t", warps = { 0, 4 }, schedule = function() for t in weir.work_tile_loop(wq) do body(y, t); wq:next() end end }
+  k:task { name = "t", warps = { 0, 4 }, schedule = function() for t in weir.work_tile_loop(wq) do body(y, t, k, Y); wq:next() end end }
   local proof = k:verify().proof
   tap.is(want, proof.verdict, name)
   if text then tap.like(text, proof.text, name .. ": what is said") else tap.ok(not proof.text:find "trusting", name .. ": nothing is on trust") end
@@ -181,6 +185,12 @@ local function turned(name, want, text, sim, body)
   if sim then tap.is(sim, ok and "runs" or why:match "%[(sim%-%w+)%]", name .. ": the simulator") end
 end
 turned("a tile on itself", "SAFE", false, "runs", function(y, t) y:store(y:at(t.i, 0):load() + 1, y:at(t.i, 0)) end)
+turned("a row of it added to all", "SAFE", KEPT, "sim-race", function(y, t, k, Y)
+  local row = k:gmem_tile { name = "row", tensor = Y, tile = { 1, 64 } }
+  y:store(y:at(t.i, 0):load() + row:at(t.i * 64, 0):load(), y:at(t.i, 0)) end)
+turned("a column of it added to all", "SAFE", KEPT, "sim-race", function(y, t, k, Y)
+  local col = k:gmem_tile { name = "col", tensor = Y, tile = { 64, 1 } }
+  y:store(y:at(t.i, 0):load() + col:at(t.i, 0):load(), y:at(t.i, 0)) end)
 turned("a tile turned over on itself", "SAFE", KEPT, "sim-race", function(y, t) y:store(y:at(t.i, 0):t():load(), y:at(t.i, 0)) end)
 turned("a tile turned over, to itself turned over", "SAFE", false, "runs", function(y, t) y:store(y:at(t.i, 0):t():load(), y:at(t.i, 0):t()) end)
 turned("columns of it turned over", "SAFE", KEPT, nil, function(y, t) y:store(y:at(t.i, 0):t():cols(0, 32):load(), y:at(t.i, 0):cols(0, 32)) end)

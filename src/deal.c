@@ -158,9 +158,8 @@ weiri_deal weiri_deal_walk(const weiri_plan *p, int task, const weiri_op *op) {
 
 int weiri_deal_thread(const weiri_plan *p, int task, const weiri_deal *d, int64_t row, int64_t col) {
     if (d->kind == DEAL_ORDER) return (int)((row * d->cols + col) / d->piece % d->threads);
-    const int rows = d->rows ? d->rows / p->tasks[task].warpgroups : 0; /* of one warpgroup, or its columns: it has whole blocks of 64 rows */
+    const int rows = d->rows ? d->rows / p->tasks[task].warpgroups : 0; /* of one warpgroup: whole blocks of 64 */
     const int64_t wg = rows ? row / rows : d->width ? col / d->width : 0;
-    if (rows) row %= rows;
     return (int)(wg * 128 + row % 64 / 16 * 32 + row % 8 * 4 + col % 8 / 2);
 }
 

@@ -263,6 +263,8 @@ groups("... eight rows on: their quads have both, but for a warp's last rows", "
   function(t, c) twice(t, c, c.big:from(t.i * 128 + 8, 0)) end, "sim-race")
 groups("... 64 rows on: the other warpgroup's", "PROVE-RACE", "the store of 't1 warpgroup 1' writes tensor 'Y' at big:at(t.i, 0), which the store of 't1 warpgroup 0' writes",
   function(t, c) twice(t, c, c.big:from(t.i * 128 + 64, 0)) end, "sim-race")
+groups("... 32 rows on: another warp's", "PROVE-RACE", "the store of 't1 warpgroup 0' writes tensor 'Y' at big:from(t.i * 128 + 32, 0), which the store of 't1 warpgroup 0' writes",
+  function(t, c) twice(t, c, c.big:from(t.i * 128 + 32, 0)) end, "sim-race")
 groups("... eight columns on: the same threads'", "SAFE", false, function(t, c) twice(t, c, c.big:from(t.i * 128, 8)) end, "runs")
 groups("... two columns on", "PROVE-RACE", "in no order", function(t, c) twice(t, c, c.big:from(t.i * 128, 2)) end, "sim-race")
 groups("... of columns that the warpgroups share: 32 on", "PROVE-RACE", "the store of 't1 warpgroup 1' writes tensor 'Y' at big:at(t.i, 0), which the store of 't1 warpgroup 0' writes", function(t, c) twice(t, c, c.big:from(t.i * 128, 32)) end, "sim-race", { split = "n" })

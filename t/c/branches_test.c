@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../tap.h"
+#include "deal.h"
 #include "launch.h"
 #include "layout.h"
 #include "model.h"
@@ -1448,6 +1449,41 @@ static void no_lines(weir_ctx *ctx, bool lines, int want) {
     weir_kernel_free(k);
 }
 
+/* Fragments: the layout of D of wgmma in the PTX ISA. */
+static void threads_of_deals(void) {
+    static const weiri_deal one = { .kind = DEAL_FRAGMENT }, rows = { .kind = DEAL_FRAGMENT, .rows = 128 },
+                            more = { .kind = DEAL_FRAGMENT, .rows = 256 }, cols = { .kind = DEAL_FRAGMENT, .width = 32 },
+                            order = { .kind = DEAL_ORDER, .threads = 64, .piece = 4, .cols = 128 };
+    static const struct { const char *name; const weiri_deal *deal; int row, col, thread; } t[] = {
+        { "the first element", &one, 0, 0, 0 },
+        { "two side by side are one thread's", &one, 0, 1, 0 },
+        { "the next two are the next one's", &one, 0, 2, 1 },
+        { "four threads a row", &one, 0, 7, 3 },
+        { "eight columns on", &one, 0, 8, 0 },
+        { "the next row", &one, 1, 0, 4 },
+        { "the last of eight rows", &one, 7, 6, 31 },
+        { "eight rows on", &one, 8, 0, 0 },
+        { "the last row of a warp", &one, 15, 7, 31 },
+        { "the next warp", &one, 16, 0, 32 },
+        { "the last warp", &one, 63, 7, 127 },
+        { "64 rows on, of one warpgroup", &one, 64, 0, 0 },
+        { "64 rows each: the second's", &rows, 64, 0, 128 },
+        { "64 rows each: the last", &rows, 127, 7, 255 },
+        { "128 rows each", &more, 64, 0, 0 },
+        { "128 rows each: the second's", &more, 128, 2, 129 },
+        { "32 columns each: the last of the first", &cols, 0, 31, 3 },
+        { "32 columns each: the second's", &cols, 17, 34, 165 },
+        { "in order: a piece", &order, 0, 3, 0 },
+        { "in order: the next piece", &order, 0, 4, 1 },
+        { "in order: the next row", &order, 1, 0, 32 },
+        { "in order: all threads have one", &order, 2, 0, 0 },
+    };
+    weiri_ptask task = { .warpgroups = 2 };
+    const weiri_plan p = { .tasks = &task };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+        is_int(t[i].thread, weiri_deal_thread(&p, 0, t[i].deal, t[i].row, t[i].col), t[i].name);
+}
+
 int main(void) {
     weir_ctx *ctx = weir_open(NULL);
     faults();
@@ -1462,6 +1498,7 @@ int main(void) {
     encoded_maps(ctx);
     scaled();
     tensor_core();
+    threads_of_deals();
     no_places(ctx);
     no_lines(ctx, true, 1);
     no_lines(ctx, false, 2);

@@ -257,18 +257,18 @@ local function groups(name, want, text, body, sim, o)
 end
 groups("a bulk store and a store of registers", "PROVE-RACE", "the store of 't1 warpgroup 0' writes tensor 'Y'", function(t, c) c.r:zero(); c.put(t); c.big:store(c.r:read(), c.big:at(t.i, 0)) end)
 groups("... drained, and the threads of each have met", "SAFE", "trusting a body's fence", function(t, c) c.r:zero(); c.big:store(c.r:read(), c.big:at(t.i, 0)); c.put(t) end)
-local function twice(t, c, place) c.r:zero(); if c.w then c.w:zero() end c.big:store(c.r:read(), c.big:at(t.i, 0)); c.big:store(c.r:read() + 1, place or c.big:at(t.i, 0)) end
-groups("two stores of registers", "SAFE", false, twice, "runs")
+local function both(t, c, place) c.r:zero(); if c.w then c.w:zero() end c.big:store(c.r:read(), c.big:at(t.i, 0)); c.big:store(c.r:read() + 1, place or c.big:at(t.i, 0)) end
+groups("two stores of registers", "SAFE", false, both, "runs")
 groups("... eight rows on: their quads have both, but for a warp's last rows", "PROVE-RACE", "the store of 't1 warpgroup 0' writes tensor 'Y' at big:from(t.i * 128 + 8, 0), which the store of 't1 warpgroup 0' writes",
-  function(t, c) twice(t, c, c.big:from(t.i * 128 + 8, 0)) end, "sim-race")
+  function(t, c) both(t, c, c.big:from(t.i * 128 + 8, 0)) end, "sim-race")
 groups("... 64 rows on: the other warpgroup's", "PROVE-RACE", "the store of 't1 warpgroup 1' writes tensor 'Y' at big:at(t.i, 0), which the store of 't1 warpgroup 0' writes",
-  function(t, c) twice(t, c, c.big:from(t.i * 128 + 64, 0)) end, "sim-race")
+  function(t, c) both(t, c, c.big:from(t.i * 128 + 64, 0)) end, "sim-race")
 groups("... 32 rows on: another warp's", "PROVE-RACE", "the store of 't1 warpgroup 0' writes tensor 'Y' at big:from(t.i * 128 + 32, 0), which the store of 't1 warpgroup 0' writes",
-  function(t, c) twice(t, c, c.big:from(t.i * 128 + 32, 0)) end, "sim-race")
-groups("... eight columns on: the same threads'", "SAFE", false, function(t, c) twice(t, c, c.big:from(t.i * 128, 8)) end, "runs")
-groups("... two columns on", "PROVE-RACE", "in no order", function(t, c) twice(t, c, c.big:from(t.i * 128, 2)) end, "sim-race")
-groups("... of columns that the warpgroups share: 32 on", "PROVE-RACE", "the store of 't1 warpgroup 1' writes tensor 'Y' at big:at(t.i, 0), which the store of 't1 warpgroup 0' writes", function(t, c) twice(t, c, c.big:from(t.i * 128, 32)) end, "sim-race", { split = "n" })
-groups("... and all of them", "SAFE", false, twice, "runs", { split = "n" })
+  function(t, c) both(t, c, c.big:from(t.i * 128 + 32, 0)) end, "sim-race")
+groups("... eight columns on: the same threads'", "SAFE", false, function(t, c) both(t, c, c.big:from(t.i * 128, 8)) end, "runs")
+groups("... two columns on", "PROVE-RACE", "in no order", function(t, c) both(t, c, c.big:from(t.i * 128, 2)) end, "sim-race")
+groups("... of columns that the warpgroups share: 32 on", "PROVE-RACE", "the store of 't1 warpgroup 1' writes tensor 'Y' at big:at(t.i, 0), which the store of 't1 warpgroup 0' writes", function(t, c) both(t, c, c.big:from(t.i * 128, 32)) end, "sim-race", { split = "n" })
+groups("... and all of them", "SAFE", false, both, "runs", { split = "n" })
 groups("registers on themselves", "SAFE", false, function(t, c) c.r:zero(); c.big:store(c.r:read() + c.big:at(t.i, 0):load(), c.big:at(t.i, 0)) end)
 groups("a store in order beside one of registers", "PROVE-RACE", "in no order", function(t, c) c.r:zero(); c.big:store(1.0, c.big:at(t.i, 0)); c.big:store(c.r:read(), c.big:at(t.i, 0)) end, "sim-race")
 -- Sums that TMA adds commute with each other, and with nothing else.

@@ -196,6 +196,8 @@ weiri_capacity weiri_layout_capacity(weir_arch arch) {
     return c;
 }
 
+int weiri_layout_entry_registers(weir_arch arch, int threads) { return weiri_layout_capacity(arch).registers / threads / 8 * 8; }
+
 /* ---- tiles in shared memory --------------------------------------------------------------------------------------------- */
 
 int64_t weiri_layout_stage_bytes(const weiri_tile_geom *g) { return round_up(g->bytes, g->align); }

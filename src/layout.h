@@ -36,6 +36,8 @@ int weiri_layout_tmem_columns(int columns);
 
 typedef struct weiri_capacity { int64_t smem; int tmem_columns; int registers; int max_warps; } weiri_capacity;
 weiri_capacity weiri_layout_capacity(weir_arch arch);
+/* Registers of each thread at launch of one block of so many: an SM's, dealt out in units of 8. */
+int weiri_layout_entry_registers(weir_arch arch, int threads);
 
 /* ---- tiles in shared memory ----
  * A tile { rows, cols } (leading axes folded into rows; 1-D: one row) with a swizzle span of w bytes lies as panels: each

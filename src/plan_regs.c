@@ -190,7 +190,7 @@ static int launch_block(weiri_plan *p) {
             ->hint = "lower ctas_per_sm, or take fewer warps";
         return 0;
     }
-    const int entry = weiri_layout_capacity(k->arch).registers / threads / 8 * 8; /* 32 at least */
+    const int entry = weiri_layout_entry_registers(k->arch, threads); /* 32 at least */
     p->entry_registers = entry > 255 ? 255 : entry;
     return entry;
 }

@@ -47,7 +47,7 @@ static int round_up8(int x) { return (x + 7) / 8 * 8; }
 
 /* ---- registers ----------------------------------------------------------------------------------------------------------- */
 
-enum { POOL = 65536, BLOCK = 1024 }; /* 32-bit registers of an SM; a unit of what is left, as the reference counts it */
+enum { BLOCK = 1024 }; /* 32-bit registers: a unit of what is left, as the reference counts it */
 
 /* Registers per thread that warpgroup w has after the split. */
 static int after_split(const weiri_plan *p, int w) {
@@ -72,6 +72,7 @@ static void put_register_row(const weiri_plan *p, const char *name, int first, i
 
 static void print_registers(const weiri_plan *p, weiri_buf *b) {
     const weir_kernel *k = p->k;
+    const int pool = weiri_layout_capacity(k->arch).registers;
     int used = 0, balance = 0, d = round_up8(p->entry_registers);
     weiri_put(b, "registers of kernel %s\n", k->name);
     weiri_put(b, "%-20s %-8s %5s %6s %6s %12s\n", "task", "warps", "count", "entry", "after", "gives");
@@ -91,8 +92,8 @@ static void print_registers(const weiri_plan *p, weiri_buf *b) {
         used += 128 * after_split(p, w);
         balance += 4 * (d - after_split(p, w));
     }
-    int free_blocks = used < POOL ? (POOL - used) / BLOCK : 0;
-    weiri_put(b, "%d of %d used, %d block%s of %d free, balance %d\n", used, POOL, free_blocks, plural(free_blocks), BLOCK,
+    int free_blocks = used < pool ? (pool - used) / BLOCK : 0;
+    weiri_put(b, "%d of %d used, %d block%s of %d free, balance %d\n", used, pool, free_blocks, plural(free_blocks), BLOCK,
               balance);
     for (int i = 0; i < p->regs.n; i++) {
         const weiri_preg *r = &p->regs.v[i];

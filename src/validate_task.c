@@ -1,8 +1,7 @@
 /* Tasks by themselves and beside each other: warps and registers (specification 3.2: X-WARP, T-REG, V-WG, V-REG), what a task's
  * header says (T-CTA, T-SCHED, T-SKIP, T-WQ), and whether its src and dst list what its schedule touches (3.3: V-ROLE, V-USE). */
+#include "layout.h"
 #include "validating.h"
-
-enum { SM_REGISTERS = 65536 };
 
 /* ---- one task ----------------------------------------------------------------------------------------------------------- */
 
@@ -191,23 +190,23 @@ static int default_registers(const weir_kernel *k) {
     for (int i = 0; i < k->tasks.n; i++)
         if (end_of(k->tasks.v[i]) > warps) warps = end_of(k->tasks.v[i]);
     warps = (warps + 3) / 4 * 4;
-    return warps > 0 ? SM_REGISTERS / (warps * 32 * 8) * 8 : 0;
+    return warps > 0 ? weiri_layout_entry_registers(k->arch, warps * 32) : 0;
 }
 
 static void check_pool(checker *c) {
     const weir_kernel *k = c->k;
     int64_t total = 0;
     const weiri_task *most = NULL;
-    const int d = default_registers(k);
+    const int d = default_registers(k), pool = weiri_layout_capacity(k->arch).registers;
     for (int i = 0; i < k->tasks.n; i++) {
         const weiri_task *t = k->tasks.v[i];
         const bool asks = t->registers && t->registers <= 256; /* more is T-REG-01's */
         total += (int64_t)t->num_warps * 32 * (asks ? t->registers : d < 256 ? d : 256);
         if (asks && (!most || t->registers * t->num_warps > most->registers * most->num_warps)) most = t;
     }
-    if (!most || total <= SM_REGISTERS) return;
+    if (!most || total <= pool) return;
     weiri_find(c->out, "V-REG-01", weiri_place_of(&most->at), "the tasks ask for %lld registers, an SM has %d",
-               (long long)total, SM_REGISTERS)
+               (long long)total, pool)
         ->hint = weiri_arena_fmt(c->out->a, "lower the registers of task '%s'", most->name);
 }
 

@@ -392,6 +392,15 @@ counted("a number too large for the proof in each quotient", { "0 + 1 x a" }, { 
   return upto(x) end)
 counted("as many by 8 at each step", { "0 + 1 x a" }, { "a: 0.. by 8, steady" }, function(v) return upto(cd(v.big, 1 << 10)) end)
 
+do -- the index of a loop that stands in one of as many steps, and in one of steps that only the launch knows
+  local v = kernel(function(v)
+    for _ in weir.domain_loop(0, v.n, v.m) do for i in weir.domain_loop(0, v.n) do for _ in weir.domain_loop(0, i) do end end end
+    for _ in weir.domain_loop(0, v.n) do for i in weir.domain_loop(0, v.n) do for _ in weir.domain_loop(0, i) do end end end
+  end)
+  tap.is({ "0 + 1 x a", "0 + 1 x b", "0 + 1 x c", "0 + 1 x b", "0 + 1 x b", "0 + 1 x d" }, (plan.trips(v.k)), "an inner index among as many steps, or among as many as only the launch knows")
+  v.k:close()
+end
+
 -- What counts are between.
 local function bounds(name, want, make, o)
   counted(name, { "0 + 1 x a" }, { "a: " .. want }, function(v) return upto(make(v)) end, o)

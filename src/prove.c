@@ -407,11 +407,13 @@ static const weiri_fault *run_again(search *s, const found *x, replay *p, weiri_
 /* Arguments of a launch, tried or found. */
 typedef struct trial { int64_t *dims; double *scalars; bool *dim_used, *scalar_used; bool found; } trial;
 
-/* Do these arguments keep what the author assumes, and make the conditions come out as they did? */
+/* Can these arguments be launched, as the author assumes, and do they make the conditions come out as they did? */
 static bool conditions_hold(const weiri_prog *g, const replay *p, const trial *t) {
     const weir_kernel *k = g->p->k;
     weiri_env e = { .k = k, .dims = t->dims, .scalars = t->scalars, .cta = -1 };
     int64_t x;
+    for (int i = 0; g->tiles && i < g->tiles->queue->qrank; i++)
+        if (!weiri_range_number(&e, g->tiles->queue->extent[i].id, &x)) return false;
     for (int i = 0; i < k->assumes.n; i++)
         if (weiri_range_number(&e, k->assumes.v[i], &x) && !x) return false;
     for (int i = 0; i < g->tapes.n; i++) {
@@ -523,12 +525,12 @@ static void mark_around(const weir_kernel *k, const weiri_tape *t, trial *out) {
 }
 
 /* Two loops of one launch are tied by its arguments. Looks for some that give the counts seen, computed as the kernel does; false: none
- * found. `open`: for what the search leaves open, too, which is to be computed with them. */
-static bool sizes_exist(search *s, const replay *p, bool open, trial *best, weiri_buf *text) {
+ * found. `exact`: what the search leaves open, too, is to be computed with them. */
+static bool sizes_exist(search *s, const replay *p, bool exact, trial *best, weiri_buf *text) {
     const weiri_prog *g = s->g;
     const weir_kernel *k = g->p->k;
     int forms = weiri_forms_class_count(g->forms);
-    bool asked = false;
+    bool asked = exact;
     *best = new_trial(s);
     for (int i = 0; i < forms; i++) {
         if (p->seen[i] < 0 && p->open[i] <= 0) continue;
@@ -544,7 +546,7 @@ static bool sizes_exist(search *s, const replay *p, bool open, trial *best, weir
     for (int i = 0; i < g->tapes.n; i++) {
         const weiri_tape *t = &g->tapes.v[i];
         if (p->key[i]) mark_tape(k, t, best), asked = true;
-        if (open && is_open(t)) mark_around(k, t, best), asked = true;
+        if (exact && is_open(t)) mark_around(k, t, best);
     }
     for (int i = 0; i < p->facts.n; i++) {
         const weir_res *q = g->p->queue;
@@ -796,13 +798,6 @@ static void add_finding(const weiri_prog *g, weiri_findings *f, const weiri_faul
 
 enum { MOST_TILES = 16, TILE_TRIES = 20 };
 
-static bool extents_known(weiri_env *launch, const weir_res *queue) {
-    int64_t n;
-    for (int i = 0; i < queue->qrank; i++)
-        if (!weiri_range_number(launch, queue->extent[i].id, &n)) return false;
-    return true;
-}
-
 /* So many tiles of the queue, no two of which are one, or as many as are found. Often in one row: what goes wrong with one adds up there. */
 static int some_tiles(search *s, weiri_sampler *tries, weiri_env *launch, const weir_res *queue, int tiles,
                       int64_t (**out)[WEIR_MAX_RANK]) {
@@ -829,9 +824,8 @@ static weiri_exact run_exactly(search *s, replay *p, const trial *t, int tiles, 
     memset(p, 0, sizeof *p);
     p->a = &s->a;
     const weir_cluster *c = &g->p->k->cluster;
-    if (g->tiles && tiles <= MOST_TILES && c->v * c->m * c->n == 1 &&
-        extents_known(&launch, g->tiles->queue)) /* else each CTA has its own */
-        tiles = p->r.ncoords = some_tiles(s, tries, &launch, g->tiles->queue, tiles, &p->r.coords);
+    if (g->tiles && c->v * c->m * c->n == 1) /* else each CTA has its own */
+        tiles = p->r.ncoords = some_tiles(s, tries, &launch, g->tiles->queue, tiles < MOST_TILES ? tiles : MOST_TILES, &p->r.coords);
     *m = (weiri_memory){ .seed = tries->seed, .like = tries, .a = keep ? &s->a : NULL };
     launch.memory = m;
     p->r.rec_act = WEIRI_NEW_N(&s->a, const weiri_action *, g->nints + 1);
@@ -878,7 +872,7 @@ static bool reads_memory(const weiri_prog *g) {
  * left open, a run with some of them takes the way's place. */
 static bool borne_out(search *s, found *x, replay *p, const weiri_fault **y, trial *sizes, weiri_buf *with, weiri_arena *a) {
     const bool open = leaves_open(s->g), more = p->facts.n || reads_memory(s->g);
-    if (!p->plausible || !sizes_exist(s, p, open, sizes, with)) return false;
+    if (!p->plausible || !sizes_exist(s, p, open || more, sizes, with)) return false;
     if (!open && !more) return true;
     weiri_sampler tries = weiri_sampler_new(s->g->p->k);
     weiri_exact e = EXACT_NONE;

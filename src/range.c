@@ -395,7 +395,8 @@ void weiri_sampler_next(weiri_sampler *s, int64_t *dims, double *scalars) {
 bool weiri_sampler_tile(weiri_sampler *s, weiri_env *e, const weir_res *queue, int64_t *coord) {
     for (int i = 0; i < queue->qrank; i++) {
         int64_t extent;
-        if (!weiri_range_number(e, queue->extent[i].id, &extent) || extent < 1) return false;
+        weiri_range_number(e, queue->extent[i].id, &extent); /* 0 if it cannot be computed */
+        if (extent < 1) return false;
         s->seed ^= s->seed << 13, s->seed ^= s->seed >> 7, s->seed ^= s->seed << 17;
         coord[i] = (int64_t)((s->seed >> 20) % (uint64_t)least(extent, 8));
     }

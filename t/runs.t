@@ -251,7 +251,7 @@ end
 check("... in each tile the opposite", "PROVE-DEADLOCK", memory("tiles", function(x, i) return i == 1 and gt(x, 3) or le(x, 3) end), { text = "(with X[" })
 check("two conditions on memory", "PROVE-LOST", memory("once", function(x, i) return gt(x, i) end), { text = "(with X[0] = 2)" })
 check("by one key", "SAFE", memory("key", read))
-check("two conditions on memory, in each tile", "PROVE-LOST", memory("tiles", function(x, i) return gt(x, i) end), { text = "X[0] = 2" })
+check("two conditions on memory, in each tile", "PROVE-LOST", memory("tiles", function(x, i) return gt(x, i) end), { text = "X[1] = 2" })
 -- What is read is tried, too: an element of whole numbers or floats, wherever its place can be computed. Else both answers are believed.
 local function element(name, want, text, at, o, less)
   o = o or {}

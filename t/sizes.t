@@ -18,13 +18,13 @@ local function fill(x) x:acquire(); x:fill(); x:commit() end
 local function use(x) x:wait(); x:use(); x:release() end
 
 -- "give" fills rings a and b, "take" empties them; give(r, op, t), take(r, op, t): the schedules, op(r.a) a round. o: n, m, s (limits), tiles, extent,
--- kind (of the queue), stages, cluster, warps, more(r)
+-- axes, kind (of the queue), stages, cluster, warps, more(r)
 local function pair(o, give, take)
   local k = weir.kernel { name = "pair", arch = "sm_90a", cluster = o.cluster }
   local r = { k = k, n = k:dim("n", o.n), m = k:dim("m", o.m), s = k:dim("s", o.s), x = k:scalar { name = "x", dtype = "i32" } }
   r.a, r.b = ring(k, "a", o.stages, o.interleave), ring(k, "b", o.stages)
   if o.more then o.more(r) end
-  local wq = o.tiles and k:work_queue { name = "wq", axes = { "i" }, extent = { o.extent or r.n }, kind = o.kind }
+  local wq = o.tiles and k:work_queue { name = "wq", axes = o.axes or { "i" }, extent = o.axes and o.extent or { o.extent or r.n }, kind = o.kind }
   for at, f in ipairs { give, take or give } do
     local op = at == 1 and fill or use
     k:task { name = at == 1 and "give" or "take", warps = { 4 * at - 4, at == 1 and o.warps or 1 }, schedule = function()
@@ -94,6 +94,13 @@ check("a condition of the tile that is divided by a size, which may be 0", "PROV
 check("a length of one of four tiles", "PROVE-DEADLOCK", { tiles = true, extent = 4, hint = "'take' runs 0 .. t.i + 1, 'give' runs 0 .. t.i: make both equally long" },
   function(r, op, t) for _ in loop(0, t.i) do op(r.a) end end, function(r, op, t) for _ in loop(0, t.i + 1) do op(r.a) end end)
 
+-- A fault that shows after so many tiles is run with as many, up to 16; with fewer than it takes, another one is found.
+local function now_and_then(r, op, t) for _ in T(gt(r.m, t.i)) do op(r.a) end end
+local function every_tile(r, op) op(r.a) end
+check("a ring of 12 stages that is full after 13 tiles", "PROVE-DEADLOCK", { tiles = true, axes = { "i", "j" }, extent = { 8, 8 }, stages = 12, text = "'take' has ended (with m = 0)", fails = "sim-deadlock" },
+  every_tile, now_and_then)
+check("one of 17", "PROVE-LOST", { tiles = true, axes = { "i", "j" }, extent = { 8, 8 }, stages = 17, text = "is never waited for (with m = 0)" }, every_tile, now_and_then)
+
 -- ---- sizes that the author assumes, that divide by 0, by which loops step ----------------------------------------------------------------------
 
 local function rounds(of) return function(r, op) for _ in loop(0, of(r)) do op(r.a) end end end
@@ -111,6 +118,17 @@ check("a loop downwards", "PROVE-DEADLOCK", { fails = "sim-deadlock", hint = "'t
   function(r, op) for _ in loop(r.n, 0, -1) do op(r.a) end end, rounds(function(r) return r.n + 1 end))
 check("a loop by steps of the launch", "PROVE-DEADLOCK", { fails = "sim-deadlock", hint = "'take' runs 2 steps, 'give' 1 with n = 2, s = 2: make both equally long" },
   function(r, op) for _ in loop(0, r.n, r.s) do op(r.a) end end, rounds(function(r) return r.n end))
+-- What would go wrong with m = 0 alone, where the number of tiles is divided by m: there is no such launch.
+local function nothing() end
+for _, c in ipairs {
+  { "a condition on the index", function(r, op) for i in loop(0, 3) do for _ in T(lt(i, 3 - r.m * 3)) do op(r.a) end end end },
+  { "a condition", function(r, op) for _ in T(eq(r.m, 0)) do op(r.a) end end },
+  { "a length", function(r, op) for _ in loop(0, 1 - r.m) do op(r.a) end end },
+} do
+  local name, give = c[1], c[2]
+  check(name .. " of tiles that cannot be counted then", "INCOMPLETE", { tiles = true, more = function(r) r.n = 4 // r.m end, text = "no arguments were found for which it does" }, give, nothing)
+  check(name .. " of tiles that can", "PROVE-DEADLOCK", { tiles = true, more = function(r) r.n = 4 + r.m end, text = "(with m = 0)" }, give, nothing)
+end
 local function if_zero(f) return function(r, op) for _ in T(eq(r.s, 0)) do for i in loop(0, r.n) do f(r, op, i) end end end end
 check("a loop by steps of 0, which does not run", "PROVE-DEADLOCK",
   { text = "(with n = 1, m = 1, s = 0)", fails = "sim-deadlock", hint = "'take' runs 0 .. n, 'give' runs 0 .. n by s: make both equally long" },

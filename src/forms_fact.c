@@ -6,13 +6,13 @@ enum { MOST_FACTS = 32 };
 typedef struct facts { int n; lin v[MOST_FACTS]; } facts;
 
 static void note(facts *all, const lin *x) {
-    if (all->n < MOST_FACTS) all->v[all->n++] = *x;
+    if (all->n < MOST_FACTS) all->v[all->n++] = *x; /* one that is lost contradicts none */
 }
 
 /* That b + plus is at least a. */
 static void at_least(facts *all, const lin *b, int64_t plus, const lin *a) {
     lin x = *b;
-    if (!fo_add(&x, a, -1)) return;
+    fo_add(&x, a, -1);
     x.c += plus;
     note(all, &x);
 }
@@ -52,7 +52,9 @@ static void without(facts *all, int index) {
             for (int q = 0; q < all->v[i].n; q++) x = all->v[i].atom[q] == index ? all->v[i].coef[q] : x;
             for (int q = 0; q < all->v[j].n; q++) y = all->v[j].atom[q] == index ? all->v[j].coef[q] : y;
             lin sum = all->v[i];
-            if (x > 0 && x + y == 0 && fo_add(&sum, &all->v[j], 1)) note(all, &sum);
+            if (x <= 0 || x + y) continue;
+            fo_add(&sum, &all->v[j], 1);
+            note(all, &sum);
         }
 }
 
@@ -61,7 +63,7 @@ static void collect(weiri_forms *f, const weiri_node *node, facts *all) {
     all->n = 0;
     for (const weiri_node *n = node->parent; n && n->kind != NODE_TILES; n = n->parent) {
         if (n->kind == NODE_LOOP) note_loop(f, all, n);
-        if (weiri_is_condition(n) && n->of) note_condition(f, all, n->of, n->guard == WEIR_GUARD_TRUE, 0);
+        if (weiri_is_condition(n)) note_condition(f, all, n->of, n->guard == WEIR_GUARD_TRUE, 0);
     }
 }
 
@@ -81,7 +83,7 @@ static bool pinned(weiri_forms *f, const facts *all, int index) {
                 if (sum.atom[q] == index) coef = sum.coef[q];
                 else rest.atom[rest.n] = sum.atom[q], rest.coef[rest.n++] = sum.coef[q];
             /* at least that, and at most? */
-            if (coef && one_a_turn(f, &rest) && fo_add(&sum, &all->v[j], 1) && !sum.n && !sum.c) return true;
+            if (coef && one_a_turn(f, &rest) && fo_cancels(&sum, &all->v[j], 1) && !sum.c) return true;
         }
     return false;
 }
@@ -114,7 +116,7 @@ bool weiri_forms_exclude(weiri_forms *f, const weiri_node *x, const weiri_node *
     for (int i = 0; i < a.n; i++)
         for (int j = 0; j < b.n; j++) {
             lin sum = a.v[i];
-            if (fo_add(&sum, &b.v[j], 1) && !sum.n && sum.c < 0) return true;
+            if (fo_cancels(&sum, &b.v[j], 1) && sum.c < 0) return true;
         }
     return false;
 }

@@ -55,7 +55,8 @@ typedef enum atom_kind {
     ATOM_ITER                /* how many iterations of that loop, of `of` steps, which stands in `by` others of as many, are behind one */
 } atom_kind;
 typedef struct atom { atom_kind kind; uint32_t id; lin of; int64_t by; } atom;
-typedef struct loop_form { const weiri_node *node; int lane; bool fixed, part /* of a nest */; int64_t trips; int cls; int64_t c; } loop_form;
+/* cls -1: it runs c times, which is a plain number. */
+typedef struct loop_form { const weiri_node *node; int lane; bool part /* of a nest */; int cls; int64_t c; } loop_form;
 /* What `of` never falls below, as found `depth` - 1 values deep; depth 0: nothing yet. */
 typedef struct bound { lin of; int depth; int64_t low; } bound;
 typedef struct form_class {
@@ -67,7 +68,6 @@ typedef struct form_class {
     int per, of, lead;        /* per > 1: the units of class `of`, so many at a time, and `lead` more */
     bool base;                /* others are read from it in groups */
     bool steady, per_cta;
-    bool whole;               /* its count is never cut off at 0 */
     lin count;                /* max(0, terms + top) */
     int64_t plus;             /* ... is so much more than the sum */
 } form_class;

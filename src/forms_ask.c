@@ -51,7 +51,7 @@ static bool differs(const lin *x, const lin *y, bool *down, int64_t *c) {
 static bool ran_of(const comparison *c, lin a, const lin *b, const lin *n, int64_t least, weiri_ran *out) {
     bool down;
     int64_t e;
-    if (!fo_add(&a, b, -1)) return false;
+    fo_add(&a, b, -1);
     a = fo_negative(&a); /* a < b, or a = b: b - a > 0, or = 0 */
     if (!differs(&a, n, &down, &e)) return false;
     *out = (weiri_ran){ .equal = c->op == WEIR_OP_EQ, .not = c->not, .times = down ? e : -e }; /* = 0: n is that many */
@@ -65,7 +65,7 @@ bool weiri_forms_ran(weiri_forms *f, int loop, uint32_t condition, weiri_ran *ou
     comparison c;
     bool not = false;
     condition = fo_bare(f->k, condition, &not);
-    if (l->fixed || !fo_lasting(f, condition, &c)) return false;
+    if (l->cls < 0 || !fo_lasting(f, condition, &c)) return false;
     c.not = c.not != not;
     /* the loop runs max(0, n) times. What is known at launch has no index in it, so n has none if they meet */
     lin n = f->classes.v[l->cls].terms;
@@ -87,7 +87,8 @@ static bool above(weiri_forms *f, const comparison *c, const lin *x, int64_t by,
     lin d = fo_side(f, c, true);
     const lin a = fo_side(f, c, false);
     int64_t e;
-    if (c->op != WEIR_OP_LT || !fo_add(&d, &a, -1) || !differs(&d, x, down, &e)) return false;
+    fo_add(&d, &a, -1);
+    if (c->op != WEIR_OP_LT || !differs(&d, x, down, &e)) return false;
     e = *down ? e - 1 : -e;
     *than = fo_floor_div(e, by);
     return e % by == 0;
@@ -97,16 +98,19 @@ bool weiri_forms_units(weiri_forms *f, int cls, uint32_t condition, const weiri_
     comparison c;
     int64_t m;
     if (!fo_counting(f, condition, &c)) return false;
-    lin n = fo_units(f, cls), i;
+    lin n = fo_units(f, cls), i = { 0 };
     const lin b = fo_side(f, &c, true);
     const int64_t least = fo_low(f, &n, 0);
-    if (around) return fo_iteration(f, around, &i) && fo_add(&n, &i, -1) && ran_of(&c, fo_side(f, &c, false), &b, &n, least, out);
+    if (around) fo_iteration(f, around, &i); /* it runs a number of times */
+    fo_add(&n, &i, -1);
     if (ran_of(&c, fo_side(f, &c, false), &b, &n, least, out)) return true;
+    if (around) return false;
     int64_t than;
     bool down;
-    if (n.n == 1 && n.coef[0] == 1 && fo_is_kind(f, &n, 0, ATOM_CEIL) &&
+    if (n.n == 1 && fo_is_kind(f, &n, 0, ATOM_CEIL) &&
         above(f, &c, &f->atoms.v[n.atom[0]].of, f->atoms.v[n.atom[0]].by, &than, &down)) {
-        *out = (weiri_ran){ .not = down == c.not, .times = than + n.c }; /* x > m * than: so is ceil(x / m) > than */
+        const bool falls = n.coef[0] < 0; /* x > m * than: so is ceil(x / m) > than, and n more, or less, than with that */
+        *out = (weiri_ran){ .not = (down == c.not) != falls, .times = n.coef[0] * than + n.c - falls };
         return out->times >= 0;
     }
     /* x % m = r */
@@ -145,8 +149,9 @@ bool weiri_forms_ahead(weiri_forms *f, int loop, uint32_t condition, weiri_ran *
     if (k->per > 1 || l->node->kind != NODE_LOOP || !weiri_value_const(f->k, l->node->step, &step) || step < 2) return false;
     lin left = fo_lin(f, l->node->stop, 0);
     const lin i = fo_lin(f, l->node->index, 0);
-    if (!fo_add(&left, &i, -1) || !above(f, &c, &left, step, &than, &down) || than < 1) return false;
-    *out = (weiri_ran){ .not = down == c.not, .times = than - 1 + (k->top - l->c) };
+    fo_add(&left, &i, -1);
+    if (!above(f, &c, &left, step, &than, &down)) return false;
+    *out = (weiri_ran){ .not = down == c.not, .times = than - 1 + (k->top - l->c) }; /* below 0: always more */
     return true;
 }
 
@@ -155,7 +160,8 @@ static bool is_capped(weiri_forms *f, const lin *x, const lin *n, int *cap, int 
     for (int i = 0; i < x->n; i++) {
         int64_t coef;
         lin m = fo_without_term(x, i, &coef), d = f->atoms.v[x->atom[i]].of; /* m - max(0, m - n), or n - max(0, n - m) */
-        if (!fo_is_kind(f, x, i, ATOM_POS) || coef != -1 || !fo_add(&d, &m, -1)) continue;
+        if (!fo_is_kind(f, x, i, ATOM_POS) || coef != -1) continue;
+        fo_add(&d, &m, -1);
         d = fo_negative(&d); /* the other of the two */
         if (!m.n) {
             const lin t = m;

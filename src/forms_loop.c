@@ -16,13 +16,11 @@ weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a, bool deep) {
 static int file_loop(weiri_forms *f, loop_form l, lin d, bool steady, bool per) {
     while (d.n == 1 && !d.c && d.coef[0] == 1 && fo_is_kind(f, &d, 0, ATOM_POS))
         d = f->atoms.v[d.atom[0]].of; /* that a loop has anyway */
-    if (!d.n) {
-        l.fixed = true;
-        l.trips = d.c > 0 ? d.c : 0;
-    } else {
+    l.cls = -1;
+    if (!d.n) l.c = d.c > 0 ? d.c : 0;
+    else {
         l.c = d.c;
         d.c = 0;
-        l.cls = -1;
         for (int i = 0; i < f->classes.n && l.cls < 0; i++)
             if (fo_same_terms(&f->classes.v[i].terms, &d)) l.cls = i;
         if (l.cls < 0) {
@@ -40,7 +38,8 @@ static int file_loop(weiri_forms *f, loop_form l, lin d, bool steady, bool per) 
 static bool runs_of(weiri_forms *f, const weiri_node *n, const comparison *c, lin *out) {
     lin d = fo_side(f, c, true);
     const lin a = fo_side(f, c, false);
-    if (c->op != WEIR_OP_LT || !fo_at_launch(f->k, n->of, 0) || !fo_add(&d, &a, -1)) return false;
+    if (c->op != WEIR_OP_LT || !fo_at_launch(f->k, n->of, 0)) return false;
+    fo_add(&d, &a, -1);
     lin less = d;
     less.c--;
     less = fo_pos(f, &less);
@@ -67,7 +66,7 @@ int weiri_forms_guard(weiri_forms *f, const weiri_node *n, bool truth, bool *sum
         down.c -= m - 1;
         d = fo_ceil(f, &x, m);
         down = fo_ceil(f, &down, m);
-        fo_add(&d, &down, -1); /* their terms are the same, or one has a quotient alone and the other no more than 7 */
+        if (!fo_add(&d, &down, -1)) return -1;
     }
     if (truth != c.not) { /* it runs where nothing is left over */
         d = fo_negative(&d);
@@ -89,7 +88,7 @@ static bool factors(weiri_forms *f, uint32_t id, uint32_t out[WEIRI_NEST], int *
 
 int64_t weiri_forms_order(const weiri_forms *f, int loop) {
     const loop_form *l = &f->loops.v[loop];
-    return l->fixed ? INT64_MAX : (int64_t)l->cls * 4 * FAR + l->c;
+    return l->cls < 0 ? INT64_MAX : (int64_t)l->cls * 4 * FAR + l->c;
 }
 
 int weiri_forms_nest(weiri_forms *f, const weiri_node *loop, int handles[WEIRI_NEST]) {
@@ -110,17 +109,16 @@ int weiri_forms_nest(weiri_forms *f, const weiri_node *loop, int handles[WEIRI_N
 
 bool weiri_forms_same_count(const weiri_forms *f, int x, int y) {
     const loop_form *a = &f->loops.v[x], *b = &f->loops.v[y];
-    if (a->fixed || b->fixed) return a->fixed && b->fixed && a->trips == b->trips;
     return a->cls == b->cls && a->c == b->c;
 }
 
 int weiri_forms_loop(weiri_forms *f, const weiri_node *n, int lane) {
     loop_form l = { .node = n, .lane = lane };
     for (int i = 0; i < f->loops.n; i++)
-        if (f->loops.v[i].node == n && !f->loops.v[i].part && f->loops.v[i].lane == lane) return i;
-    int64_t step = 0;
-    lin start = fo_lin(f, n->start, 0), d = fo_lin(f, n->stop, 0);
-    bool plain = lane < 0 ? fo_steps(f, n, &d) : weiri_value_const(f->k, n->step, &step) && fo_add(&d, &start, -1);
+        if (f->loops.v[i].node == n && !f->loops.v[i].part) return i; /* it is of one lane, always */
+    const lin start = fo_lin(f, n->start, 0);
+    lin d = fo_lin(f, n->stop, 0);
+    const bool plain = lane < 0 ? fo_steps(f, n, &d) : fo_add(&d, &start, -1); /* a lane's steps by a number: weiri_loop_lane */
     if (plain && lane >= 0) d.c += lane; /* of the loop in steps of 1 */
     if (!plain) { /* a step known only at launch: one symbol per (start, stop, step) */
         atom a = { .kind = ATOM_TRIPS, .id = n->index, .by = lane };
@@ -141,7 +139,7 @@ uint64_t weiri_forms_tried(const weiri_forms *f) { return f->tried; }
 
 weiri_trips weiri_forms_trips(const weiri_forms *f, int loop, bool in_turn) {
     const loop_form *l = &f->loops.v[loop];
-    if (l->fixed) return (weiri_trips){ .base = l->trips, .fixed = true };
+    if (l->cls < 0) return (weiri_trips){ .base = l->c, .fixed = true };
     const form_class *c = &f->classes.v[l->cls];
     if (c->per > 1) {
         const form_class *o = &f->classes.v[c->of];
@@ -212,7 +210,7 @@ bool weiri_forms_eval(const weiri_forms *f, int cls, weiri_env *env, int64_t *ou
     const loop_form *l = f->loops.v;
     while (l->node != c->node) l++; /* the class is made of it */
     for (int i = 0; i < f->loops.n; i++)
-        if (!f->loops.v[i].fixed && f->loops.v[i].cls == cls && f->loops.v[i].c > l->c)
+        if (f->loops.v[i].cls == cls && f->loops.v[i].c > l->c)
             l = &f->loops.v[i]; /* of which none is cut off at 0 */
     const weiri_node *n = l->node;
     int64_t start, stop, step;

@@ -26,10 +26,8 @@ static bool grouped(const weiri_forms *f, const atom *x, int j, int64_t *per, in
 static lin common_units(weiri_forms *f, const atom *x, const atom *y) {
     lin out = x->of;
     const int64_t a = fo_gcd(x->by, y->by);
-    out.c = 0;
-    if ((x->by <= 16 && y->by <= 16) || (x->of.c - y->of.c) % a) return out;
     out.c = x->of.c % a;
-    return fo_ceil(f, &out, a);
+    return x->by <= 16 && y->by <= 16 ? out : fo_ceil(f, &out, a);
 }
 
 /* The class of which the atom counts groups; -1: there is none. Where two classes count groups of it, none of which is the other's, it is made. */
@@ -69,7 +67,7 @@ bool weiri_forms_group(weiri_forms *f) {
         for (int q = 0; q < f->loops.n; q++) { /* no loop may have more than the class has units */
             const loop_form *l = &f->loops.v[q];
             const int64_t top = lead + per * l->c;
-            if (!l->fixed && l->cls == i && top > o->top) o->top = top;
+            if (l->cls == i && top > o->top) o->top = top;
         }
     }
     return any;
@@ -130,7 +128,6 @@ void weiri_forms_settle(weiri_forms *f) {
         lin count = { 0 };
         if (whole) count = all;
         else if (f->deep) count = fo_pos(f, &all);
-        f->classes.v[i].whole = whole;
         f->classes.v[i].count = count; /* of no terms: it is part of no sum, and none */
     }
     find_kin(f);
@@ -138,11 +135,10 @@ void weiri_forms_settle(weiri_forms *f) {
         form_class c = f->classes.v[i];
         lin rest = c.count;
         if (c.per > 1 || c.base || !rest.n || !split(f, &c, i, &rest, 0)) continue;
-        bool fits = true; /* no loop of the class may be shorter than its parts' head starts */
+        bool fits = true; /* no loop of the class may be shorter than its parts' head starts; such are cut off at 0 nowhere */
         for (int j = 0; j < f->loops.n; j++) {
             const loop_form *l = &f->loops.v[j];
-            if (l->fixed || l->cls != i) continue;
-            if (l->c - c.top + c.plus < 0 || (l->c != c.top && !c.whole)) fits = false;
+            if (l->cls == i && l->c - c.top + c.plus < 0) fits = false;
         }
         bool used = false; /* a class that others are made of stays */
         for (int j = 0; j < i; j++)

@@ -361,6 +361,10 @@ counted("twice and four times", { "0 + 1 x a", "0 + 2 x a", "0 + 4 x a" }, { ste
 counted("64 times, and 65: too often", { "0 + 1 x a", "0 + 64 x a", "0 + 1 x c" }, { steady[1], "b: 0.. by 64, steady", "c: 0.. by 65, steady" }, function(v) return upto(v.n, v.n * 64, v.n * 65) end)
 counted("once and twice", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x a + 2 x b" }, first(3, steady), function(v) return upto(v.n, v.m, v.n + v.m * 2) end)
 counted("a sum and one more", { "0 + 1 x a", "0 + 1 x b", "1 + 1 x a + 1 x b" }, { steady[1], steady[2], "c: 1.. by 1, steady" }, function(v) return upto(v.n, v.m, v.n + v.m + 1) end)
+counted("a sum and two more, and the sum", { "0 + 1 x a", "0 + 1 x b", "2 + 1 x a + 1 x b", "0 + 1 x a + 1 x b" }, { steady[1], steady[2], "c: 2.. by 1, steady" },
+  function(v) return upto(v.n, v.m, v.n + v.m + 2, v.n + v.m) end)
+counted("... and one less than it", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c", "0 + 1 x c but 3" }, { steady[1], steady[2], "c: 2.. by 1, steady" },
+  function(v) return upto(v.n, v.m, v.n + v.m + 2, v.n + v.m - 1) end)
 counted("shorter than a part's head start", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c" }, { "a: 2.. by 1, steady", steady[2], steady[3] }, function(v) return upto(v.n + 2, v.m, v.n + v.m) end)
 counted("a part that may be cut off at 0", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c" }, first(3, steady), function(v) return upto(v.n - 1, v.m, v.n + v.m - 1) end)
 counted("a part of others is not taken apart", { "0 + 1 x b + 1 x c", "0 + 1 x b", "0 + 1 x c", "0 + 1 x d", "0 + 1 x e" },
@@ -376,6 +380,8 @@ counted("eight, and one of another", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c" }, 
 local function longer(v) local s = v.m for _, x in ipairs { v.i32, v.u32, v.i64, v.d8, v.p, cd(v.n, 3), cd(v.n, 5), cd(v.n, 7) } do s = s + x end return s end
 counted("lanes of what no form tells: the loop that they are dealt from, not theirs", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x a" }, first(2, steady),
   function(v) return { { 0, longer(v), 2 }, { 0, longer(v), 2 }, { 0, longer(v), 2 } } end, { lanes = { 0, [3] = 0 } })
+counted("... of one beyond 32 bits", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x a" }, first(2, steady),
+  function(v) local l = { -2000000000, v.n + 2000000000, 2 } return { l, l, l } end, { lanes = { 0, [3] = 0 } })
 counted("lanes of a loop that is dealt", { "0 + 1 x a", "0 + 1 x a", "0 + 1 x b" }, { "a = 7: 0.. by 1, steady", "b = 4: 0.. by 1, steady" },
   function(v) return { { 0, v.n, 2 }, { 1, v.n, 2 }, { 0, v.n, 2 } } end, { lanes = { 0, 1 }, given = { dims = { 7 } } })
 counted("downwards, and by steps of the launch", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c" }, { "a = 4: 0.. by 1, steady", "b = 3: 0.. by 1, steady", "c = 0: 0.. by 1, steady" },
@@ -390,6 +396,12 @@ counted("a number too large for the proof in each quotient", { "0 + 1 x a" }, { 
   local x = v.d8
   for _ = 1, 9 do x = cd(x, 16) end
   return upto(x) end)
+local function thirds(levels) return function(v)
+  local x = v.big
+  for _ = 1, levels do x = cd(3 * x, 2) end
+  return upto(x) end end
+counted("a multiple in six quotients", { "0 + 1 x a" }, { ("a: 0.. by %d, steady"):format(3 ^ 6 * 2 ^ 7) }, thirds(6))
+counted("... in seven: what it is one of is not looked for", { "0 + 1 x a" }, { "a: 0.. by 1, steady" }, thirds(7))
 counted("as many by 8 at each step", { "0 + 1 x a" }, { "a: 0.. by 8, steady" }, function(v) return upto(cd(v.big, 1 << 10)) end)
 
 do -- the index of a loop that stands in one of as many steps, and in one of steps that only the launch knows

@@ -139,6 +139,21 @@ local function twice(loops, factor, plus) return twice_over(function(i)
   for _ = 1, loops do b[#b + 1] = 0; b[#b + 1] = factor * (i + (plus or 0)) end
   return b
 end) end
+local function nests(...)                                -- to the index, in a loop of its own: one nest for each of those
+  local list = { ... }
+  return function(r, rounds, line)
+    for _, times in ipairs(list) do
+      for i in weir.domain_loop(0, 4) do
+        for _ in weir.domain_loop(0, times(r)) do rounds(i); line() end
+      end
+    end
+  end
+end
+local function two() return 2 end
+local function three() return 3 end
+local function launched_times(r) return r.m end
+local function few(r) return weir.min(r.m, 2) end
+local function once_more(r) return r.m + 1 end
 local function keyed(plus, start) return function(r, rounds)
   for i in weir.domain_loop(start or 0, r.n + (start or 0)) do
     for _ in weir.when_true(weir.lt(i - (start or 0), r.m), { key = "x" }) do rounds(1) end
@@ -199,6 +214,10 @@ for _, c in ipairs {
       for _ in i:first_iter() do for _ in weir.domain_loop(0, i) do rounds(1) end end
     end
   end, "UNSAFE", "sim-deadlock" },
+  { "twice each time, and three times", nests(two, three), nests(two, three), "SAFE", "right" },
+  { "twice and three times, and the other way round: as often in all", nests(two, three), nests(three, two), "UNSAFE", "sim-deadlock" },
+  { "three times, and twice at most, the other way round", nests(three, few), nests(few, three), "UNSAFE", "sim-deadlock" },
+  { "as often as the launch says, and once more, the other way round", nests(launched_times, once_more), nests(once_more, launched_times), "UNSAFE", "sim-deadlock" },
   { "under one key, to the index and to the next", keyed(0), keyed(1), "UNSAFE", "sim-deadlock" },
   { "under one key, in loops through other numbers", keyed(0), keyed(0, 1), "UNSAFE", "sim-deadlock" },
   { "from a tile's coordinate on, to the index and to the next", in_tiles(from_tile(0)), in_tiles(from_tile(1)), "UNSAFE", "sim-deadlock" },

@@ -107,6 +107,25 @@ check("blocks of 96 and of 64, one beside the other", function(e, x)
   local a = e.ring "a"
   return { function() loop(0, cd(e.N, 96), a.put); loop(0, cd(e.N, 64), a.put) end, function() loop(0, cd(e.N, 96) + cd(e.N, 64) + x, a.get) end }
 end, { unit = 32 })
+check("blocks of 32, and of 48 of one more: no parts of both", function(e, x)
+  local a, b = e.ring "a", e.ring "b"
+  return { function() loop(0, cd(e.N, 32), a.put); loop(0, cd(e.N + 1, 48), a.put); loop(0, e.M, b.put) end,
+    function() loop(0, cd(e.N, 32) + cd(e.N + 1 + 48 * x, 48), a.get); loop(0, max(0, e.M - 3), b.get); loop(0, min(3, e.M), b.get) end }
+end, { unit = 32 })
+check("blocks of 3, of 17 and of 4, of which there are no units alone", function(e, x)
+  local a, b = e.ring "a", e.ring "b"
+  return { function() loop(0, cd(e.N, 3), a.put); loop(0, cd(e.N, 17), a.put); loop(0, cd(e.N, 4), a.put); loop(0, e.M, b.put) end,
+    function()
+      loop(0, cd(e.N, 3), a.get); loop(0, cd(e.N + 17 * x, 17), a.get); loop(0, cd(e.N, 4), a.get)
+      loop(0, max(0, e.M - 3), b.get); loop(0, min(3, e.M), b.get)
+    end }
+end, { unit = 8 })
+check("what is left of a number that has too many terms when it is divided", function(e, x)
+  local a = e.ring "a"
+  local n = 32 * (e.N + e.M + e.K + e.T + cd(e.N, 3) + cd(e.N, 5)) + max(0, cd(e.N, 7) - cd(e.M, 7)) + max(0, cd(e.K, 7) - cd(e.T, 7))
+  local function some(body) when(eq(n % 32, 0), body) end
+  return { function() some(a.put); loop(0, e.M, a.put) end, function() if x == 0 then some(a.get) else a.get() end loop(0, e.M - 3, a.get); loop(0, min(3, e.M), a.get) end }
+end)
 check("a window, as a range and as its length", function(e, x)
   local a = e.ring "a"
   return { function() loop(0, e.N, function(i) loop(max(0, i - 1), min(e.N, i + 2), a.put) end) end,
@@ -166,6 +185,29 @@ check("what is left behind whole steps, in the same steps", function(e, x)
   local a = e.ring "a"
   return { function() loop(0, e.N, a.put, 64) end, function() loop(0, e.N // 64 + x, a.get); loop(e.N // 64 * 64, e.N, a.get, 64) end }
 end, { unit = 64 })
+
+check("twice as many as quarters, and a look at the size", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, 2 * cd(e.N, 4), a.put); when(gt(2 * cd(e.N, 4), 2 - x), a.put) end, function() loop(0, 2 * cd(e.N, 4), a.get); when(gt(e.N, 4), a.get) end }
+end)
+check("so many less the quarters, and a look at the size", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, 10 - cd(e.N, 4), a.put); when(lt(10 - cd(e.N, 4), 9 + x), a.put) end, function() loop(0, 10 - cd(e.N, 4), a.get); when(gt(e.N, 4), a.get) end }
+end)
+check("a look at whether there is the step that it stands in", function(e, x)
+  local a = e.ring "a"
+  return { function() loop(0, e.N, function(i) when(lt(i, e.N + (x == 0 and 40 or -1)), a.put) end, 2) end, function() loop(0, cd(e.N, 2), a.get) end }
+end)
+check("the first four of all but two, of a difference", function(e, x)
+  local a, b = e.ring "a", e.ring "b"
+  return { function() loop(0, e.M, b.put); loop(0, e.N - e.M, a.put) end,
+    function() loop(0, e.M, b.get); loop(0, min(4, e.N - e.M - 2), a.get); loop(4 + x, e.N - e.M - 2, a.get); loop(max(0, e.N - e.M - 2), e.N - e.M, a.get) end }
+end)
+check("none of a difference, and all of it", function(e, x)
+  local a, b = e.ring "a", e.ring "b"
+  return { function() loop(0, e.M, b.put); loop(0, e.N - e.M, a.put) end,
+    function() loop(0, e.M, b.get); loop(0, min(0 + x, e.N - e.M), a.get); loop(0, e.N - e.M - 3, a.get); loop(0, min(3, e.N - e.M), a.get) end }
+end)
 
 -- ---- ranges of tiles ---------------------------------------------------------------------------------------------------------------------------
 check("causal blocks: those no mask cuts, and two that it does", function(e, x)

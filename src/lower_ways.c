@@ -9,7 +9,7 @@
 
 typedef enum is_it { MAYBE = 0, YES, NO } is_it;
 typedef struct lw_turn {
-    is_it first, last;
+    bool first, last;
 } lw_turn;
 
 /* ---- trees -------------------------------------------------------------------------------------------------------------- */
@@ -113,19 +113,14 @@ static bool is_number(const weir_kernel *k, uint32_t id, int64_t n) {
     return weiri_value_const(k, id, &c) && c == n;
 }
 
-static bool equal(const weir_kernel *k, uint32_t x, uint32_t y) {
-    int64_t c;
-    return x == y || (weiri_value_const(k, x, &c) && is_number(k, y, c));
-}
-
-/* Is it `of + by`? */
+/* Is it `of + by`? Equal values share an id, plain numbers, too. */
 static bool is_sum(const weir_kernel *k, uint32_t id, uint32_t of, int64_t by) {
     const weiri_value *v = weiri_val(k, id);
     int64_t a, b;
     if (weiri_value_const(k, id, &a) && weiri_value_const(k, of, &b)) return a - b == by;
     if (v->op == WEIR_OP_ADD)
-        return (equal(k, v->arg[0], of) && is_number(k, v->arg[1], by)) || (equal(k, v->arg[1], of) && is_number(k, v->arg[0], by));
-    return v->op == WEIR_OP_SUB && equal(k, v->arg[0], of) && is_number(k, v->arg[1], -by);
+        return (v->arg[0] == of && is_number(k, v->arg[1], by)) || (v->arg[1] == of && is_number(k, v->arg[0], by));
+    return v->op == WEIR_OP_SUB && v->arg[0] == of && is_number(k, v->arg[1], -by);
 }
 
 /* Is the guard's body for the first, or the last, iteration of a loop by one, or for all others? */
@@ -139,7 +134,7 @@ static bool is_end(const lw_ways *w, const weiri_node *guard, const weiri_node *
     const weir_kernel *k = w->l->k;
     *others = guard->guard == WEIR_GUARD_FALSE;
     const weiri_value *v = bare(k, guard->of, others);
-    if (v->op < WEIR_OP_LT || v->op > WEIR_OP_NE || v->nargs != 2 || !in_order(k, v)) return false;
+    if (v->op < WEIR_OP_LT || v->op > WEIR_OP_NE || !in_order(k, v)) return false;
     for (int turn = 0; turn < 2; turn++) {
         /* `x op y`, x the side with the index: i, or i + 1 */
         const uint32_t x = v->arg[turn], y = v->arg[1 - turn];
@@ -149,7 +144,7 @@ static bool is_end(const lw_ways *w, const weiri_node *guard, const weiri_node *
         if (i->op != WEIR_OP_INDEX || !is_number(k, i->loop->step, 1)) continue;
         const weiri_node *of = i->loop;
         const weir_op op = turn ? turned(v->op) : v->op;
-        const bool at_first = !next && equal(k, y, of->start), at_last = next ? equal(k, y, of->stop) : is_sum(k, y, of->stop, -1);
+        const bool at_first = !next && y == of->start, at_last = next ? y == of->stop : is_sum(k, y, of->stop, -1);
         if (at_first && (op == WEIR_OP_EQ || op == WEIR_OP_LE || op == WEIR_OP_NE || op == WEIR_OP_GT)) *first = true;
         else if (at_last && (op == WEIR_OP_EQ || op == WEIR_OP_GE || op == WEIR_OP_NE || op == WEIR_OP_LT)) *first = false;
         else continue;
@@ -175,10 +170,10 @@ static bool has_ends(const lw_ways *w, const weiri_node *loop, const void *n) {
 static is_it runs(const lw_ways *w, const weiri_node *guard) {
     const weiri_node *loop;
     bool first, others;
-    if (is_end(w, guard, &loop, &first, &others)) {
-        const is_it it = first ? w->turn[loop->id].first : w->turn[loop->id].last;
-        if (it != MAYBE) return (it == YES) != others ? YES : NO;
-    }
+    int64_t c;
+    if (is_end(w, guard, &loop, &first, &others)) /* it stands in the loop: walk_ends goes through that */
+        return (first ? w->turn[loop->id].first : w->turn[loop->id].last) != others ? YES : NO;
+    if (is_condition(guard) && weiri_value_const(w->l->k, guard->of, &c) && (c != 0) == (guard->guard == WEIR_GUARD_TRUE)) return YES;
     for (int i = 0; is_condition(guard) && i < w->nknown; i++) {
         bool opposite;
         if (!same_condition(w->l->k, w->known[i].of, guard->of, &opposite)) continue;
@@ -232,7 +227,7 @@ bool weiri_loop_runs(const weir_kernel *k, const weiri_node *n) {
 
 static void walk(lw_ways *w, const void *n, void *s);
 
-static void one_turn(lw_ways *w, const void *n, is_it first, is_it last, void *s) {
+static void one_turn(lw_ways *w, const void *n, bool first, bool last, void *s) {
     const int id = block_of(w, n)->id;
     const lw_turn before = w->turn[id];
     w->turn[id] = (lw_turn){ first, last };
@@ -248,15 +243,15 @@ static void walk_ends(lw_ways *w, const void *n, bool must, void *s) {
     if (weiri_value_const(k, loop->start, &a) && weiri_value_const(k, loop->stop, &b) && weiri_value_const(k, loop->step, &by))
         trips = by > 0 ? (b - a + by - 1) / by : (a - b - by - 1) / -by;
     void *before = copy_of(w, s), *single = copy_of(w, s), *many = copy_of(w, s);
-    one_turn(w, n, YES, YES, single);
-    one_turn(w, n, YES, NO, many);
+    one_turn(w, n, true, true, single);
+    one_turn(w, n, true, false, many);
     for (bool grew = trips != 2; grew;) {
         void *out = copy_of(w, many);
-        one_turn(w, n, NO, NO, out);
+        one_turn(w, n, false, false, out);
         grew = w->join(w, many, out);
         drop(w, 1);
     }
-    one_turn(w, n, NO, YES, many);
+    one_turn(w, n, false, true, many);
     memcpy(s, trips == 1 ? single : many, w->size);
     if (trips < 0) w->join(w, s, single);
     if (!must) w->join(w, s, before);

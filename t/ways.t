@@ -311,6 +311,53 @@ for _, c in ipairs {
   if c[2] == "SAFE" then tap.is("right", run_gemm(c), c[1] .. ": in the simulator") end
 end
 
+-- ---- conditions that say first or last step, or are numbers: what is set under one is set behind the loop ------------------------------------
+
+local lt, le, gt, ge, eq, ne = weir.lt, weir.le, weir.gt, weir.ge, weir.eq, weir.ne
+local function set(name, want, guard, c)
+  local o = { min = 1, body = function(e, t)
+    e.acc:zero()
+    for _ in weir.domain_loop(0, e.steps) do e.step(); e.drain() end
+    if guard then for i in weir.domain_loop(0, e.steps) do for _ in guard(c(i, e.steps, e.s)) do e.kept:set(e.acc:read()) end end
+    else c(e) end
+    e.put(t, e.kept:read())
+  end }
+  tap.is(want, said(gemm(o)), name)
+  if want == "SAFE" then tap.is("right", run_gemm(o), name .. ": in the simulator") end
+end
+for name, c in pairs {
+  ["i == 0"] = function(i) return eq(i, 0) end, ["0 == i"] = function(i) return eq(0, i) end, ["i <= 0"] = function(i) return le(i, 0) end, ["0 >= i"] = function(i) return ge(0, i) end,
+  ["i == n - 1"] = function(i, n) return eq(i, n - 1) end, ["i >= n - 1"] = function(i, n) return ge(i, n - 1) end, ["n - 1 <= i"] = function(i, n) return le(n - 1, i) end,
+  ["i == n + -1"] = function(i, n) return eq(i, n + -1) end, ["i == -1 + n"] = function(i, n) return eq(i, -1 + n) end, ["i + 1 == n"] = function(i, n) return eq(i + 1, n) end,
+} do set(name, "SAFE", yes, c) end
+for name, c in pairs {
+  ["i > 0"] = function(i) return gt(i, 0) end, ["0 < i"] = function(i) return lt(0, i) end, ["i ~= 0"] = function(i) return ne(i, 0) end, ["0 ~= i"] = function(i) return ne(0, i) end,
+  ["i < n - 1"] = function(i, n) return lt(i, n - 1) end, ["n - 1 > i"] = function(i, n) return gt(n - 1, i) end, ["i ~= n - 1"] = function(i, n) return ne(i, n - 1) end,
+} do set("not " .. name, "SAFE", no, c) end
+for name, c in pairs { -- of some step, or of none
+  ["i == n - 2"] = function(i, n) return eq(i, n - 2) end, ["i == -2 + n"] = function(i, n) return eq(i, -2 + n) end, ["i == s - 1"] = function(i, _, s) return eq(i, s - 1) end,
+  ["i == s + -1"] = function(i, _, s) return eq(i, s + -1) end, ["i == n + 5"] = function(i, n) return eq(i, n + 5) end, ["i == n + s"] = function(i, n, s) return eq(i, n + s) end,
+  ["i == s + n"] = function(i, n, s) return eq(i, s + n) end, ["i > n - 1"] = function(i, n) return gt(i, n - 1) end, ["i < 0"] = function(i) return lt(i, 0) end,
+} do set(name, "PLAN-ZERO", yes, c) end
+local function steps(from, to, by) return function(e) for _ in weir.domain_loop(from, to, by) do e.kept:set(e.acc:read()) end end end
+set("in a loop downwards", "SAFE", nil, steps(5, 0, -1))
+set("... of no step", "PLAN-ZERO", nil, steps(0, 5, -1))
+set("in a loop upwards", "SAFE", nil, steps(0, 5, 1))
+set("... of no step, too", "PLAN-ZERO", nil, steps(5, 0, 1))
+local function of_five(c) return function(e) for i in weir.domain_loop(0, 5) do for _ in yes(c(i)) do e.kept:set(e.acc:read()) end end end end
+set("in the fifth step of five", "SAFE", nil, of_five(function(i) return ge(i, 4) end))
+set("... behind it", "PLAN-ZERO", nil, of_five(function(i) return gt(i, 4) end))
+local function numbers(guard, more)
+  return function(e)
+    for _ in yes(eq(e.s, 0)) do e.kept:set(e.acc:read()) end
+    for _ in guard(gt(more, 2)) do e.kept:set(e.acc:read()) end
+  end
+end
+set("under a condition of numbers that holds", "SAFE", nil, numbers(yes, 3))
+set("... that does not", "PLAN-ZERO", nil, numbers(yes, 2))
+set("unless one holds", "PLAN-ZERO", nil, numbers(no, 3))
+set("... unless one that does not", "SAFE", nil, numbers(no, 2))
+
 -- ---- stages that one task fills and stores: nothing makes it wait, so its own order is all there is ----------------------------------------
 
 local sums = sums_of

@@ -15,7 +15,7 @@ verbose=
 if [ "${1-}" = -v ]; then verbose=1; shift; fi
 floors="protocol:100 protocol_rows:100 protocol_count:100 protocol_group:100 layout:100 place:100 group:100 number:100 balance:100 walk:100 tmap:100 tcgen05:100
     plan:100 plan_view:100 plan_task:100 plan_side:100 plan_pipe:100 plan_bar:100 plan_smem:100 plan_regs:100 plan_param:100 plan_print:100
-    plan_tc:100 plan_push:100 lower:100 lower_held:100 lower_copy:100 lower_check:100 lower_work:100 lower_lanes:100 lower_flow:100 lower_ways:95 unroll:100 deal:100
+    plan_tc:100 plan_push:100 lower:100 lower_held:100 lower_copy:100 lower_check:100 lower_work:100 lower_lanes:100 lower_flow:100 lower_ways:100 unroll:100 deal:100
     prove:100 prove_exact:100 prove_index:100 prove_plan:100 prove_run:100 prove_access:100
     prove_code:100 prove_compile:100 prove_key:100 prove_ask:100 prove_nest:100 prove_tape:100 prove_units:100 prove_who:100 prove_ring:100 prove_rec:100
     prove_end:100 prove_state:100 prove_keep:100

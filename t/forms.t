@@ -195,7 +195,7 @@ local function counted(name, loops, classes, make, o)
   local v = kernel(function(v)
     for _, l in ipairs(make(v)) do for _ in weir.domain_loop(l[1], l[2], l[3] or 1) do end end
   end, o)
-  tap.is({ loops, classes }, { plan.trips(v.k, o.lanes, o.given, o.deep) }, name)
+  tap.is({ loops, classes }, { plan.trips(v.k, o.lanes, o.given, o.deep, o.grouped) }, name)
   v.k:close()
 end
 local function upto(...) local out = {} for i, x in ipairs { ... } do out[i] = { 0, x } end return out end
@@ -376,6 +376,27 @@ counted("eight, and one of another", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x c" }, 
   for _, x in ipairs { v.i32, v.u32, v.i64, v.d8, v.p, cd(v.n, 3), cd(v.n, 5) } do s = s + x end
   return upto(v.n, cd(v.n, 7), s) end)
 
+-- Loops of several units a step: "1 x c / 4 but 1", one for each 4 units of c but its last. d: what stands beside n, by loop.
+local function grouped(name, loops, least, by, d)
+  local classes = {}
+  for i, x in ipairs(least) do classes[i] = ("%s: %d.. by 1, steady"):format(("abc"):sub(i, i), x) end
+  counted(name, loops, classes, function(v)
+    local to = {}
+    for i, m in ipairs(by) do to[i] = m == 1 and v.n or cd(v.n + (d and d[i] or 0), m) end
+    return upto(table.unpack(to))
+  end, { grouped = true })
+end
+grouped("blocks of 4 and of 6", { "0 + 1 x c / 4", "0 + 1 x c / 6" }, { 0, 0, 0 }, { 4, 6 })
+grouped("... of one more: by what both divide, not by two of it", { "0 + 1 x c / 4 but 1", "0 + 1 x c / 6" }, { 0, 1, 1 }, { 4, 6 }, { 0, 1 })
+grouped("blocks of 64 and of 96", { "0 + 1 x c / 2", "0 + 1 x c / 3" }, { 0, 0, 0 }, { 64, 96 })
+grouped("... the first of 32 more", { "0 + 1 x c / 2", "0 + 1 x c / 3 but 1" }, { 1, 0, 1 }, { 64, 96 }, { 32, 0 })
+grouped("... both of one more", { "0 + 1 x c / 2", "0 + 1 x c / 3" }, { 1, 1, 1 }, { 64, 96 }, { 1, 1 })
+grouped("... one of one more: there are no such parts", { "0 + 1 x a", "0 + 1 x b" }, { 0, 1 }, { 64, 96 }, { 0, 1 })
+grouped("blocks of 18, and of 12 of 6 more", { "0 + 1 x c / 3 but 1", "0 + 1 x c / 2" }, { 0, 1, 1 }, { 18, 12 }, { 0, 6 })
+grouped("... the other way round", { "0 + 1 x c / 2", "0 + 1 x c / 3 but 1" }, { 1, 0, 1 }, { 12, 18 }, { 6, 0 })
+grouped("blocks of 3 and of 17: that many are too many", { "0 + 1 x a", "0 + 1 x b" }, { 0, 0 }, { 3, 17 })
+grouped("... the other way round", { "0 + 1 x a", "0 + 1 x b" }, { 0, 0 }, { 17, 3 })
+grouped("blocks of what a loop runs through one by one", { "0 + 1 x a", "0 + 1 x a / 16", "0 + 1 x c" }, { 0, 0, 0 }, { 1, 16, 17 })
 -- Lanes of a loop, and counts for one launch.
 local function longer(v) local s = v.m for _, x in ipairs { v.i32, v.u32, v.i64, v.d8, v.p, cd(v.n, 3), cd(v.n, 5), cd(v.n, 7) } do s = s + x end return s end
 counted("lanes of what no form tells: the loop that they are dealt from, not theirs", { "0 + 1 x a", "0 + 1 x b", "0 + 1 x a" }, first(2, steady),

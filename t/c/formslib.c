@@ -145,6 +145,10 @@ static void push_trips(lua_State *L, const weiri_trips *x) {
     for (int j = 0; j < x->nparts; j++) {
         snprintf(text, sizeof text, " + %d x %c", x->part[j].rep, 'a' + x->part[j].tape);
         luaL_addstring(&b, text);
+        if (x->part[j].per > 1) {
+            snprintf(text, sizeof text, " / %d", x->part[j].per);
+            luaL_addstring(&b, text);
+        }
         if (x->part[j].skip) {
             snprintf(text, sizeof text, " but %d", x->part[j].skip);
             luaL_addstring(&b, text);
@@ -174,8 +178,9 @@ static int nest(lua_State *L) {
     return 1;
 }
 
-/* trips(k, lanes, given, deep): a text for each loop of each task, as they are written; then one for each class. lanes: the lane by number of
- * the loop, of those that are dealt from. given: also how many units a class has. deep: minima and maxima are taken apart. */
+/* trips(k, lanes, given, deep, grouped): a text for each loop of each task, as they are written; then one for each class. lanes: the lane by number of
+ * the loop, of those that are dealt from. given: also how many units a class has. deep: minima and maxima are taken apart.
+ * grouped: loops of several units a step read those. */
 static int trips(lua_State *L) {
     const weir_kernel *k = kernel(L);
     weiri_arena a;
@@ -193,6 +198,7 @@ static int trips(lua_State *L) {
             }
             handle[n++] = weiri_forms_loop(f, x, lane);
         }
+    if (lua_toboolean(L, 5)) weiri_forms_group(f);
     weiri_forms_settle(f);
     lua_newtable(L);
     for (int i = 0; i < n; i++) {

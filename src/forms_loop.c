@@ -207,11 +207,12 @@ int64_t weiri_forms_multiple(const weiri_forms *f, int cls) {
 
 bool weiri_forms_eval(const weiri_forms *f, int cls, weiri_env *env, int64_t *out) {
     const form_class *c = &f->classes.v[cls];
-    const loop_form *l = f->loops.v;
-    while (l->node != c->node) l++; /* the class is made of it */
-    for (int i = 0; i < f->loops.n; i++)
-        if (f->loops.v[i].cls == cls && f->loops.v[i].c > l->c)
-            l = &f->loops.v[i]; /* of which none is cut off at 0 */
+    const loop_form *l = NULL;
+    for (int i = 0; i < f->loops.n; i++) {
+        const loop_form *x = &f->loops.v[i];
+        if (x->cls == cls && !x->part && (!l || x->c > l->c)) l = x; /* the longest, of which none is cut off at 0 */
+    }
+    if (!l) return false; /* no loop has been written for it: base_of, weiri_forms_nest */
     const weiri_node *n = l->node;
     int64_t start, stop, step;
     env->counts = true;

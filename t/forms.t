@@ -208,7 +208,7 @@ local huge = 1 << 40                                       -- beyond what a laun
 
 do -- what a product's factors are asked for, and the loop itself: four loops
   local v = kernel(function(v) for _ in weir.domain_loop(0, v.p * v.p * v.p) do end end)
-  tap.is({ "0 + 1 x a", "0 + 1 x a", "0 + 1 x a", "0 + 1 x b" }, plan.nest(v.k), "a product's factors, and the product")
+  tap.is({ { "0 + 1 x a", "0 + 1 x a", "0 + 1 x a", "0 + 1 x b" }, { false, 27 } }, { plan.nest(v.k, { dims = { 1, 1, 3 } }) }, "a product's factors, and the product; in a launch")
   v.k:close()
 end
 counted("plain numbers", { "always 4", "always 0", "always 3" }, {}, function() return { { 0, 4 }, { 4, 0 }, { 9, 3, -2 } } end)
@@ -387,6 +387,8 @@ local function grouped(name, loops, least, by, d)
   end, { grouped = true })
 end
 grouped("blocks of 4 and of 6", { "0 + 1 x c / 4", "0 + 1 x c / 6" }, { 0, 0, 0 }, { 4, 6 })
+counted("... what there are of it in a launch, no loop says", { "0 + 1 x c / 4", "0 + 1 x c / 6" }, { "a = 2: 0.. by 1, steady", "b = 2: 0.. by 1, steady", "c = ?: 0.. by 1, steady" },
+  function(v) return upto(cd(v.n, 4), cd(v.n, 6)) end, { grouped = true, given = { dims = { 7 } } })
 grouped("... of one more: by what both divide, not by two of it", { "0 + 1 x c / 4 but 1", "0 + 1 x c / 6" }, { 0, 1, 1 }, { 4, 6 }, { 0, 1 })
 grouped("blocks of 64 and of 96", { "0 + 1 x c / 2", "0 + 1 x c / 3" }, { 0, 0, 0 }, { 64, 96 })
 grouped("... the first of 32 more", { "0 + 1 x c / 2", "0 + 1 x c / 3 but 1" }, { 1, 0, 1 }, { 64, 96 }, { 32, 0 })

@@ -157,7 +157,8 @@ static void push_trips(lua_State *L, const weiri_trips *x) {
     luaL_pushresult(&b);
 }
 
-/* nest(k): a text for each loop in each other that the first loop of all runs as often as, then one for that loop itself */
+/* nest(k, given): a text for each loop in each other that the first loop of all runs as often as, then one for that loop itself; then how many
+ * units each class has, false: no loop says */
 static int nest(lua_State *L) {
     const weir_kernel *k = kernel(L);
     weiri_arena a;
@@ -174,8 +175,17 @@ static int nest(lua_State *L) {
         push_trips(L, &t);
         lua_seti(L, -2, i + 1);
     }
+    lua_newtable(L);
+    given g;
+    weiri_env e = environment(L, 2, &g);
+    for (int i = 0; i < weiri_forms_class_count(f); i++) {
+        int64_t count;
+        if (weiri_forms_eval(f, i, &e, &count)) lua_pushinteger(L, count);
+        else lua_pushboolean(L, 0);
+        lua_seti(L, -2, i + 1);
+    }
     weiri_arena_free(&a);
-    return 1;
+    return 2;
 }
 
 /* trips(k, lanes, given, deep, grouped): a text for each loop of each task, as they are written; then one for each class. lanes: the lane by number of

@@ -879,18 +879,20 @@ static bool borne_out(search *s, found *x, replay *p, const weiri_fault **y, tri
     const int tiles = p->r.left + p->r.v[s->g->stream_at];
     bool other = false; /* one that is no such fault, but one */
     weiri_sampler others = tries;
-    for (int attempt = 0; attempt < (more ? 60 : 1) && e != EXACT_UNKNOWN && *s->misses > 0; attempt++, --*s->misses) {
+    for (int attempt = 0; attempt < (more ? 60 : 1) && e != EXACT_UNKNOWN && *s->misses > 0; attempt++) {
+        search one; /* of its own, so that what a try has kept goes with it */
         replay q;
         weiri_memory m;
         const weiri_sampler now = tries;
-        e = run_exactly(s, &q, sizes, tiles, &tries, &m, false, a);
+        search_start(&one, s->g, s->ctx, NULL, NULL);
+        e = run_exactly(&one, &q, sizes, tiles, &tries, &m, false, &one.a);
+        const bool like = e == EXACT_FAULT && alike(among(&q, &x->f), &x->f);
+        search_end(&one);
+        *s->misses -= 1 + q.r.log.n / 1000; /* by what it has cost */
         if (e != EXACT_FAULT) continue;
-        if (!other) others = now;
+        if (!other || like) others = now;
         other = true;
-        if (alike(among(&q, &x->f), &x->f)) {
-            others = now;
-            break;
-        }
+        if (like) break;
     }
     if (other) {
         weiri_memory m;

@@ -63,6 +63,7 @@ typedef struct form_class {
     lin terms;                /* constant 0 */
     int64_t top;              /* largest constant of its loops */
     const weiri_node *node;
+    int among;                /* which loops can be of it (weiri_forms.part) */
     int nparts, part[WEIRI_MAX_PARTS], rep[WEIRI_MAX_PARTS]; /* its count is a sum of other classes' */
     int kin;                  /* the first atom of all that are joined by atoms that classes share */
     int per, of, lead;        /* per > 1: the units of class `of`, so many at a time, and `lead` more */
@@ -83,6 +84,7 @@ struct weiri_forms {
     struct { weiri_span x, y; bool known, is; } dealt[WEIR_MAX_RANK]; /* by axis of the queue: what was asked last */
     uint64_t tried;           /* classes, as parts of sums; bounds of forms */
     bound *bounds;            /* BOUNDS of them, the newest at each place; NULL before the first minimum */
+    int *part;                /* by node of a loop: which others of its length it is counted with; NULL: all are */
     bool deep;                /* minima and maxima are taken apart */
     bool apart;               /* ... and there are some */
 };

@@ -19,6 +19,8 @@ typedef struct weiri_forms weiri_forms;
 /* Collects the loops of all tasks; then settles how their counts add up. `deep`: minima and maxima are taken apart; are there any? */
 weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a, bool deep);
 bool weiri_forms_apart(const weiri_forms *f);
+/* Before any loop is filed: those of one length that move nothing in common, nor with others in common, have a number each. Are there such? */
+bool weiri_forms_part(weiri_forms *f);
 /* A handle. lane >= 0: of the loop that a lane's is dealt from, which starts `lane` earlier and steps by 1. */
 int weiri_forms_loop(weiri_forms *f, const weiri_node *loop, int lane);
 /* ... of a guard on what a division leaves over, which runs once or not at all, under the condition or (not truth) its opposite; -1: it is none.

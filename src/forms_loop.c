@@ -16,15 +16,16 @@ weiri_forms *weiri_forms_new(const weir_kernel *k, weiri_arena *a, bool deep) {
 static int file_loop(weiri_forms *f, loop_form l, lin d, bool steady, bool per) {
     while (d.n == 1 && !d.c && d.coef[0] == 1 && fo_is_kind(f, &d, 0, ATOM_POS))
         d = f->atoms.v[d.atom[0]].of; /* that a loop has anyway */
+    const int among = f->part ? f->part[l.node->id] : 0;
     l.cls = -1;
     if (!d.n) l.c = d.c > 0 ? d.c : 0;
     else {
         l.c = d.c;
         d.c = 0;
         for (int i = 0; i < f->classes.n && l.cls < 0; i++)
-            if (fo_same_terms(&f->classes.v[i].terms, &d)) l.cls = i;
+            if (f->classes.v[i].among == among && fo_same_terms(&f->classes.v[i].terms, &d)) l.cls = i;
         if (l.cls < 0) {
-            form_class c = { .terms = d, .top = l.c, .node = l.node, .steady = steady, .per_cta = per };
+            form_class c = { .terms = d, .top = l.c, .node = l.node, .among = among, .steady = steady, .per_cta = per };
             WEIRI_PUSH(f->a, f->classes, c);
             l.cls = f->classes.n - 1;
         }

@@ -104,7 +104,7 @@ static bool split(weiri_forms *f, form_class *c, int self, const lin *rest, int 
     if (!rest->n) return true;
     for (int i = from; i < f->classes.n; i++) {
         const form_class *o = &f->classes.v[i];
-        if (i == self || o->nparts || o->per > 1 || o->kin != c->kin || !o->count.n) continue;
+        if (i == self || o->nparts || o->per > 1 || o->kin != c->kin || !o->count.n || fo_same_terms(&o->terms, &c->terms)) continue; /* nor another of its length */
         const int whole = times(o, rest);
         f->tried++;
         for (int turn = c->nparts + 1 == MOST_SUMMED ? MOST_REPS : 0; turn <= MOST_REPS; turn++) {

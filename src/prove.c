@@ -1130,6 +1130,16 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
         out->states += (uint64_t)s.nodes.n;
         if (!not_proved(&s)) doubtful = false, g = turn;
     }
+    if (!shown && not_proved(&s)) { /* is it right with more lengths than there are? */
+        weiri_prog *more = another_prog(g, mine, WEIRI_WIDE | WEIRI_PARTED);
+        search t;
+        search_start(&t, more, ctx, NULL, &misses);
+        if (more->parts) search_all(&t, MAX_NODES, merge);
+        out->states += (uint64_t)t.nodes.n;
+        const bool proved = more->parts && !not_proved(&t);
+        search_end(proved ? &s : &t);
+        if (proved) s = t, g = more, doubtful = false;
+    }
     if (!shown && doubtful) shown = fixed_lengths(g, ctx, a, out, f, &misses);
     if (!shown && doubtful) shown = launches(g, ctx, a, f, out);
     const bool oom = s.a.oom || mine->oom; /* cover: memory */

@@ -266,6 +266,7 @@ typedef struct weiri_prog {
     bool narrow;                 /* rows keep less than could be shown to suffice */
     bool told;                   /* conditions are worked out from how often loops have run */
     bool counted;                /* ... or from units, or loops are told by others' */
+    bool parts;                  /* some loops of one length have each a number of their own */
     bool sorts;                  /* loops in each other could stand in another order */
     weiri_held *held;            /* by word */
     int named_row, cluster_row;
@@ -300,6 +301,7 @@ enum {
     WEIRI_ASKED = 128,    /* conditions on how often a loop has run are questions */
     WEIRI_COUNTED = 512,  /* no reduction: conditions and lengths are worked out from the units of loops, wherever they are */
     WEIRI_SORTED = 1024,  /* ... and loops in each other are put into one order */
+    WEIRI_PARTED = 2048,  /* no reduction: loops that move nothing in common have lengths of their own */
     WEIRI_IN_TURN = 64    /* no reduction: a loop n times as long as another reads n instances of that one, not one n times */
 };
 /* Returns what it cost: the instructions run, the words of states touched and of memory taken. */

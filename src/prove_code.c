@@ -123,6 +123,7 @@ weiri_prog *weiri_prog_new(const weiri_plan *p, weiri_arena *a, int without) {
     g->deals = 1;
     g->work = WEIRI_NEW(a, uint64_t);
     g->forms = weiri_forms_new(p->k, a, without & WEIRI_COUNTED);
+    g->parts = without & WEIRI_PARTED && weiri_forms_part(g->forms);
     builder b = { .g = g };
     pg_compile_tasks(&b);
     if (g->why) return g;

@@ -19,7 +19,7 @@ floors="protocol:100 protocol_rows:100 protocol_count:100 protocol_group:100 lay
     prove:100 prove_exact:100 prove_index:100 prove_plan:100 prove_run:100 prove_access:100
     prove_code:100 prove_compile:100 prove_key:100 prove_ask:100 prove_nest:100 prove_tape:100 prove_units:100 prove_who:100 prove_ring:100 prove_rec:100
     prove_end:100 prove_state:100 prove_keep:100
-    forms:100 forms_same:100 forms_truth:100 forms_low:100 forms_span:100 forms_fact:100 forms_ask:100 forms_loop:100 forms_sum:100
+    forms:100 forms_same:100 forms_truth:100 forms_part:100 forms_low:100 forms_span:100 forms_fact:100 forms_ask:100 forms_loop:100 forms_sum:100
     range:100 raster:100 prove_gmem:100 promela:100"
 floor=1
 if [ $# -eq 0 ]; then

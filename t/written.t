@@ -365,4 +365,42 @@ lists("tiles of groups that may be less than none", function(e, x)
   return { function() loop(0, e.T, function(g) loop(0, cd(rows(g), 128) * cd(e.N, 128), a.put) end) end,
     function() loop(0, e.T, function(g) loop(0, cd(rows(g), 128), function() loop(0, cd(e.N, 128) + x, a.get) end) end) end }
 end, { open = true })
+
+-- ---- passes of one length --------------------------------------------------------------------------------------------------------------------
+-- Each would be right with lengths of their own for what moves different rings (docs/proof.md): with the one length both are told apart.
+check("two loaders, and one who takes what the one brings and then what the other does", function(e, x)
+  local a, b = e.ring "a", e.ring "b"
+  return { function() loop(0, e.N, a.put) end, function() loop(0, e.N + x, b.put) end, function() loop(0, e.N, a.get); loop(0, e.N, b.get) end } end)
+check("two passes over the rows: sums, and what is made with them", function(e, x)
+  local a, b, s = e.ring "a", e.ring "b", e.ring("s", 1)
+  return { function() loop(0, e.N, a.put); loop(0, e.N, b.put) end, function() loop(0, e.N, a.get); s.put() end, function() s.get(); loop(0, e.N + x, b.get) end } end)
+check("... with a loader each", function(e, x)
+  local a, b, s = e.ring "a", e.ring "b", e.ring("s", 1)
+  return { function() loop(0, e.N, a.put) end, function() loop(0, e.N, b.put) end, function() loop(0, e.N + x, a.get); s.put() end, function() s.get(); loop(0, e.N, b.get) end } end)
+check("two layers of one width", function(e, x)
+  local a, b, h = e.ring("a", 2), e.ring("b", 2), e.ring("h", 2)
+  return { function() loop(0, e.N, a.put); loop(0, e.N, b.put) end, function() loop(0, e.N, a.get); loop(0, e.N, h.put) end,
+    function() loop(0, e.N, function() h.get(); b.get() end); if x == 1 then b.get() end end } end)
+check("a phase behind the other, each with a ring of its own", function(e, x)
+  local a, b, s = e.ring "a", e.ring "b", e.ring("s", 1)
+  local function own(r) return function() r.put(); r.get() end end
+  return { function() loop(0, e.N, own(a)); s.put() end, function() s.get(); loop(0, e.N, own(b)); if x == 1 then s.get() end end } end)
+check("... behind a fixed number of steps, and in steps that the launch gives", function(e, x)
+  local a, b, c, s = e.ring "a", e.ring "b", e.ring "c", e.ring("s", 1)
+  local by = e.M + 1
+  return { function() loop(0, 2, c.put); loop(0, e.N, a.put, by); loop(0, e.N, b.put, by) end, function() loop(0, 2, c.get); loop(0, e.N, a.get, by); s.put() end,
+    function() s.get(); loop(0, e.N + x, b.get, by) end } end)
+check("... of members of a group, and of it", function(e, x)
+  local a, b, c, s = e.ring "a", e.ring "b", e.ring "c", e.ring("s", 1)
+  local g = e.k:group { name = "g", mode = "merge", members = { a.s, b.s } }
+  local function both() for _, r in ipairs { g.a, g.b } do r:acquire(); r:fill(); r:commit() end end
+  local function take() for _, r in ipairs { g.a, g.b } do r:wait(); r:use() end g:release() end
+  return { function() loop(0, e.N, both); loop(0, e.N, c.put) end, function() loop(0, e.N, take); s.put() end, function() s.get(); loop(0, e.N + x, c.get) end } end)
+check("... one of them beside two in a row", function(e, x)
+  local a, b, s = e.ring "a", e.ring "b", e.ring("s", 1)
+  return { function() loop(0, e.N, a.put); loop(0, e.M, a.put); loop(0, e.N, b.put) end, function() loop(0, e.N + e.M + x, a.get); s.put() end, function() s.get(); loop(0, e.N, b.get) end } end)
+check("... between lengths that change places", function(e, x)
+  local a, b, c, s = e.ring "a", e.ring "b", e.ring "c", e.ring("s", 1)
+  return { function() loop(0, e.N, a.put); loop(0, e.M, c.put); loop(0, e.N, c.put); loop(0, e.N, b.put) end,
+    function() loop(0, e.N, a.get); loop(0, e.N, c.get); loop(0, e.M + x, c.get); s.put() end, function() s.get(); loop(0, e.N, b.get) end } end, { open = true })
 tap.done()

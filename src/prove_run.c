@@ -169,8 +169,12 @@ static bool in_phase(weiri_run *r, const spot *s, const weiri_action *act, int a
                 " bytes",
                 tx ? "bytes" : "arrivals", r->g->actors.v[ai].name, spot_name(r, s), weiri_bar_count(b, s->cta),
                 weiri_bar_count(b, s->cta) == 1 ? "" : "s", b->tx);
-            f->hint = tx ? "the bytes armed for a phase must be all that arrive in it"
-                         : "the count must be the number of arrivals of a phase";
+            const weir_res *group = tx ? act->op->res->group : NULL;
+            f->hint = !tx ? "the count must be the number of arrivals of a phase"
+                      : group && group->mode == WEIR_GROUP_FORK
+                          ? weiri_arena_fmt(r->a, "the members of fork '%s' are one datum: load one of them, and give the others its storage",
+                                            group->name)
+                          : "the bytes armed for a phase must be all that arrive in it";
             f->expected = weiri_arena_fmt(r->a, tx ? "all bytes of a phase armed" : "a count of all arrivals of a phase");
             f->got = tx ? weiri_arena_fmt(r->a, "%" PRId64 " bytes", b->tx)
                         : weiri_arena_fmt(r->a, "%d", weiri_bar_count(b, s->cta));

@@ -435,4 +435,28 @@ end
 tap.like("domain_loop: stop: i * 3 is a coordinate of a tile of 'wq', and no work-tile loop over it is open [VAL-SCOPE]",
   kept "before":verify().text, "the tile's number before the loop over tiles")
 tap.like("work_queue 'other': coordinate 'i' of the raster cannot be computed from the tile's number [M-QUEUE]", kept "other":verify().text, "another queue's number")
+-- A fork's members are one datum: loaded once, in one storage.
+for _, own in ipairs { true, false } do
+  local k = weir.kernel { name = "fork", arch = "sm_90a" }
+  local T = k:dim "T"
+  local function tensor(name, out) return k:gmem_tile { name = name, tensor = k:tensor { name = name:upper(), dtype = "f32", shape = { T * 64, 64 }, out = out }, tile = { 64, 64 } } end
+  local x, y, z = tensor "x", tensor("y", true), tensor("z", true)
+  local wq = k:work_queue { name = "wq", axes = { "i" }, extent = { T } }
+  local function tile(name, of) return k:smem_tile { name = name, dtype = "f32", tile = { 64, 64 }, pipeline = P.tma_async { stages = 2 }, storage = of } end
+  local first = tile "first"
+  local g = k:group { name = "g", mode = "fork", members = { first, tile("second", not own and first or nil) } }
+  local function each(body) return function() for t in weir.work_tile_loop(wq) do body(t); wq:next() end end end
+  k:task { name = "load", warps = { 8, 1 }, schedule = each(function(t)
+    g.first:acquire(); g.second:acquire(); g.first:tma_load(x:at(t.i, 0))
+    if own then g.second:tma_load(x:at(t.i, 0)) end
+    g:commit() end) }
+  for i, out in ipairs { y, z } do
+    local member = i == 1 and g.first or g.second
+    k:task { name = "take" .. i, warps = { 4 * i - 4, 4 }, schedule = each(function(t) member:wait(); out:store(member:read():load(), out:at(t.i, 0)); member:release() end) }
+  end
+  local report = k:verify()
+  tap.is(own and "UNSAFE" or "SAFE", report.proof.verdict, own and "a fork of two storages, each loaded" or "a fork of one storage, loaded once")
+  if own then tap.like("the members of fork 'g' are one datum: load one of them, and give the others its storage", report.text, "... the mend") end
+  k:close()
+end
 tap.done()

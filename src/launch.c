@@ -62,6 +62,7 @@ struct weir_bound {
     double *scalar;       /* of k->scalars */
     uint64_t *wide;       /* where `exact`: the integer of one in 64 bits */
     bool *exact;
+    weiri_memo memo;      /* of what is computed from these */
     weiri_module *module; /* GPU */
     weiri_culaunch config;
     weiri_cuattr attrs[2];
@@ -299,6 +300,22 @@ static weir_status solve_dims(weir_bound *b, origin *from) {
     return st;
 }
 
+/* What the arguments make of a value of the description, as the proof takes it: in whole numbers; what the kernel computes itself
+ * must stay in its 32 bits (`counts`). `what` names it in a refusal. */
+static weir_status number_of(weir_bound *b, uint32_t id, bool counts, const char *what, int64_t *out) {
+    weiri_env e = { .k = b->p->k, .dims = b->dims, .scalars = b->scalar, .wide = b->wide, .exact = b->exact, .cta = -1,
+                    .memo = &b->memo, .counts = counts, .large = !counts };
+    weiri_memo_add(&b->memo, b->p->k, &b->a, id);
+    b->memo.all++, b->memo.number++; /* not as it was where other numbers fit */
+    if (weiri_range_number(&e, id, out)) return WEIR_OK;
+    const char *why = "";
+    if (e.misfit && e.by_zero) why = weiri_arena_fmt(&b->a, ": %s divides by 0", value_text(b, e.misfit));
+    else if (e.misfit)
+        why = weiri_arena_fmt(&b->a, ": %s reaches %" PRId64 "%s", value_text(b, e.misfit), e.reaches,
+                              counts ? "; kernels count in 32 bits" : "");
+    return refuse(b, "%s, %s, cannot be computed from the arguments%s", what, value_text(b, id), why);
+}
+
 /* Shapes and strides agree with the declaration; foreign tensors without a shape get the declared one, packed. */
 static weir_status check_shapes(weir_bound *b) {
     const weir_kernel *k = b->p->k;
@@ -310,9 +327,9 @@ static weir_status check_shapes(weir_bound *b) {
         g->rank = t->rank;
         for (int a = t->rank - 1; a >= 0; a--) {
             int64_t want = 0;
-            if (!weiri_value_eval(k, t->shape[a].id, b->dims, NULL, 0, &want))
-                return refuse(b, "tensor '%s': its declared axis %d, %s, cannot be computed from the dims", t->name, a,
-                              value_text(b, t->shape[a].id));
+            const char *what = weiri_arena_fmt(&b->a, "tensor '%s': its declared axis %d", t->name, a);
+            weir_status st = number_of(b, t->shape[a].id, false, what, &want);
+            if (st != WEIR_OK) return st;
             if (packed) g->shape[a] = want;
             else if (g->shape[a] != want)
                 return refuse(b, "tensor '%s': axis %d has %" PRId64 " elements; it is declared as %s = %" PRId64, t->name, a,
@@ -321,9 +338,9 @@ static weir_status check_shapes(weir_bound *b) {
                 return refuse(b, "tensor '%s': axis %d has %" PRId64 " elements; 0 to 2^31 - 1 fit", t->name, a, want);
             int64_t stride = packed ? step : g->stride[a];
             if (t->stride[a].id) {
-                if (!weiri_value_eval(k, t->stride[a].id, b->dims, NULL, 0, &want))
-                    return refuse(b, "tensor '%s': its declared stride %d, %s, cannot be computed from the dims", t->name, a,
-                                  value_text(b, t->stride[a].id));
+                what = weiri_arena_fmt(&b->a, "tensor '%s': its declared stride %d", t->name, a);
+                st = number_of(b, t->stride[a].id, false, what, &want);
+                if (st != WEIR_OK) return st;
                 if (packed) stride = want;
                 else if (stride != want && g->shape[a] > 1)
                     return refuse(b, "tensor '%s': axis %d steps by %" PRId64 " elements; it is declared as %s = %" PRId64,
@@ -356,11 +373,10 @@ static weir_status check_shapes(weir_bound *b) {
 static weir_status check_assumptions(weir_bound *b) {
     const weir_kernel *k = b->p->k;
     for (int i = 0; i < k->assumes.n; i++) {
-        int64_t holds = 0;
-        if (!weiri_value_eval(k, k->assumes.v[i], b->dims, NULL, 0, &holds))
-            weiri_log(b->ctx, WEIR_LOG_WARNING, "weir: kernel '%s': the assumption %s cannot be checked at launch", b->p->name,
-                      value_text(b, k->assumes.v[i]));
-        else if (!holds)
+        int64_t holds;
+        weir_status st = number_of(b, k->assumes.v[i], false, "its assumption", &holds);
+        if (st != WEIR_OK) return st;
+        if (!holds)
             return refuse(b, "its assumption %s does not hold for these arguments", value_text(b, k->assumes.v[i]));
     }
     return WEIR_OK;
@@ -484,11 +500,8 @@ static int64_t cluster_tiles(weir_bound *b) {
     int64_t tiles = 1;
     for (int i = 0; i < q->qrank; i++) {
         int64_t extent = 0;
-        if (!weiri_value_eval(b->p->k, q->extent[i].id, b->dims, NULL, 0, &extent)) {
-            refuse(b, "work queue '%s': its extent along '%s', %s, cannot be computed from the dims", q->name, q->axis[i],
-                   value_text(b, q->extent[i].id));
-            return -1;
-        }
+        const char *what = weiri_arena_fmt(&b->a, "work queue '%s': its extent along '%s'", q->name, q->axis[i]);
+        if (number_of(b, q->extent[i].id, true, what, &extent) != WEIR_OK) return -1;
         int split = i == q->axis_m ? c.v * c.m : i == q->axis_n ? c.n : 1;
         int64_t steps = extent > 0 ? (extent + split - 1) / split : 0;
         if (steps > 0 && tiles > INT32_MAX / steps) {

@@ -300,7 +300,7 @@ static bool made_of(const weir_kernel *k, uint32_t id, const weir_res *queue) {
     return true;
 }
 
-/* Computable at launch: an integer made of dims and plain numbers. */
+/* Computable at launch: an integer made of dims, integer scalars and plain numbers. */
 static bool of_launch(const weir_kernel *k, uint32_t id) {
     weiri_visit_begin(k);
     return made_of(k, id, NULL);

@@ -414,8 +414,7 @@ static bool conditions_hold(const weiri_prog *g, const replay *p, const trial *t
     int64_t x;
     for (int i = 0; g->tiles && i < g->tiles->queue->qrank; i++)
         if (!weiri_range_number(&e, g->tiles->queue->extent[i].id, &x)) return false;
-    for (int i = 0; i < k->assumes.n; i++)
-        if (weiri_range_number(&e, k->assumes.v[i], &x) && !x) return false;
+    if (!weiri_range_allowed(&e)) return false;
     for (int i = 0; i < g->tapes.n; i++) {
         e.cta = g->tapes.v[i].cta;
         if (p->key[i] && (!weiri_range_number(&e, weiri_key_condition(&g->tapes.v[i]), &x) || (x != 0) != (p->key[i] == 2)))

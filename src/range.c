@@ -44,8 +44,8 @@ static weiri_range limits(weir_dtype t) {
 /* The result, if it stays where it must. */
 static weiri_range fit(weiri_env *e, uint32_t id, weiri_range x) {
     weir_dtype t = weiri_val(e->k, id)->dtype;
-    weiri_range l = limits(e->counts ? WEIR_I32 : t);
-    if (!e->counts && t == WEIR_U32 && x.lo == x.hi) return span((uint32_t)x.lo, (uint32_t)x.lo); /* wraps, as it must */
+    weiri_range l = limits(e->counts ? WEIR_I32 : e->large && t == WEIR_I32 ? WEIR_I64 : t);
+    if (!e->counts && !e->large && t == WEIR_U32 && x.lo == x.hi) return span((uint32_t)x.lo, (uint32_t)x.lo); /* wraps, as it must */
     if (x.lo < l.lo) return misfit(e, id, x.lo, false);
     return x.hi > l.hi ? misfit(e, id, x.hi, false) : x;
 }
@@ -239,7 +239,7 @@ static weiri_range range_of(weiri_env *e, uint32_t id) {
     const weir_dtype signless = weiri_value_signless(e->k, id);
     for (int i = 0; signless && i < 2; i++) {
         if (x[i].lo >= 0) continue;
-        if (signless == WEIR_U32 && !counts && point(&x[i])) x[i] = span((uint32_t)x[i].lo, (uint32_t)x[i].lo);
+        if (signless == WEIR_U32 && !counts && !e->large && point(&x[i])) x[i] = span((uint32_t)x[i].lo, (uint32_t)x[i].lo);
         else return asks ? span(0, 1) : misfit(e, v->arg[i], x[i].lo, false);
     }
     if (v->op >= WEIR_OP_LT && v->op <= WEIR_OP_NE) return compare(v->op, x[0], x[1]);
@@ -308,6 +308,15 @@ bool weiri_range_number(weiri_env *e, uint32_t id, int64_t *out) {
     weiri_range x = weiri_range_of(e, id);
     *out = x.lo;
     return point(&x); /* of a misfit nothing is known */
+}
+
+bool weiri_range_allowed(const weiri_env *e) {
+    const weir_kernel *k = e->k;
+    weiri_env of = { .k = k, .dims = e->dims, .scalars = e->scalars, .cta = -1, .large = true };
+    int64_t holds;
+    for (int i = 0; i < k->assumes.n; i++)
+        if (!weiri_range_number(&of, k->assumes.v[i], &holds) || !holds) return false;
+    return true;
 }
 
 typedef struct one_index { const weiri_node *loop; int64_t index; } one_index;

@@ -51,6 +51,7 @@ typedef struct weiri_env {
     bool within;                 /* an index is that of an iteration, not yet the end */
     bool whole;                  /* floats are unknown: a compiler may round them otherwise */
     bool counts;                 /* every number must stay in 32 bits, as those of a loop's bounds: else it counts as a misfit */
+    bool large;                  /* numbers of 32 bits are whole ones, as they are to the proof: what would wrap without a sign is a misfit */
     /* what was met */
     uint32_t misfit;             /* a value that leaves its type, or is divided by 0; 0: none */
     int64_t reaches;             /* the number it reaches */
@@ -66,6 +67,8 @@ bool weiri_range_number(weiri_env *e, uint32_t id, int64_t *out);
 /* ... that the kernel computes of nothing but the index that the loop has; ... but the rank of the CTA. Of whole numbers alone. */
 bool weiri_range_at(const weir_kernel *k, uint32_t id, const weiri_node *loop, int64_t index, int64_t *out);
 bool weiri_range_cta(const weir_kernel *k, uint32_t id, int cta, int64_t *out);
+/* Would a launch take the arguments of `e`, as far as k:assume goes? What cannot be computed of them is refused. */
+bool weiri_range_allowed(const weiri_env *e);
 /* Do the bounds of all loops stay in 32 bits? The proof counts in whole numbers (docs/proof.md). Else *loop is one that does
  * not. */
 bool weiri_range_counts(weiri_env *e, const weiri_node **loop);

@@ -76,15 +76,13 @@ weiri_raster weiri_raster_try(const weir_kernel *k, const weir_res *q, weiri_are
         weiri_memo_add(&memo, k, a, q->extent[i].id);
         weiri_memo_add(&memo, k, a, q->raster_coord[i].id);
     }
-    int64_t numbers = 0, n;
+    int64_t numbers = 0;
     for (int attempt = 0; attempt < MOST_SIZES && (r.sizes || attempt < FEW_SIZES) && numbers < MOST_NUMBERS; attempt++) {
         weiri_sampler_next(&tries, r.dims, r.scalars);
         if (attempt && !k->scalars.n && !memcmp(last, r.dims, sizeof *last * (size_t)k->dims.n)) continue;
         memcpy(last, r.dims, sizeof *last * (size_t)k->dims.n);
         memo.all++, memo.number++;
-        bool allowed = true;
-        for (int i = 0; i < k->assumes.n; i++)
-            if (weiri_range_number(&e, k->assumes.v[i], &n) && !n) allowed = false;
+        bool allowed = weiri_range_allowed(&e);
         int64_t tiles = 1;
         for (int i = 0; i < q->qrank && allowed; i++) {
             allowed = extent_of(&e, q, i, &r.extent[i]) && r.extent[i] <= most;

@@ -8,6 +8,7 @@
 
 #include "launch.h"
 #include "probe.h"
+#include "range.h"
 #include "tell.h"
 
 enum { MOST_EVENTS = WEIRI_SLOT / (int)sizeof(weiri_stamp), KEPT_OPEN = 16 };
@@ -384,14 +385,26 @@ static void known_dims(const weir_kernel *k, const weir_arg *args, int n, int64_
     }
 }
 
+/* Integer scalars as they are given; 0 where one is not: the launch says what is missing. */
+static void known_scalars(const weir_kernel *k, const weir_arg *args, int n, double *scalars) {
+    for (int i = 0; i < k->scalars.n; i++) {
+        const weir_arg *a = arg_named(args, n, weiri_val(k, k->scalars.v[i])->name);
+        scalars[i] = !a ? 0 : a->is_integer ? (double)a->integer : a->number;
+    }
+}
+
 /* In the simulator tensors may be left out: sizes alone make a timeline. Adds zeros of the declared shape for those whose sizes are known;
  * `args` has room for every tensor. */
 static weir_status stand_in(weir_program *p, weir_device *d, weir_arg *args, int *n, weir_buffer **made) {
     const weir_kernel *k = p->k;
-    weir_status st = WEIR_OK;
-    int64_t *dims = weiri_alloc(p->ctx, sizeof *dims * (size_t)(k->dims.n + 1));
-    if (!dims) return WEIR_E_MEMORY;
+    weiri_arena mem;
+    weiri_arena_init(&mem, p->ctx);
+    int64_t *dims = WEIRI_NEW_N(&mem, int64_t, k->dims.n + 1);
+    double *scalars = WEIRI_NEW_N(&mem, double, k->scalars.n + 1);
+    weiri_env e = { .k = k, .dims = dims, .scalars = scalars, .cta = -1, .large = true };
     known_dims(k, args, *n, dims);
+    known_scalars(k, args, *n, scalars);
+    weir_status st = mem.oom ? WEIR_E_MEMORY : WEIR_OK;
     bool known = true;
     for (int i = 0; i < k->dims.n; i++) known = known && dims[i] >= 0;
     for (int i = 0; i < k->tensors.n && known && st == WEIR_OK; i++) {
@@ -400,13 +413,13 @@ static weir_status stand_in(weir_program *p, weir_device *d, weir_arg *args, int
         weir_buffer_desc b = { .dtype = t->dtype, .rank = t->rank };
         bool sized = true;
         for (int axis = 0; axis < t->rank; axis++)
-            sized = sized && weiri_value_eval(k, t->shape[axis].id, dims, NULL, 0, &b.shape[axis]) && b.shape[axis] >= 0;
+            sized = sized && weiri_range_number(&e, t->shape[axis].id, &b.shape[axis]) && b.shape[axis] >= 0;
         if (!sized) continue; /* the launch says what is missing */
         made[i] = weir_buffer_new(d, &b);
         st = made[i] ? weir_buffer_fill(made[i], 0) : p->ctx->status;
         args[(*n)++] = (weir_arg){ .name = t->name, .buffer = made[i] };
     }
-    weiri_free(p->ctx, dims, sizeof *dims * (size_t)(k->dims.n + 1));
+    weiri_arena_free(&mem);
     return st;
 }
 

@@ -93,7 +93,7 @@ static void check_load(checker *c, const weiri_node *n, int axes) {
     const weir_cluster cl = k->cluster;
     const int along_m = cl.v * cl.m;
     weiri_sampler tries = weiri_sampler_new(k);
-    int64_t *dims = WEIRI_NEW_N(c->out->a, int64_t, k->dims.n + 1), x;
+    int64_t *dims = WEIRI_NEW_N(c->out->a, int64_t, k->dims.n + 1);
     double *scalars = WEIRI_NEW_N(c->out->a, double, k->scalars.n + 1);
     const weir_res *queue = NULL;
     for (int i = 0; i < k->res.n && !queue; i++)
@@ -105,10 +105,7 @@ static void check_load(checker *c, const weiri_node *n, int axes) {
         if (queue && (!weiri_sampler_tile(&tries, &e, queue, pair[0].coord) ||
                       !weiri_sampler_tile(&tries, &e, queue, pair[0].before)))
             continue;
-        bool allowed = true;
-        for (int i = 0; i < k->assumes.n; i++)
-            if (weiri_range_number(&e, k->assumes.v[i], &x) && !x) allowed = false;
-        if (!allowed) continue;
+        if (!weiri_range_allowed(&e)) continue;
         pair[1] = pair[0];
         /* the first CTA along each served axis, somewhere along the others; and one further on */
         const int first = attempt % cl.v + (axes & 1 ? 0 : attempt / 2 % cl.m * cl.v) + (axes & 2 ? 0 : attempt / 3 % cl.n * along_m) +

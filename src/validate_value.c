@@ -67,10 +67,7 @@ static bool come_out_apart(checker *c, uint32_t x, uint32_t y, weiri_buf *with) 
         e.coord = NULL;
         if (queue && !weiri_sampler_tile(&tries, &e, queue, coord)) continue;
         e.coord = queue ? coord : NULL;
-        bool allowed = true;
-        for (int i = 0; i < k->assumes.n; i++)
-            if (weiri_range_number(&e, k->assumes.v[i], &a) && !a) allowed = false;
-        if (!allowed || !weiri_range_number(&e, x, &a) || !weiri_range_number(&e, y, &b)) continue;
+        if (!weiri_range_allowed(&e) || !weiri_range_number(&e, x, &a) || !weiri_range_number(&e, y, &b)) continue;
         seen++;
         if (!a == !b) continue;
         weiri_range_used(k, x, dim_used, scalar_used);

@@ -50,6 +50,71 @@ refused("too large", { N = 8192, steps = 2 }, nil, "dim 'N' is 8192; it must be 
 refused("between two", { N = 20, steps = 2 }, nil, "dim 'N' is 20; it must be a multiple of 8 (nearest: 16, 24)")
 refused("not as assumed", { N = 64, steps = 2 }, nil, "does not hold for these arguments")
 
+-- Extents, shapes and assumptions of scalars: a launch knows them. As many tiles are done as the scalar says, and none more.
+local function by_scalar(dtype, kind, more, shape)
+  local k = weir.kernel { name = "by", arch = "sm_90a" }
+  local S, N = k:scalar { name = "S", dtype = dtype }, k:dim "N"
+  local first = shape and shape(S, N) or 32
+  local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y", dtype = "f32", shape = { first, 8 }, out = true }, tile = { 1, 8 } }
+  local wq = k:work_queue { name = "wq", axes = { "i", "j" }, extent = more and { more(S, N), 1 } or { S, 1 }, kind = kind }
+  k:task { name = "t", warps = { 0, 1 }, schedule = function()
+    for t in weir.work_tile_loop(wq) do y:store(y:at(t.i, 0):load() + 1, y:at(t.i, 0)); wq:next() end
+  end }
+  return k
+end
+local function done(p, args, rows)
+  local Y = dev:tensor { dtype = "f32", shape = { rows or 32, 8 } }
+  args.Y = Y
+  local ok, why = pcall(p.launch, p, args)
+  args.Y = { shape = { rows or 32, 8 } }
+  local yes, said = p:accepts(args)
+  local n, sum = 0, 0
+  for i, v in ipairs(Y:get()) do if v ~= 0 then n = i end; sum = sum + v end
+  Y:close()
+  if ok ~= yes or (not ok and not tostring(why):find(said, 1, true)) then return "accepts: " .. tostring(said) end
+  return not ok and tostring(why):gsub("^.-kernel 'by': ", "") or sum == n and n / 8 or "some twice"
+end
+for _, dtype in ipairs { "i32", "u32", "i64", "u64" } do
+  for _, kind in ipairs { "static", "grid" } do
+    local p, seen = by_scalar(dtype, kind):build { device = dev }, {}
+    for i, S in ipairs { 0, 1, 7, 32 } do seen[i] = done(p, { S = S, N = 1 }) end
+    tap.is({ 0, 1, 7, 32 }, seen, ("an extent by a scalar of %s, %s: so many tiles are done"):format(dtype, kind))
+    if dtype ~= "i32" then
+      tap.is("work queue 'wq': its extent along 'i', S, cannot be computed from the arguments: S reaches 2147483648; kernels count in 32 bits",
+        done(p, { S = 1 << 31, N = 1 }), "... of more tiles than 32 bits count")
+    end
+  end
+end
+do
+  local p = by_scalar("i32", "static", function(S, N) return S // N * 2 + weir.ceil_div(S, 2) end):build { device = dev }
+  tap.is({ 7, 11 }, { done(p, { S = 5, N = 2 }), done(p, { S = 9, N = 3 }) }, "an extent computed of a scalar and a dim")
+  tap.is("work queue 'wq': its extent along 'i', S // N * 2 + ceil_div(S, 2), cannot be computed from the arguments: S // N divides by 0",
+    done(p, { S = 5, N = 0 }), "... that divides by 0")
+  tap.is(0, done(p, { S = -5, N = 2 }), "... of less than none")
+  p = by_scalar("u64", "static"):build { device = dev }
+  tap.is("work queue 'wq': its extent along 'i', S, cannot be computed from the arguments", done(p, { S = -1, N = 1 }), "... in the upper half of 64 bits")
+  p = by_scalar("i32", "static", nil, function(S, N) return S * 2 + N end):build { device = dev }
+  tap.is(3, done(p, { S = 3, N = 1 }, 7), "a shape by a scalar")
+  tap.is("tensor 'Y': axis 0 has 32 elements; it is declared as S * 2 + N = 7", done(p, { S = 3, N = 1 }), "... is checked")
+  tap.is({ false, "kernel 'by': tensor 'Y': axis 0 has 4294967294 elements; 0 to 2^31 - 1 fit" }, { p:accepts { S = 0x7fffffff, N = 0 } }, "... in whole numbers")
+  local Y = dev:tensor { dtype = "f32", shape = { 7, 8 } }
+  tap.is(#assert(p:trace({ S = 3, N = 1, Y = Y })):spans(), #assert(p:trace({ S = 3, N = 1 })):spans(), "... and a timeline's tensors are made by it")
+  tap.raises("scalar 'S' is missing", function() p:trace { N = 1 } end, "... if it is there")
+end
+do
+  local k = by_scalar("i32", "static")
+  local S, N = k:scalar { name = "T", dtype = "i32" }, k:scalar { name = "U", dtype = "u32" }
+  k:assume(weir.lt(S, 100))
+  k:assume(weir.lt(S // 7 * 100000 * 100000, 130000000000))
+  k:assume(weir.gt(N - 1, 2))
+  local p = k:build { device = dev }
+  tap.is(2, done(p, { S = 2, N = 1, T = 70, U = 5 }), "assumptions on scalars that hold; in whole numbers")
+  tap.is("its assumption T < 100 does not hold for these arguments", done(p, { S = 2, N = 1, T = 100, U = 5 }), "... that do not")
+  tap.is("its assumption T // 7 * 100000 * 100000 < 130000000000 does not hold for these arguments", done(p, { S = 2, N = 1, T = 99, U = 5 }), "... nor in whole numbers")
+  tap.is("its assumption, U - 1 > 2, cannot be computed from the arguments: U - 1 reaches -1", done(p, { S = 2, N = 1, T = 0, U = 0 }), "... that would wrap")
+  tap.is(0, done(p, { S = 0, N = 1, T = -7, U = 4 }), "... of numbers below 0")
+end
+
 -- A launch says the same, in numbers at random.
 local random, alike, taken, differ = 12345, 0, 0, {}
 local function pick(n) random = (random * 1103515245 + 12345) & 0x7fffffff return (random >> 8) % n end

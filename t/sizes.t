@@ -44,7 +44,7 @@ local function launched(k, o, args)
 end
 
 -- want: the verdict, or the rule that the proof names. o.text: a part of what is said, or several; o.hint; o.runs: sizes for which it is right,
--- whatever is said; o.fails (of UNSAFE): what the simulator says with the sizes that are named.
+-- whatever is said; o.fails (of UNSAFE): what the simulator says with the sizes that are named, and o.others.
 local function check(name, want, o, give, take)
   local k = pair(o, give, take)
   local report = k:verify { warn_only = o.warn }
@@ -56,7 +56,7 @@ local function check(name, want, o, give, take)
   for _, part in ipairs(type(o.text) == "table" and o.text or { o.text }) do tap.like(part, text, name .. ": " .. part) end
   if o.hint then tap.is(o.hint, ((first and first.hint or "none"):gsub(" %([%w_]+%.t:%d+%)", "")), name .. ": the mend") end
   if o.fails then
-    local args = {}
+    local args = o.others or {}
     for of, number in text:gmatch "(%w+) = (%-?%d+)" do args[of] = tonumber(number) end
     tap.is(o.fails, launched(pair(o, give, take), o, args), name .. ": with the sizes that are named")
   end
@@ -104,7 +104,7 @@ check("one of 17", "PROVE-LOST", { tiles = true, axes = { "i", "j" }, extent = {
 -- ---- sizes that the author assumes, that divide by 0, by which loops step ----------------------------------------------------------------------
 
 local function rounds(of) return function(r, op) for _ in loop(0, of(r)) do op(r.a) end end end
-check("an assumption that cannot be told for all sizes", "PROVE-DEADLOCK", { text = "(with n = 0)", fails = "sim-deadlock", more = function(r) r.k:assume(lt(r.n // r.m, 5)) end },
+check("an assumption that cannot be told for all sizes", "PROVE-DEADLOCK", { text = "(with n = 0)", fails = "sim-deadlock", others = { m = 1 }, more = function(r) r.k:assume(lt(r.n // r.m, 5)) end },
   rounds(function(r) return r.n end), rounds(function(r) return r.n + 1 end))
 check("a condition that cannot be told for all sizes", "PROVE-LOST", { text = "(with n = 3, m = 1)" },
   function(r, op) for _ in T(gt(r.n // r.m, 2)) do op(r.a) end end, function(r, op) for _ in T(gt(r.n // r.m, 3)) do op(r.a) end end)

@@ -14,6 +14,13 @@ uint32_t fo_bare(const weir_kernel *k, uint32_t id, bool *not) {
     return id;
 }
 
+/* Is it never below n, which it may be? */
+static bool begins_at(const weir_kernel *k, uint32_t id, int64_t n) {
+    const weiri_value *v = weiri_val(k, id);
+    const int64_t least = v->op == WEIR_OP_DIM && v->min > 0 ? v->min : 0;
+    return n == least && (v->op == WEIR_OP_DIM || v->op == WEIR_OP_COORD || v->op == WEIR_OP_BEFORE);
+}
+
 bool fo_comparison(const weir_kernel *k, uint32_t id, comparison *out) {
     const weiri_value *v = weiri_val(k, id);
     if (v->op < WEIR_OP_LT || v->op > WEIR_OP_NE) return false;
@@ -29,6 +36,7 @@ bool fo_comparison(const weir_kernel *k, uint32_t id, comparison *out) {
         *out = (comparison){ .op = WEIR_OP_LT, .a = out->b, .c = n + 1, .not = !out->not };
     else if (weiri_value_const(k, out->b, &n)) out->b = 0, out->c = n;
     else if (out->op == WEIR_OP_EQ && weiri_value_const(k, out->a, &n)) out->a = out->b, out->b = 0, out->c = n;
+    if (out->op == WEIR_OP_EQ && !out->b && begins_at(k, out->a, out->c)) out->op = WEIR_OP_LT, out->c++; /* ~= 0: > 0 */
     return true;
 }
 

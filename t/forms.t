@@ -183,6 +183,14 @@ truth("conditions compared", "alike", function(v) local a, b = ab(v) return weir
 truth("what a scalar says", "alike", function(v) return weir.cast(v.n + v.m, "bool"), weir.cast(v.m + v.n, "bool") end)
 truth("what two scalars say", "unlike", function(v) return weir.cast(v.n, "bool"), weir.cast(v.m, "bool") end)
 local function chain(v, n, first) local c = first for i = 1, n do c = c & weir.lt(v.p, 10 + i) end return c end
+truth("a dim that is not 0", "alike", function(v) return weir.gt(v.n, 0), weir.ne(v.n, 0) end)
+truth("... that is", "opposite", function(v) return weir.gt(v.n, 0), weir.eq(v.n, 0) end)
+truth("a scalar that is not 0 may be below", "unlike", function(v) return weir.gt(v.i32, 0), weir.ne(v.i32, 0) end)
+truth("a dim that is not 1", "unlike", function(v) return weir.gt(v.n, 1), weir.ne(v.n, 1) end)
+truth("a dim of at least 3 that is 3", "alike", function(v) return weir.lt(v.p, 4), weir.eq(3, v.p) end)
+truth("... that is 0: never", "unlike", function(v) return weir.lt(v.p, 1), weir.eq(v.p, 0) end)
+truth("not the first tile", "alike", function(v) return weir.gt(v.t.i, 0), weir.ne(v.t.i, 0) end)
+truth("not a dim's sum with another", "unlike", function(v) return weir.gt(v.n + v.i32, 0), weir.ne(v.n + v.i32, 0) end)
 truth("five deep", "alike", function(v) return chain(v, 4, weir.lt(v.n, 4)), chain(v, 4, weir.le(v.n, 3)) end)
 truth("deeper than it looks", "unlike", function(v) return chain(v, 7, weir.lt(v.n, 4)), chain(v, 7, weir.le(v.n, 3)) end)
 

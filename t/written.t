@@ -403,4 +403,10 @@ check("... between lengths that change places", function(e, x)
   local a, b, c, s = e.ring "a", e.ring "b", e.ring "c", e.ring("s", 1)
   return { function() loop(0, e.N, a.put); loop(0, e.M, c.put); loop(0, e.N, c.put); loop(0, e.N, b.put) end,
     function() loop(0, e.N, a.get); loop(0, e.N, c.get); loop(0, e.M + x, c.get); s.put() end, function() s.get(); loop(0, e.N, b.get) end } end, { open = true })
+check("if there is any, as a dim above 0 and as one that is not 0", function(e, x)
+  local a = e.ring "a"
+  return { function() when(gt(e.N, 0), a.put) end, function() when(weir.ne(e.N, x), a.get) end } end)
+check("all tiles but the first, above 0 and not 0", function(e, x)
+  local a = e.ring "a"
+  return { function() e.tiles(function(t) when(gt(t.i, 0), a.put) end) end, function() e.tiles(function(t) when(weir.ne(t.i, 0), a.get); if x == 1 then a.get() end end) end } end, { extent = tile })
 tap.done()

@@ -1,6 +1,6 @@
 /* A run in which nothing is left open: with the arguments of one launch, every length and condition comes out as the kernel
  * computes it, from the indices of the loops around as well. It tells whether a fault that the search has found can happen. */
-#include "prove.h"
+#include "prove_know.h"
 
 typedef struct asking { weiri_run *r; int actor; } asking;
 
@@ -16,7 +16,10 @@ static bool number(const asking *of, uint32_t value, bool counts, int64_t *out) 
     weiri_env e = *of->r->launch;
     e.index = index_now, e.of = of;
     const int in = of->r->v[of->r->g->actors.v[of->actor].vars + V_TILE], tile = of->r->left + in;
-    if (of->r->coords && in >= 0 && tile < of->r->ncoords) {
+    if (of->r->coords && in == TILE_DONE) {
+        e.all = (const int64_t(*)[WEIR_MAX_RANK])of->r->coords;
+        e.had = of->r->left + of->r->v[of->r->g->stream_at];
+    } else if (of->r->coords && in >= 0) {
         e.coord = of->r->coords[tile];
         for (int i = 1; i < WEIRI_PAST && i <= tile; i++) e.before[i] = of->r->coords[tile - i];
     }

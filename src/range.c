@@ -172,6 +172,12 @@ static weiri_range read_of(weiri_env *e, uint32_t id, const weiri_value *v) {
     return real ? number(r.n, v->dtype) : fit(e, id, span(n, n));
 }
 
+/* Of the last tile that the lane had: every so many is its own. */
+static const int64_t *last_of(const weiri_env *e, const weiri_value *v) {
+    const int lanes = -v->count, lane = (int)v->f;
+    return lane < e->had ? e->all[lane + (e->had - 1 - lane) / lanes * lanes] : NULL;
+}
+
 static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
     const weir_cluster *c = &e->k->cluster;
     weiri_range x, y;
@@ -193,7 +199,7 @@ static weiri_range leaf(weiri_env *e, uint32_t id, const weiri_value *v) {
         return fit(e, id, span((int64_t)e->scalars[v->dim], (int64_t)e->scalars[v->dim]));
     case WEIR_OP_COORD: return e->coord ? span(e->coord[v->i], e->coord[v->i]) : coordinate(e, v);
     case WEIR_OP_BEFORE: {
-        const int64_t *before = v->count > 0 && v->count < WEIRI_PAST ? e->before[v->count] : NULL; /* not of the last tile */
+        const int64_t *before = v->count < 0 ? last_of(e, v) : v->count < WEIRI_PAST ? e->before[v->count] : NULL;
         return before ? span(before[v->i], before[v->i]) : coordinate(e, v);
     }
     case WEIR_OP_LOAD: return e->memory ? read_of(e, id, v) : unknown;

@@ -41,6 +41,8 @@ typedef struct weiri_env {
     const bool *exact;           /* NULL: none is */
     const int64_t *coord;        /* of the tile; NULL: any of its queue's tiles */
     const int64_t *before[WEIRI_PAST];   /* of the tile so many tiles ago; NULL: any */
+    const int64_t (*all)[WEIR_MAX_RANK]; /* behind the tile loop: of all its tiles */
+    int had;                     /* ... so many; 0: the last one may be any */
     const int64_t *qindex;       /* the tile's number, which a raster is given; NULL: any */
     int cta;                     /* rank in the cluster; -1: any */
     weiri_memo *memo;            /* NULL: nothing is remembered */

@@ -181,10 +181,24 @@ judged("on one side only", "PROVE-DEADLOCK", { give = under("previous", "give"),
 judged("on one side only, in lanes", "PROVE-DEADLOCK", { lanes = { 2, 2 }, give = under("previous", "give"), take = late "take" })
 tap.is("INCOMPLETE", pair { lanes = { 9, 9 }, give = under("previous", "give"), take = late "take" }:verify().proof.verdict, "... in nine, of which sizes are not looked for")
 judged("on both sides, in lanes", "SAFE", { lanes = { 2, 2 }, give = under("previous", "give"), take = under("previous", "take") })
-tap.is("INCOMPLETE", pair { give = function() end, take = function() end, after = { give = under("last", "give"), take = rest "take" } }:verify().proof.verdict,
-  "a condition on the last tile, on one side only: sizes are not looked for")
+judged("a condition on the last tile, on one side only", "PROVE-DEADLOCK", { give = function() end, take = function() end, after = { give = under("last", "give"), take = rest "take" } })
 judged("a condition on the last tile", "SAFE", { give = function() end, take = function() end, after = { give = under("last", "give"), take = under("last", "take") } })
 local function times(side) return function(r) previous(r, function(b) for _ in weir.domain_loop(b.i) do r[side]() end end) end end
+-- A turn late on one side, as often as the tile says: right, not proved, and no run with the tiles' coordinates fails. Short by one, and it does.
+local function often(side, from) return function(r)
+  local function body(b) for _ in weir.domain_loop(from or 0, b.i) do r[side]() end end
+  return body, function() previous(r, body) end, function() last(r, body) end
+end end
+local function against(o)
+  return { lanes = o.lanes, lane = o.lane, give = function(r) select(2, often("give", o.from)(r))() end, take = function(r, t) often "take"(r)(t) end,
+    after = { give = function(r) select(3, often("give", o.rest or o.from)(r))() end } }
+end
+for _, o in ipairs { {}, { lanes = { 2, 2 }, lane = { 0, 0 } }, { lanes = { 2, 2 }, lane = { 1, 1 } }, { lanes = { 3, 3 }, lane = { 1, 1 } } } do
+  local name = ("lengths of the tile before against the tile's own, lane %d of %d"):format(o.lane and o.lane[1] or 0, o.lanes and o.lanes[1] or 1)
+  tap.is("INCOMPLETE", pair(against(o)):verify().proof.verdict, name)
+  o.rest = 1
+  tap.is("UNSAFE", pair(against(o)):verify().proof.verdict, name .. ", the last one short")
+end
 judged("as often as the tile before says", "SAFE", { give = times "give", take = times "take" })
 judged("against as often as there are steps", "PROVE-DEADLOCK", { give = function(r) previous(r, function() for _ in weir.domain_loop(r.N) do r.give() end end) end, take = times "take" })
 

@@ -169,7 +169,7 @@ static bool in_phase(weiri_run *r, const spot *s, const weiri_action *act, int a
                 " bytes",
                 tx ? "bytes" : "arrivals", r->g->actors.v[ai].name, spot_name(r, s), weiri_bar_count(b, s->cta),
                 weiri_bar_count(b, s->cta) == 1 ? "" : "s", b->tx);
-            const weir_res *group = tx ? act->op->res->group : NULL;
+            const weir_res *group = tx && act->op ? act->op->res->group : NULL; /* plans that tests make have no ops */
             f->hint = !tx ? "the count must be the number of arrivals of a phase"
                       : group && group->mode == WEIR_GROUP_FORK
                           ? weiri_arena_fmt(r->a, "the members of fork '%s' are one datum: load one of them, and give the others its storage",

@@ -132,7 +132,7 @@ static weiri_deal walk_of(const weiri_plan *p, int task, const weiri_op *op) {
         if (weiri_value_in_regs(k, op->arg[0])) return fragments(p, task, DEAL_FRAGMENT, v->rows, v->cols);
         d = deal_of(p, task, DEAL_ORDER);
         d.piece = weiri_deal_piece(p, op);
-        weiri_deal_place(p, op, &d.cols);
+        d.nrows = weiri_deal_place(p, op, &d.cols); /* of the walk, till it has a stage */
         return d;
     }
     case ATOM_SET: return fragments(p, task, DEAL_FRAGMENT, op->res->tile[0], op->res->tile[1]);
@@ -210,8 +210,9 @@ int weiri_deal_read(weiri_plan *p, const weiri_deal *walk, uint32_t view) {
     weiri_view_of(p->k, view, &v);
     if (p->smem.v[weiri_region_of(p, v.res)].tmem) return 0; /* a warp's lanes have theirs */
     if (d.kind <= DEAL_NONE) return entry(p, &d);
+    const bool spread = x->cols == 1 || (x->rows == 1 && d.nrows != 1); /* over what is walked: not each element is one thread's */
     in_stage(p, &d, v.res);
-    if (v.t || x->rows == 1 || x->cols == 1 || weiri_view_strewn(&v)) d.kind = DEAL_ALL;
+    if (v.t || spread || weiri_view_strewn(&v)) d.kind = DEAL_ALL;
     else if (d.kind != DEAL_ALL) place(p, &d, &v);
     return entry(p, &d);
 }

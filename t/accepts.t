@@ -32,24 +32,6 @@ tap.is({ true }, { program:accepts { A = { shape = { 64, 128 } }, N = 64 } }, "s
 tap.is({ true }, { program:accepts { A = dev:tensor { dtype = "bf16", shape = { 64, 101 } }, B = dev:tensor { dtype = "bf16", shape = { 64, 101 } }, D = dev:tensor { dtype = "bf16", shape = { 64, 64 } } } },
   "tensors that are there are padded already")
 
--- What the kernel asks for itself.
-local k = weir.kernel { name = "scaled", arch = "sm_90a" }
-local N = k:dim("N", { min = 8, max = 4096, multiple = 8 })
-local by, steps = k:scalar { name = "by", dtype = "f32" }, k:scalar { name = "steps", dtype = "i32" }
-k:assume(weir.ne(N, 64))
-local x = k:gmem_tile { name = "x", tensor = k:tensor { name = "X", dtype = "f32", shape = { N, 8 } }, tile = { 8, 8 } }
-local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y", dtype = "f32", shape = { N, 8 }, out = true }, tile = { 8, 8 } }
-local s = k:smem_tile { name = "s", dtype = "f32", tile = { 8, 8 }, pipeline = weir.pipeline.tma_async { stages = 2 } }
-k:task { name = "load", warps = { 0, 1 }, schedule = function() for i in weir.domain_loop(0, steps) do s:acquire(); s:tma_load(x:at(i, 0)); s:commit() end end }
-k:task { name = "put", warps = { 1, 1 }, schedule = function() for i in weir.domain_loop(0, steps) do s:wait(); y:store(s:read():load() * by, y:at(i, 0)); s:release() end end }
-program = k:build { device = dev }
-tap.is({ true }, { program:accepts { N = 16, steps = 2 } }, "a scalar that nothing is counted in need not be known")
-refused("one that loops count in must be", { N = 16, by = 2 }, nil, "scalar 'steps' is missing")
-refused("too small", { N = 0, steps = 2 }, nil, "dim 'N' is 0; it must be 8 or more")
-refused("too large", { N = 8192, steps = 2 }, nil, "dim 'N' is 8192; it must be 4096 or less")
-refused("between two", { N = 20, steps = 2 }, nil, "dim 'N' is 20; it must be a multiple of 8 (nearest: 16, 24)")
-refused("not as assumed", { N = 64, steps = 2 }, nil, "does not hold for these arguments")
-
 -- Extents, shapes and assumptions of scalars: a launch knows them. As many tiles are done as the scalar says, and none more.
 local function by_scalar(dtype, kind, more, shape)
   local k = weir.kernel { name = "by", arch = "sm_90a" }
@@ -114,6 +96,24 @@ do
   tap.is("its assumption, U - 1 > 2, cannot be computed from the arguments: U - 1 reaches -1", done(p, { S = 2, N = 1, T = 0, U = 0 }), "... that would wrap")
   tap.is(0, done(p, { S = 0, N = 1, T = -7, U = 4 }), "... of numbers below 0")
 end
+
+-- What the kernel asks for itself.
+local k = weir.kernel { name = "scaled", arch = "sm_90a" }
+local N = k:dim("N", { min = 8, max = 4096, multiple = 8 })
+local by, steps = k:scalar { name = "by", dtype = "f32" }, k:scalar { name = "steps", dtype = "i32" }
+k:assume(weir.ne(N, 64))
+local x = k:gmem_tile { name = "x", tensor = k:tensor { name = "X", dtype = "f32", shape = { N, 8 } }, tile = { 8, 8 } }
+local y = k:gmem_tile { name = "y", tensor = k:tensor { name = "Y", dtype = "f32", shape = { N, 8 }, out = true }, tile = { 8, 8 } }
+local s = k:smem_tile { name = "s", dtype = "f32", tile = { 8, 8 }, pipeline = weir.pipeline.tma_async { stages = 2 } }
+k:task { name = "load", warps = { 0, 1 }, schedule = function() for i in weir.domain_loop(0, steps) do s:acquire(); s:tma_load(x:at(i, 0)); s:commit() end end }
+k:task { name = "put", warps = { 1, 1 }, schedule = function() for i in weir.domain_loop(0, steps) do s:wait(); y:store(s:read():load() * by, y:at(i, 0)); s:release() end end }
+program = k:build { device = dev }
+tap.is({ true }, { program:accepts { N = 16, steps = 2 } }, "a scalar that nothing is counted in need not be known")
+refused("one that loops count in must be", { N = 16, by = 2 }, nil, "scalar 'steps' is missing")
+refused("too small", { N = 0, steps = 2 }, nil, "dim 'N' is 0; it must be 8 or more")
+refused("too large", { N = 8192, steps = 2 }, nil, "dim 'N' is 8192; it must be 4096 or less")
+refused("between two", { N = 20, steps = 2 }, nil, "dim 'N' is 20; it must be a multiple of 8 (nearest: 16, 24)")
+refused("not as assumed", { N = 64, steps = 2 }, nil, "does not hold for these arguments")
 
 -- A launch says the same, in numbers at random.
 local random, alike, taken, differ = 12345, 0, 0, {}

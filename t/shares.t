@@ -516,6 +516,31 @@ tap.is("UNSAFE", (said(function()
     return function() a:store(2); c:store(a:read():sub(1):rows(0, 16) + 1, c:sub(1)); y:store(a:read(), at) end
   end)
 end)), "a slab in place of one of another size, which begins elsewhere")
+-- A row in place is its threads' own, and another row has nothing in common with it: they meet only before and after, where a row does not
+-- begin where all threads have had their turn. A row beside every row is other threads', too.
+for _, warps in ipairs { 1, 4 } do
+  for _, cols in ipairs { 20, 64, 512 } do
+    local function rows(shape, how)
+      return function()
+        return kernel(warps, function(_, tile, out)
+          local s, y, at = tile("s", shape), out(shape)
+          return function() s:store(1); how(s); y:store(s:read(), at) end
+        end)
+      end
+    end
+    local function row(name, first, shape, how)
+      check(("%s, %d columns, %d warps"):format(name, cols, warps), first * cols // 4 % (32 * warps) == 0 and 0 or 2, rows(shape, how))
+    end
+    row("a row in place", 5, { 8, cols }, function(s) s:store(s:read():sub(5):load() + 1, s:sub(5)) end)
+    row("a row into another", 5, { 8, cols }, function(s) s:store(s:read():sub(4):load() + 1, s:sub(5)) end)
+    row("a slab of one row in place", 2, { 4, 1, cols }, function(s) s:store(s:read():sub(2):load() + 1, s:sub(2)) end)
+    if cols == 64 then
+      local spread = rows({ 8, cols }, function(s) s:store(s:read():load() + s:read():rows(5, 1):load()) end)
+      tap.is("UNSAFE", (said(spread)), "a row beside every row, in place, " .. warps .. " warps")
+      tap.is("sim-race", (simulate(spread())), "  in the simulator, too")
+    end
+  end
+end
 -- in the words of two lines, where the plan's meeting is taken out
 do
   local k = staged(2, { 3, 8, 20 }, function(s) s:store(1, s:sub(1)); s:store(2) end)()

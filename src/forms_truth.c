@@ -18,7 +18,7 @@ uint32_t fo_bare(const weir_kernel *k, uint32_t id, bool *not) {
 static bool begins_at(const weir_kernel *k, uint32_t id, int64_t n) {
     const weiri_value *v = weiri_val(k, id);
     const int64_t least = v->op == WEIR_OP_DIM && v->min > 0 ? v->min : 0;
-    return n == least && (v->op == WEIR_OP_DIM || v->op == WEIR_OP_COORD || v->op == WEIR_OP_BEFORE);
+    return n == least && (v->op == WEIR_OP_DIM || v->op == WEIR_OP_COORD);
 }
 
 bool fo_comparison(const weir_kernel *k, uint32_t id, comparison *out) {

@@ -198,6 +198,7 @@ try("closed before the store", "gemm", swap("bulk_store"), { proof = "PROVE-EXIT
 
 -- ---- fields of actions --------------------------------------------------------------------------------------------------------------------
 try("16 bytes more", "gemm", set("action", { "expect_tx" }, "bytes", 16), { proof = "PROVE-TX", sim = "16 missing" })
+try("16 bytes fewer, of a tile in no group", "loads", set("action", { "expect_tx" }, "bytes", -16), { proof = "PROVE-TX", sim = "[sim-tx]" })
 try("16 bytes fewer", "gemm", set("action", { "expect_tx" }, "bytes", -16), { proof = "PROVE-TX", sim = "[sim-tx]" })
 try("bytes of a load", "gemm", set("action", { "bulk_issue" }, "bytes", 16), { text = "same", proof = "PROVE-TX" })
 try("arming another stage", "gemm", set("action", { "expect_tx", nil, 2 }, "stage", value(HELD)), { proof = "PROVE-COUNT", sim = "[sim-arrivals]" })

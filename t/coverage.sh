@@ -26,7 +26,7 @@ if [ $# -eq 0 ]; then
     set -- t/validation.t t/layout.t t/protocol.t t/group.t t/lua_capture.t t/lua_mistakes.t t/lua_report.t t/print.t t/emit.t t/rules.t t/rejects.t \
         t/group_config.t t/vectors.t t/plan.t t/branches.t t/plan_branches.t t/unroll.t t/lower.t t/previous.t t/targets.t t/lengths.t t/units.t t/written.t t/runs.t t/deadlocks.t t/explain.t t/checker.t t/cases.t t/parts.t t/views.t t/edit.t t/shared_values.t t/allocators.t \
         t/bad_input.t t/store_places.t t/clusters.t t/push.t t/split.t t/subs.t t/perturb.t t/sm100a.t t/sim/scaled.t t/spin.t \
-        t/forms.t t/tensors.t t/counts.t t/large_values.t t/index_conditions.t t/ways.t t/lanes.t t/value_types.t t/tables.t t/keeps.t t/zeros.t t/sizes.t t/shares.t t/fragments.t t/value_numbers.t t/sim/pdl.t \
+        t/forms.t t/tensors.t t/counts.t t/large_values.t t/index_conditions.t t/ways.t t/lanes.t t/value_types.t t/tables.t t/keeps.t t/zeros.t t/sizes.t t/accepts.t t/shares.t t/fragments.t t/value_numbers.t t/sim/pdl.t \
         build-cov/t/branches_test build-cov/t/prove_test build-cov/t/validate_test build-cov/t/print_test build-cov/t/number_test build-cov/t/model_test \
         build-cov/t/memory_test build-cov/t/launch_test
 else floor=

@@ -200,8 +200,10 @@ static weiri_meet meet_by_threads(weiri_prog *g, const weiri_gplace *x, const we
     weiri_deal a, b;
     common in[WEIR_MAX_RANK];
     int64_t n = 1;
-    if (aligned(g, x, y) && same_shares(p->k, x, y)) return SPANS_APART;
+    const bool together = aligned(g, x, y); /* where they meet at all */
+    if (together && same_shares(p->k, x, y)) return SPANS_APART;
     if (!dealt_whole(p, x, &a) || !dealt_whole(p, y, &b)) return SPANS_MAY;
+    if (together && !memcmp(&a, &b, sizeof a)) return SPANS_APART;
     for (int i = 0; i < x->rank; i++) {
         if (!in_common(g, &x->span[i], &y->span[i], &in[i])) return SPANS_MAY;
         n *= in[i].n;

@@ -1078,6 +1078,18 @@ static weiri_prog *another_prog(const weiri_prog *g, weiri_arena *mine, int with
 
 static bool not_proved(const search *s) { return s->found.n || s->capped || s->letters_out || s->endless; }
 
+/* Is it proved of another program? Then that takes the place of s and *g. */
+static bool proved_instead(search *s, weiri_prog **g, weiri_prog *other, bool merge, weir_proof *out) {
+    search t;
+    search_start(&t, other, s->ctx, NULL, s->misses);
+    search_all(&t, MAX_NODES, merge);
+    out->states += (uint64_t)t.nodes.n;
+    const bool proved = !not_proved(&t);
+    search_end(proved ? s : &t);
+    if (proved) *s = t, *g = other;
+    return proved;
+}
+
 /* The verdict on all runs. Gives back the program that it is about, which is another where g kept too little. */
 static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, weir_proof *out, weiri_findings *f) {
     weir_ctx *ctx = g->p->k->ctx;
@@ -1093,12 +1105,8 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
         !(g->without & alone)) { /* do units of loops tell more? Does it with loops in each other in one order? */
         weiri_prog *c = another_prog(g, mine, WEIRI_COUNTED);
         for (bool sorted = false, proved = false; c && !proved; sorted = true) {
-            search t;
-            search_start(&t, c, ctx, NULL, &misses);
-            if (c->counted) search_all(&t, MAX_NODES, merge);
-            proved = c->counted && !not_proved(&t);
-            search_end(proved ? &s : &t);
-            if (proved) s = t, g = c, again = false;
+            proved = c->counted && proved_instead(&s, &g, c, merge, out);
+            if (proved) again = false;
             else c = c->sorts && !sorted ? another_prog(g, mine, WEIRI_COUNTED | WEIRI_SORTED) : NULL;
         }
     }
@@ -1131,13 +1139,7 @@ static weiri_prog *prove_runs(weiri_prog *g, weiri_arena *mine, weiri_arena *a, 
     }
     if (!shown && not_proved(&s)) { /* is it right with more lengths than there are? */
         weiri_prog *more = another_prog(g, mine, WEIRI_WIDE | WEIRI_PARTED);
-        search t;
-        search_start(&t, more, ctx, NULL, &misses);
-        if (more->parts) search_all(&t, MAX_NODES, merge);
-        out->states += (uint64_t)t.nodes.n;
-        const bool proved = more->parts && !not_proved(&t);
-        search_end(proved ? &s : &t);
-        if (proved) s = t, g = more, doubtful = false;
+        if (more->parts && proved_instead(&s, &g, more, merge, out)) doubtful = false;
     }
     if (!shown && doubtful) shown = fixed_lengths(g, ctx, a, out, f, &misses);
     if (!shown && doubtful) shown = launches(g, ctx, a, f, out);

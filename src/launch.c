@@ -300,11 +300,15 @@ static weir_status solve_dims(weir_bound *b, origin *from) {
     return st;
 }
 
+static weiri_env arguments(const weir_bound *b) {
+    return (weiri_env){ .k = b->p->k, .dims = b->dims, .scalars = b->scalar, .wide = b->wide, .exact = b->exact, .cta = -1 };
+}
+
 /* What the arguments make of a value of the description, as the proof takes it: in whole numbers; what the kernel computes itself
  * must stay in its 32 bits (`counts`). `what` names it in a refusal. */
 static weir_status number_of(weir_bound *b, uint32_t id, bool counts, const char *what, int64_t *out) {
-    weiri_env e = { .k = b->p->k, .dims = b->dims, .scalars = b->scalar, .wide = b->wide, .exact = b->exact, .cta = -1,
-                    .memo = &b->memo, .counts = counts, .large = !counts };
+    weiri_env e = arguments(b);
+    e.memo = &b->memo, e.counts = counts, e.large = !counts;
     weiri_memo_add(&b->memo, b->p->k, &b->a, id);
     b->memo.all++, b->memo.number++; /* not as it was where other numbers fit */
     if (weiri_range_number(&e, id, out)) return WEIR_OK;
@@ -401,7 +405,7 @@ static weir_status check_tiles(weir_bound *b) {
 
 /* The proof counts in whole numbers, the machine in 32 bits: what would wrap in a loop's bounds is not launched. */
 static weir_status check_counts(weir_bound *b) {
-    weiri_env e = { .k = b->p->k, .dims = b->dims, .scalars = b->scalar, .wide = b->wide, .exact = b->exact, .cta = -1 };
+    weiri_env e = arguments(b);
     const weiri_node *loop;
     if (weiri_range_counts(&e, &loop)) return WEIR_OK;
     const weir_place *at = loop->at.n > 0 ? &loop->at.at[0] : NULL;
